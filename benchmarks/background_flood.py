@@ -21,7 +21,7 @@ from time import perf_counter
 from report import percentile, show, spread
 
 from indwell.agent.features.background.board import Board
-from indwell.cli.serve import SWITCH_S
+from indwell.cli.serve.command import SWITCH_S
 from indwell.files import write_private
 from indwell.secrets.hiding import Hider
 from indwell.tools.base import ToolContext

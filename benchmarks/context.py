@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from report import percentile, show
 
-from indwell.cli.serve import SWITCH_S
+from indwell.cli.serve.command import SWITCH_S
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.ladder import next_action, take

@@ -23,13 +23,13 @@ from typing import Any
 
 from report import show, spread
 
-from indwell.lsp.client import Client
-from indwell.lsp.documents import Documents
-from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.editor.client import Client
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import converted
 from indwell.lsp.wire.envelope import Response, encoded, opened
 from indwell.lsp.wire.language_server import Server, make_language_server
+from indwell.lsp.workspace.documents import Documents
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
 
 LINES = 50_000

@@ -30,12 +30,12 @@ from report import percentile, show
 from indwell.agent import events
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.serve import SWITCH_S
-from indwell.cli.terminal_approver import AllowingApprover
+from indwell.cli.serve.command import SWITCH_S
+from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import ScriptedProvider
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.ledgers import open_ledger
+from indwell.service.review_ledgers import open_ledger
 from indwell.settings.model import Settings
 from indwell.wiring.compose import open_session
 from indwell.wiring.model import Model

@@ -19,13 +19,11 @@ from time import perf_counter
 import msgspec
 from report import show, spread
 
-from indwell.lsp.documents import Documents
-from indwell.lsp.features import Features
-from indwell.lsp.review.hints import Published, hint_of
-from indwell.lsp.review.lenses import lenses_of
-from indwell.lsp.review.offers import Shown, offer
+from indwell.lsp.messages.features import Features
 from indwell.lsp.review.reviewing import SETTLE_S, Reviewing
+from indwell.lsp.review.shown_hunks import Published, Shown, hint_of, lenses_of, offer
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Documents
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import Chores

@@ -23,7 +23,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import spawn
 from indwell.sandbox.strength import strength
 from indwell.settings.model import SECRETS, Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.bounds.guarding import Guard
 
 BUDGET_MS = {50: 10.0, 95: 20.0}

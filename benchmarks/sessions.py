@@ -18,8 +18,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from indwell.agent.past import past_of
-from indwell.cli.backend import EditorBackend
-from indwell.cli.terminal_approver import AllowingApprover
+from indwell.cli.serve.backend import EditorBackend
+from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Said, Spent, TurnFinished, TurnStarted

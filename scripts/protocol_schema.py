@@ -17,33 +17,29 @@ import msgspec
 from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotations name it
 
 from indwell.agent.events import Event
-from indwell.lsp import protocol
-from indwell.lsp import protocol_context as next_request
-from indwell.lsp import protocol_plan as plan
-from indwell.lsp import protocol_review as review
-from indwell.lsp import protocol_views as views
-from indwell.lsp import protocol_virtual as virtual
-from indwell.lsp.names import TASK_COMMANDS
-from indwell.lsp.protocol_asking import MemoryResult
-from indwell.lsp.protocol_chat import ChatResult
+from indwell.lsp.messages import context, documents, views
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.documents import ChatResult
+from indwell.lsp.messages.names import TASK_COMMANDS
+from indwell.lsp.messages.questions import MemoryResult
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
 STARTED = (protocol.StartedResult, protocol.TurnResult, None)
 COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     **dict.fromkeys(TASK_COMMANDS, STARTED),
-    "indwell.accept": (review.VerdictResult, None),
-    "indwell.reject": (review.VerdictResult, None),
+    "indwell.accept": (documents.VerdictResult, None),
+    "indwell.reject": (documents.VerdictResult, None),
     "indwell.cancel": (bool,),
     "indwell.newSession": (None,),
     "indwell.compact": (protocol.StartedResult, None),
     "indwell.continue": (protocol.StartedResult, None),
     "indwell.commands": (None,),
-    "indwell.explainRequest": (next_request.ContextResult,),
-    "indwell.open": (virtual.OpenResult, None),
+    "indwell.explainRequest": (context.ContextResult,),
+    "indwell.open": (documents.OpenResult, None),
     "indwell.resume": (views.ResumeResult, None),
     "indwell.fork": (views.ResumeResult, None),
     "indwell.rewind": (views.ResumeResult, None),
-    "indwell.plan": (plan.PlanResult, None),
+    "indwell.plan": (views.PlanResult, None),
     "indwell.mode": (None,),
     "indwell.trust": (bool, None),
     "indwell.chat": (ChatResult, None),

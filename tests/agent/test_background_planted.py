@@ -19,7 +19,7 @@ from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.running_on import SOON_S

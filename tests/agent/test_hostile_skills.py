@@ -24,7 +24,7 @@ from indwell.skills.catalogue import LINE_TOKENS, catalogue
 from indwell.tools.base import Registry
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.wiring.project.skill_folders import SkillFolders
+from indwell.wiring.project.skills import SkillFolders
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, texts
 

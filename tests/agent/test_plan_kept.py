@@ -15,7 +15,7 @@ from indwell.agent.summarise_call import card_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text
-from indwell.service.new_from import take_task
+from indwell.service.inherited_task import take_task
 from indwell.tools.base import Registry
 from support.session import a_tool, a_world, call, says
 

@@ -16,8 +16,8 @@ from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.naming import Names
 from indwell.agent.features.subagents.tool import MOST_AGENTS
 from indwell.agent.other_model import OtherModel
-from indwell.cli.run_grammar import Limits as RunLimits
-from indwell.cli.run_limits import Limiting
+from indwell.cli.run.grammar import Limits as RunLimits
+from indwell.cli.run.limits import Limiting
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Policy
 from indwell.providers.scripted import ScriptedProvider

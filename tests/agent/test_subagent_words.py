@@ -9,7 +9,7 @@ from rich.console import Console
 
 from indwell.agent import events
 from indwell.agent.features.subagents.naming import Names
-from indwell.cli.terminal import TerminalView
+from indwell.cli.terminal.output import TerminalView
 from indwell.lsp.chat.rendering import Rendering
 
 EVIL = "\x1b[2J</details><script>"

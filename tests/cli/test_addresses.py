@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from indwell.errors import UserError
-from indwell.service.endpoint.addresses import address_of, spellings
+from indwell.service.endpoint.connect import address_of, spellings
 from indwell.service.endpoint.trial import look
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint

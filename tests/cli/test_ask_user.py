@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from indwell.lsp.chat.question_words import question_words
+from indwell.lsp.chat.rendering import question_words
 from support.doc_examples import examples
 from support.editing import USAGE, Home, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, endpoint_in_thread, say

@@ -13,8 +13,8 @@ import pytest
 
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.backend import EditorBackend
-from indwell.cli.terminal_approver import AllowingApprover
+from indwell.cli.serve.backend import EditorBackend
+from indwell.cli.terminal.person import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.first_page import page, provider_table
@@ -247,7 +247,7 @@ def test_a_server_that_begins_loads_nothing_of_the_first_minutes() -> None:
         "indwell.service.endpoint.connect",
     )
     code = (
-        "import sys, indwell.cli.backend, indwell.lsp.server\n"
+        "import sys, indwell.cli.serve.backend, indwell.lsp.server\n"
         f"print([name for name in {late!r} if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from indwell.agent.budget import Budgets
 from indwell.settings.model import Settings
-from indwell.wiring.budgets import budgets_of, unkept
+from indwell.wiring.model import budgets_of, unkept
 
 
 def test_budgets_are_what_the_settings_say() -> None:

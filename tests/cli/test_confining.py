@@ -10,7 +10,7 @@ import pytest
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.bounds.guarding import Guard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from indwell.cli.backend import EditorBackend
+from indwell.cli.serve.backend import EditorBackend
 from indwell.files.journal import new_journal
 from indwell.files.own_names import usable
 from indwell.settings.model import Settings

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.cli.doctor.check import Check, Finding, blocking, run_checks
-from indwell.cli.doctor.editors import editors
+from indwell.cli.doctor.command import Private, redacted, report
 from indwell.cli.doctor.endpoint import endpoint, proxies
-from indwell.cli.doctor.report import Private, redacted, report
+from indwell.cli.doctor.machine import editors
 from indwell.errors import SettingsError
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support import file_keyring

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.cli.doctor.editors import EDITORS, finding_of
+from indwell.cli.doctor.machine import EDITORS, finding_of
+from indwell.cli.parser import EDITORS as KNOWN
 from indwell.cli.setup.configurations import CONFIGURATIONS
-from indwell.cli.setup.editors import EDITORS as KNOWN
 
 NEOVIM = next(one for one in EDITORS if one.program == "nvim")
 OLDER = "`indwell setup nvim-older"

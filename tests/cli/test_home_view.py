@@ -18,7 +18,7 @@ from indwell.sandbox.confinement import looked_up
 from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import run_program
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.bounds.home_view import HomeView, home_view, is_private
 from support.bubblewrap import needs_bubblewrap
 from support.landlock import needs_landlock

@@ -11,7 +11,7 @@ import pytest
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from support.bubblewrap import needs_bubblewrap
 
 pytestmark = needs_bubblewrap

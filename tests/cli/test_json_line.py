@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from indwell.cli.json_line import json_line
+from indwell.cli.terminal.json_line import json_line
 
 ACTING = "\x00\x1b\x7f\x80\x9b\x9f\u061c\u200e\u2028\u2029\u202e\u2066\u2069"
 ACTING += "\U000e0001\U000e0041\U000e007f"

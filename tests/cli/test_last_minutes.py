@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.purge import OURS, places
-from indwell.cli.sessions import whole_id
+from indwell.cli.stored.purge import OURS, places
+from indwell.cli.stored.sessions import whole_id
 from indwell.sessions.store import SessionStore
 from support import file_keyring
 from support.editing import Home

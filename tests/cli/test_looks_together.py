@@ -8,7 +8,7 @@ from pathlib import Path
 
 from indwell.files.aside import Quarantine
 from indwell.files.installed import FRESH_NS
-from indwell.service.secret_places import SecretPlaces
+from indwell.service.secrets import SecretPlaces
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import Guard
 from indwell.workspace.repository import nested

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.purge import OURS
+from indwell.cli.stored.purge import OURS
 from indwell.context.memory import Fact, entries
-from indwell.wiring.remembering import FOLDER
+from indwell.wiring.companion import FOLDER
 from support.doc_examples import examples
 from support.editing import Home
 

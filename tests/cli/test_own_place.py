@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.doctor.editors import editors
-from indwell.cli.doctor.programs import installation, programs
+from indwell.cli.doctor.machine import editors, installation, programs
 from indwell.policy.widening import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 from support.bubblewrap import needs_bubblewrap
 
 PREFIX = Path(sys.prefix).resolve()

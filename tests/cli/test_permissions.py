@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from indwell.cli.commands import run_command
-from indwell.cli.permissions import rules_of_folder
+from indwell.cli.safety.permissions import rules_of_folder
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from indwell.cli.parser import make_parser
-from indwell.cli.replay import Wish, _rates, wish_of
+from indwell.cli.replay.command import Wish, _rates, wish_of
 from indwell.errors import UserError
 from indwell.replay.cache_rules import CACHES
 from support.editing import MODEL, Home

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from indwell.cli.json_line import json_line
-from indwell.cli.review_look import lacks
-from indwell.cli.review_report import Report, rows
-from indwell.cli.review_screen import Screen, lines_of, whose
-from indwell.cli.review_walk import Judge, Move, Quit, Tell, place_of, step
+from indwell.cli.review.command import Report, rows
+from indwell.cli.review.files import lacks
+from indwell.cli.review.screen import Screen, lines_of, whose
+from indwell.cli.review.session import Judge, Move, Quit, Tell, place_of, step
+from indwell.cli.terminal.json_line import json_line
 from indwell.review.hunk import Actor, Hunk
 
 SHOP, OTHER = Path("/w/shop.py"), Path("/w/other.py")

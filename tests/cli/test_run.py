@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from indwell.cli.terminal import UNCHECKED
+from indwell.cli.terminal.output import UNCHECKED
 from support.editing import (
     EDIT,
     MENDED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.service.secrecy import Secrecy
+from indwell.service.secrets import Secrecy
 from indwell.settings.load import load
 from indwell.settings.model import Settings
 from indwell.settings.secret import Secret

@@ -9,11 +9,10 @@ import pytest
 
 from indwell.cli import main
 from indwell.cli.setup import program
-from indwell.cli.setup.configuration import PLAIN
+from indwell.cli.setup.configuration import PLAIN, elisp_list, lua, vim, vim_arguments
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from indwell.cli.setup.merging import merged
-from indwell.cli.setup.quoting import elisp_list, lua, vim, vim_arguments
-from indwell.cli.setup.targets import target
+from indwell.cli.setup.placing import target
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")

@@ -10,10 +10,8 @@ import pytest
 from indwell.cli import main
 from indwell.cli.setup.configuration import PLAIN
 from indwell.cli.setup.configurations import CONFIGURATIONS
-from indwell.cli.setup.pieces import cut, pieces
-from indwell.cli.setup.placing import Placed, Record, Wanted, put, take
-from indwell.cli.setup.refusing import CannotMerge
-from indwell.cli.setup.targets import How
+from indwell.cli.setup.merging import CannotMerge, cut, pieces
+from indwell.cli.setup.placing import How, Placed, Record, Wanted, put, take
 
 FILES = {
     "nvim": ".config/nvim/plugin/indwell.lua",

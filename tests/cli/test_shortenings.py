@@ -7,8 +7,7 @@ import io
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.cli.shortenings import HINT, MOST_TOLD
-from indwell.cli.terminal import TerminalView
+from indwell.cli.terminal.output import HINT, MOST_TOLD, TerminalView
 from indwell.messages import Usage
 
 

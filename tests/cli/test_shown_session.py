@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.shown_session import show_session
+from indwell.cli.stored.shown import show_session
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions.records import Said, TurnStarted
 from indwell.sessions.store import SessionStore

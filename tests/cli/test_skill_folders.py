@@ -16,8 +16,7 @@ from indwell.files.watching import FolderWatch
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import LINE_TOKENS, listed, ranked
-from indwell.wiring.project.skill_folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
-from indwell.wiring.project.skills import names_here
+from indwell.wiring.project.skills import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders, names_here
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.doctor.skills import skills
+from indwell.cli.doctor.project import skills
 from support.doc_examples import examples
 from support.editing import USAGE, Home
 from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say

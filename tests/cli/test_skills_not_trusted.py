@@ -5,7 +5,7 @@ from __future__ import annotations
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
-from indwell.wiring.project.skill_folders import SkillFolders
+from indwell.wiring.project.skills import SkillFolders
 from support.editing import USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import indwell

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.stats import cost_cell, day_of
+from indwell.cli.stored.stats import cost_cell, day_of
 from indwell.context.request.figures import Figures, of_call
 from indwell.messages import Usage
 from indwell.sessions.records import Compacted, Record, Spent

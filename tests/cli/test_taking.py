@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from indwell.wiring.taking import taken
+from indwell.wiring.compose import taken
 
 
 async def test_who_is_stopped_meanwhile_holds_nothing() -> None:

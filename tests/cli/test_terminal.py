@@ -10,8 +10,8 @@ from rich.console import Console
 
 from indwell.agent import events
 from indwell.agent.event_shape import BackgroundCommand
-from indwell.cli.terminal import UNCHECKED, TerminalView
-from indwell.cli.terminal_approver import AllowingApprover, TerminalApprover
+from indwell.cli.terminal.output import UNCHECKED, TerminalView
+from indwell.cli.terminal.person import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
 from indwell.policy.call_facts import Ask, Asked

@@ -13,7 +13,7 @@ from indwell.errors import SettingsError
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import UNTRUSTED, read_settings
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import strength
+from indwell.wiring.bounds.command_bounds import strength
 from indwell.workspace.executable import MOST_FILES
 from support.editing import EDIT, MENDED, READ, SOURCE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, say

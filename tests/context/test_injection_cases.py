@@ -16,7 +16,7 @@ from indwell.context.attachments import PATH_LIMIT, SELECTION_LIMIT, OpenedFile,
 from indwell.context.compaction.presets import Regions
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise
-from indwell.lsp.attention import problem_of
+from indwell.lsp.prompts.attention import problem_of
 from indwell.messages import Message, Request, Text
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings, surroundings_words

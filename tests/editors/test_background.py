@@ -13,7 +13,7 @@ from editors import neovim
 from editors.place import environment, put_files, run, serve_model
 from editors.scenarios import FILES, FIRST, LAST, PATH, tool
 from indwell.cli.setup.configurations import CONFIGURATIONS
-from indwell.lsp.background import CLOSE
+from indwell.lsp.methods.commands import CLOSE
 from support.doc_examples import examples
 from support.editing import running
 from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say

@@ -35,7 +35,7 @@ from indwell.agent.log import Log
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.agent.turn_state import TurnState
-from indwell.cli.terminal_approver import AllowingApprover
+from indwell.cli.terminal.person import AllowingApprover
 from indwell.context import conversation as talk
 from indwell.context.compaction.cuts import stamp as stamp_of
 from indwell.context.history import transcript

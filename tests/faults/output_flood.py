@@ -20,7 +20,7 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
-from indwell.cli.serve import SWITCH_S
+from indwell.cli.serve.command import SWITCH_S
 from indwell.workspace.disk import DiskWorkspace
 from support.process_facts import facts, forget_peak
 from tools.calling import Agent

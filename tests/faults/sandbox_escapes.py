@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 from indwell.policy.widening import Widening
 from indwell.sandbox import spawn
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.command_bounds import confiner
 
 ATTEMPTS = Path(__file__).resolve().parents[1] / "sandbox" / "escape_attempts.py"
 HARMLESS = (

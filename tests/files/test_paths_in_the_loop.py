@@ -15,7 +15,7 @@ import pytest
 from indwell.agent.events import EditApplied
 from indwell.files import write_private
 from indwell.files.append_log import list_names
-from indwell.lsp.progress import describe
+from indwell.lsp.editor.progress import describe
 from indwell.messages import ToolCall, ToolResult
 from indwell.policy.approvals import Answer
 from indwell.policy.decide import Policy

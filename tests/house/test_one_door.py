@@ -89,8 +89,8 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
                 "json.dumps", "json.dump", "msgspec.json.encode", "msgspec.json.Encoder",
             }:  # fmt: skip
                 writers.add(path.relative_to(PACKAGE / "cli").as_posix())
-    files_for_editors = {"setup/merging.py", "setup/quoting.py", "setup/records.py"}
-    assert writers == {"json_line.py"} | files_for_editors
+    files_for_editors = {"setup/configuration.py", "setup/merging.py", "setup/records.py"}
+    assert writers == {"terminal/json_line.py"} | files_for_editors
 
 
 def test_nothing_but_context_makes_a_tagged_block() -> None:

@@ -14,7 +14,8 @@ import jsonschema
 import msgspec
 
 from indwell.agent import events
-from indwell.lsp import code_actions, protocol
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.prompts import code_actions
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "protocol.md").read_text("utf-8")

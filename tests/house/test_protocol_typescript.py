@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 
 from indwell.agent import events
-from indwell.lsp import protocol
+from indwell.lsp.messages import methods as protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "docs" / "protocol.schema.json").read_text("utf-8"))

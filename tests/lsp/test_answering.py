@@ -9,10 +9,10 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.answering import Answering
-from indwell.lsp.client import SURE
+from indwell.lsp.editor.answering import Answering
+from indwell.lsp.editor.client import SURE
 from indwell.lsp.fake.clients import NEOVIM_11
-from indwell.lsp.features import Features
+from indwell.lsp.messages.features import Features
 from indwell.service.chores import Chores
 from support.editing import USAGE, Home, bash, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

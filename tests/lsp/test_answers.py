@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.lsp.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, page_size, session_result
+from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, page_size, session_result
 from indwell.messages import Message, Meta, Text
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted

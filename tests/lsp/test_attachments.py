@@ -12,11 +12,11 @@ from pygls.exceptions import JsonRpcException
 from indwell.context.conversation import user_words
 from indwell.context.untrusted_text import TAGS
 from indwell.errors import UserError
-from indwell.lsp import protocol
-from indwell.lsp import protocol_views as views
-from indwell.lsp.attachments import MOST_PICTURES, PICTURE_B, TEXT_CHARACTERS, checked
 from indwell.lsp.fake.buffer import lines_range
-from indwell.lsp.protocol_prompt import Attachment
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages import views
+from indwell.lsp.messages.context import Attachment
+from indwell.lsp.prompts.prompting import MOST_PICTURES, PICTURE_B, TEXT_CHARACTERS, checked
 from indwell.sessions.records import Said
 from indwell.settings.model import Settings
 from support.editing import Editor, Home, Playlist, editing

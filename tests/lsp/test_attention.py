@@ -8,10 +8,9 @@ from lsprotocol import types
 from lsprotocol.types import Position, Range
 
 from indwell.context.attachments import OpenedFile, Problem, Selection
-from indwell.lsp.attention import RECENT_S, Attention, lines_of
-from indwell.lsp.documents import Documents
-from indwell.lsp.ours import hint_words
+from indwell.lsp.prompts.attention import RECENT_S, Attention, hint_words, lines_of
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Documents
 from indwell.settings.model import Settings
 from support.secrets_of import names_in
 

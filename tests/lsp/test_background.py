@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from indwell.lsp import protocol_commands as commands
-from indwell.lsp.background import CLOSE
+from indwell.lsp.messages import status as commands
+from indwell.lsp.methods.commands import CLOSE
 from support.editing import USAGE, Editor, Home, Playlist, editing, running, texts_of
 from support.loopback_endpoint import Answer, LoopbackEndpoint, say
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.protocol_views import SessionParams
+from indwell.lsp.messages.views import SessionParams
 from indwell.sessions.store import SessionStore
 from support.branch_logs import log_of
 from support.editing import MODEL, USAGE, Home, editing

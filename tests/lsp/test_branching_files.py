@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.client import SURE
+from indwell.lsp.editor.client import SURE
 from indwell.lsp.fake.clients import NEOVIM_11
 from support.editing import EDIT, READ, SOURCE, USAGE, Home, bash, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

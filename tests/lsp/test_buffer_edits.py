@@ -12,9 +12,9 @@ from lsprotocol.types import Position, Range
 from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.lsp.buffer_edits import GRACE_S, BufferEdits
-from indwell.lsp.features import Features
-from indwell.lsp.workspace_edits import MOST_EDITS
+from indwell.lsp.messages.features import Features
+from indwell.lsp.workspace.buffer_edits import GRACE_S, BufferEdits
+from indwell.lsp.workspace.edits import MOST_EDITS
 from indwell.workspace.base import Change, Stamp, digest
 from support.editor_texts import ENCODINGS, texts
 from support.room import in_no_time

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
-from indwell.lsp.features import Features
+from indwell.lsp.editor.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
+from indwell.lsp.messages.features import Features
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
 HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp import protocol_status as status
-from indwell.lsp import protocol_views as views
+from indwell.lsp.messages import status, views
 from indwell.settings.held_keys import parsed_keys
 from support.editing import Editor, Home, bash, editing
 from support.file_keyring import FOLDER

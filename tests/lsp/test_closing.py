@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from indwell.errors import SessionError
-from indwell.service.closing import close_all
+from indwell.service.chores import close_all
 from support.editing import USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say
 from support.raw_client import HATCHED, RawClient, raw_client

@@ -8,8 +8,8 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
 
-from indwell.lsp.code_actions import KINDS, Place, offer
-from indwell.lsp.ours import hint_words
+from indwell.lsp.prompts.attention import hint_words
+from indwell.lsp.prompts.code_actions import KINDS, Place, offer
 from indwell.lsp.wire import sync
 
 CONVERTER = get_converter()

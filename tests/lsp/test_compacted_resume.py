@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.replay_request import replay
-from indwell.lsp.protocol_context import ContextParams
+from indwell.cli.stored.shown import replay
+from indwell.lsp.messages.context import ContextParams
 from indwell.sessions.rebuilding import rebuilt
 from indwell.sessions.records import Compacted, Sent, Wire
 from indwell.sessions.store import SessionStore

@@ -14,8 +14,8 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.errors import UserError
 from indwell.lsp.backend import Configured
-from indwell.lsp.configuration import Configuration, in_mode, model_identity
-from indwell.lsp.features import Features
+from indwell.lsp.messages.features import Features
+from indwell.lsp.sessions.configuration import Configuration, in_mode, model_identity
 from indwell.providers.models import OfferedModel
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing

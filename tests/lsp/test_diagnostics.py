@@ -10,17 +10,17 @@ from lsprotocol.types import Position, Range
 
 from indwell.agent.gate.source import Known
 from indwell.context.attachments import Problem
-from indwell.lsp.diagnostics import BY, LEAST_S, EditorProblems
-from indwell.lsp.documents import Documents
-from indwell.lsp.features import Features
-from indwell.lsp.protocol import DidChangeDiagnosticsParams
-from indwell.lsp.protocol_diagnostics import (
+from indwell.lsp.messages.diagnostics import (
     DiagnosticsParams,
     DiagnosticsResult,
     DocumentDiagnostics,
     SourceDiagnostics,
 )
+from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.methods import DidChangeDiagnosticsParams
+from indwell.lsp.prompts.diagnostics import BY, LEAST_S, EditorProblems
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Documents
 from indwell.settings.model import Settings
 from support.virtual_time import run
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from indwell.files.states import State
-from indwell.lsp.disk_agreement import DiskAgreement
-from indwell.lsp.editor_workspace import EditorWorkspace
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.disk_agreement import DiskAgreement
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Settlement, Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp.documents import LONG, Document, Documents, notebook_of, path_of
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import LONG, Document, Documents, notebook_of, path_of
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts

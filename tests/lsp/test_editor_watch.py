@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.documents import Documents
-from indwell.lsp.editor_watch import EditorWatch
 from indwell.lsp.wire.sync import Change, Item
+from indwell.lsp.workspace.documents import Documents
+from indwell.lsp.workspace.editor_workspace import EditorWatch
 from indwell.workspace.watch import MemoryWatch
 
 A, B = Path("/w/a.py"), Path("/w/b.py")

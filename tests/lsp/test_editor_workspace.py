@@ -8,9 +8,9 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.lsp.editor_workspace import STALE, EditorWorkspace
-from indwell.lsp.features import Features
+from indwell.lsp.messages.features import Features
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.editor_workspace import STALE, EditorWorkspace
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor

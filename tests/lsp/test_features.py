@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.lsp.features import Features, features_of
+from indwell.lsp.messages.features import Features, features_of
 
 
 def test_an_editor_that_says_nothing_can_nothing() -> None:

@@ -12,9 +12,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, ToolError
-from indwell.lsp.editor_workspace import EditorWorkspace
-from indwell.lsp.features import Features
+from indwell.lsp.messages.features import Features
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Change, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor

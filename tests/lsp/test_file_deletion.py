@@ -10,8 +10,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.lsp.editor_workspace import EditorWorkspace
-from indwell.lsp.features import Features, features_of
+from indwell.lsp.messages.features import Features, features_of
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor
 

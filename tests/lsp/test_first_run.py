@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.features import Features
-from indwell.lsp.first_run import (
+from indwell.lsp.editor.first_run import (
     BACK,
     DESKTOP,
     DONE,
@@ -20,6 +19,7 @@ from indwell.lsp.first_run import (
     TYPE_MODEL,
     FirstRun,
 )
+from indwell.lsp.messages.features import Features
 from indwell.providers.endpoint import LocalServer, LoginOutcome, Step
 from indwell.providers.models import OfferedModel
 

@@ -7,8 +7,8 @@ import pytest
 from lsprotocol import types
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
-from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import lines_range
+from indwell.lsp.messages import methods as protocol
 from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 

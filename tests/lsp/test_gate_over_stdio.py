@@ -11,8 +11,8 @@ import pytest
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.lsp import protocol
-from indwell.lsp.protocol_diagnostics import (
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.diagnostics import (
     DiagnosticsParams,
     DiagnosticsResult,
     DocumentDiagnostics,

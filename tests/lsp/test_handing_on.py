@@ -20,8 +20,7 @@ from indwell.agent.session import Session
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
-from indwell.service.handing_on import HandingOn
-from indwell.service.new_from import take_again, take_task
+from indwell.service.inherited_task import HandingOn, take_again, take_task
 from indwell.service.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.records import TurnFinished, TurnStarted

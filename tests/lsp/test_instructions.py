@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.protocol_context import ContextParams
+from indwell.lsp.messages.context import ContextParams
 from indwell.policy.trust import TRUST
 from indwell.sessions.store import SessionStore
 from support.editing import Editor, Home, editing

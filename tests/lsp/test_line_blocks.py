@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp.line_blocks import BLOCK, LineBlocks
-from indwell.lsp.positions import to_offset, to_position
+from indwell.lsp.workspace.line_blocks import BLOCK, LineBlocks, to_offset, to_position
 from indwell.workspace.lines import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts
 

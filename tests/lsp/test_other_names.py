@@ -8,12 +8,11 @@ import msgspec
 import pytest
 from lsprotocol.types import Position, Range
 
-from indwell.cli.run_place import WrongPlace, selection_of
-from indwell.lsp.attention import Attention
-from indwell.lsp.documents import Documents
+from indwell.cli.run.command import WrongPlace, selection_of
+from indwell.lsp.prompts.attention import Attention
 from indwell.lsp.wire import sync
-from indwell.service.mentions.attaching import attachments
-from indwell.service.mentions.mentions import mention_of
+from indwell.lsp.workspace.documents import Documents
+from indwell.service.mentions import attachments, mention_of
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 from support.secrets_of import names_in

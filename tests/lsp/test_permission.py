@@ -3,9 +3,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.lsp import protocol_permission
-from indwell.lsp.features import Features
-from indwell.lsp.permission import EditorApprover
+from indwell.lsp.editor.person import EditorApprover
+from indwell.lsp.messages import questions as protocol_permission
+from indwell.lsp.messages.features import Features
 from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
 
 QUESTION = Question(

@@ -14,9 +14,9 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
+from indwell.lsp.editor.person import BUTTON_LIMIT
 from indwell.lsp.fake.buffer import edited, lines_range
 from indwell.lsp.fake.client_protocol import client_converter
-from indwell.lsp.permission import BUTTON_LIMIT
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 

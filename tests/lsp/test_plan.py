@@ -11,13 +11,13 @@ import pytest
 import pytest_asyncio
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp import protocol_views as views
 from indwell.lsp.chat.layout import session_of
 from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.fake.clients import NEOVIM_11, VSCODE
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.lsp.planning import APPROVE, EDIT, NOT_NOW
-from indwell.lsp.protocol_plan import PlanResult
+from indwell.lsp.messages import views
+from indwell.lsp.messages.views import PlanResult
+from indwell.lsp.methods.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import chat, held, is_over, send, write
 from support.editing import EDIT as MEND
 from support.editing import MENDED, READ, USAGE, Home, Playlist, editing, texts_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest_asyncio
 
-from indwell.lsp import protocol
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.lsp.planning import APPROVE, EDIT, NOT_NOW
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.methods.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import held
 from support.editing import USAGE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

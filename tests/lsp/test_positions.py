@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind
 
-from indwell.lsp.positions import index_in_line, to_offset, to_position, units_in_line
+from indwell.lsp.workspace.line_blocks import index_in_line, to_offset, to_position, units_in_line
 from indwell.workspace.lines import document_lines
 from support.editor_texts import ENCODINGS, texts, units
 

@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.event_shape import FileChanged
-from indwell.lsp.progress import LINE_LIMIT, REASON_LIMIT, TurnProgress, describe, summary
+from indwell.lsp.editor.progress import LINE_LIMIT, REASON_LIMIT, TurnProgress, describe, summary
 from indwell.messages import Usage
 
 CHANGED = events.EditApplied(

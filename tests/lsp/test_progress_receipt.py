@@ -6,7 +6,7 @@ import pytest
 
 from indwell.agent import events
 from indwell.agent.event_shape import FileChanged
-from indwell.lsp.progress import SENTENCE_LIMIT, full_summary, summary
+from indwell.lsp.editor.progress import SENTENCE_LIMIT, full_summary, summary
 from indwell.messages import Usage
 
 WHY = "not verified: the editor showed no problems of shop/invoice.py within 3 seconds"

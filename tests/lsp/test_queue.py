@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from indwell.agent.prompt import Prompt
 from indwell.agent.words import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS
 from indwell.errors import UserError
-from indwell.lsp.protocol import QueueParams
-from indwell.lsp.queue_changes import change_of
+from indwell.lsp.messages.methods import QueueParams
+from indwell.lsp.methods.methods import change_of
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Queue, Waiting
 

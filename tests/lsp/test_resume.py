@@ -9,9 +9,9 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.fake.buffer import Buffer, lines_range
-from indwell.lsp.protocol_views import SessionParams
+from indwell.lsp.messages.views import SessionParams
+from indwell.lsp.sessions.unsent import Keeping
 from indwell.service.chores import Chores
-from indwell.service.turns.keeping import Keeping
 from indwell.sessions.records import ENDED, TurnFinished
 from indwell.sessions.store import SessionStore
 from support.editing import (

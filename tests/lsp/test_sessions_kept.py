@@ -8,9 +8,8 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from indwell import __version__
-from indwell.lsp import protocol
-from indwell.lsp import protocol_status as status
-from indwell.lsp import protocol_views as views
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages import status, views
 from support.editing import Editor, Home, Playlist, editing, mend
 from support.loopback_endpoint import LoopbackEndpoint, say
 

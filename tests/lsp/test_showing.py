@@ -10,11 +10,9 @@ import pytest
 from indwell.agent.events import TurnFinished
 from indwell.agent.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
-from indwell.lsp.answer_document import AnswerDocument
-from indwell.lsp.features import Features
-from indwell.lsp.showing import Showing
-from indwell.service.turns.queue import Queue, Waiting
-from indwell.service.turns.tickets import Ticket, never_started, why_held
+from indwell.lsp.messages.features import Features
+from indwell.lsp.sessions.showing import AnswerDocument, Showing
+from indwell.service.turns.queue import Queue, Ticket, Waiting, never_started, why_held
 from indwell.settings.model import Settings
 from support.session import a_world
 

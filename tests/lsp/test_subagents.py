@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indwell.lsp.protocol_views import SessionParams
+from indwell.lsp.messages.views import SessionParams
 from indwell.sessions import lines
 from indwell.sessions.acts import acts
 from indwell.sessions.records import Said, SessionStarted, Spent, TurnFinished

@@ -6,11 +6,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from indwell.agent import events
-from indwell.lsp.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, session_result
-from indwell.lsp.chat.rendering import Rendering
-from indwell.lsp.chat.restored import restored
-from indwell.lsp.protocol_pieces import InnerRow
-from indwell.lsp.virtual.transcript_text import transcript_markdown
+from indwell.lsp.chat.rendering import Rendering, restored
+from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, session_result
+from indwell.lsp.messages.views import InnerRow
+from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.lines import Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from indwell.lsp import protocol_views as views
+from indwell.lsp.messages import views
 from support.editing import USAGE, Editor, Home, Playlist, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
 

@@ -13,11 +13,10 @@ from indwell.agent import events
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.errors import UserError
-from indwell.lsp.turns import Turns
+from indwell.lsp.sessions.turns import Turns
 from indwell.providers.scripted import hang
 from indwell.service.turns import queue as line
-from indwell.service.turns.queue import Waiting
-from indwell.service.turns.tickets import Ticket
+from indwell.service.turns.queue import Ticket, Waiting
 from indwell.tools.base import ToolContext
 from support.session import a_tool, a_world, asks, call, says
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.documents import Documents
-from indwell.lsp.unanswered import MOST, Asked, Unanswered, was_taken
 from indwell.lsp.wire import sync
-from indwell.lsp.workspace_edits import QUICK
+from indwell.lsp.workspace.documents import Documents
+from indwell.lsp.workspace.edits import MOST, QUICK, Asked, Unanswered, was_taken
 
 BEFORE = "def total(items):\n    return sum(items) + 1\n\nprint(1)\n"
 EXPECTED = BEFORE.replace(" + 1", "")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.lsp.whole_lines import whole_lines
+from indwell.lsp.workspace.buffer_edits import whole_lines
 from indwell.workspace.comparing.diff import TextEdit
 
 TEXTS = st.text(alphabet="ab é🙂\r\n", max_size=40)

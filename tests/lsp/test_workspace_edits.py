@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.lsp.workspace_edits import LONG, is_rewritten, joined
+from indwell.lsp.workspace.edits import LONG, is_rewritten, joined
 from indwell.workspace.comparing.diff import TextEdit, apply_edits, line_edits
 
 

@@ -12,7 +12,7 @@ from indwell.policy.decide import decide
 from indwell.policy.rules import Rules
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
-from indwell.wiring.bounds.confining import confiner, strength
+from indwell.wiring.bounds.command_bounds import confiner, strength
 
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 

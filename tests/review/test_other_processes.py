@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from indwell.lsp.documents import Document, Documents
-from indwell.lsp.review.elsewhere import Elsewhere
+from indwell.lsp.review.reviewing import Elsewhere
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Document, Documents
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, reject

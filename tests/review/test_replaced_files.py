@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from indwell.files.bodies import Bodies
-from indwell.lsp.features import Features
-from indwell.lsp.rewinding import RESTORE, FilesBack
+from indwell.lsp.messages.features import Features
+from indwell.lsp.methods.branching import RESTORE, FilesBack
 from indwell.review.checkpoints.lookout import Lookout
 from indwell.review.verdicts import Scope, accept, reject, rewind_files
 from indwell.workspace.disk import DiskWorkspace

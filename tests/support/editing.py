@@ -16,14 +16,14 @@ from pygls.client import JsonRPCClient
 from pygls.io_ import run_async
 
 from indwell.context.pairing import problems
-from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
+from indwell.lsp.messages import methods as protocol
 from indwell.policy.decide import Asked, rule_of
 from indwell.sessions.folding import fold
 from indwell.sessions.records import Record, TurnFinished
 from indwell.sessions.store import SessionStore
-from indwell.wiring.bounds.confining import strength
+from indwell.wiring.bounds.command_bounds import strength
 from support.hatching import Hatched, can_hatch, hatch
 from support.loopback_endpoint import Answer, Seen, refuse, say
 

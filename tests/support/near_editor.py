@@ -14,16 +14,16 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcMethodNotFound
 
-from indwell.lsp import protocol
-from indwell.lsp.client import Client
-from indwell.lsp.documents import Documents
-from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.editor.client import Client
 from indwell.lsp.fake import applying
 from indwell.lsp.fake.buffer import Buffer, Span
 from indwell.lsp.fake.desk import Desk
 from indwell.lsp.fake.profiles import PLAIN, Profile
-from indwell.lsp.features import features_of
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.features import features_of
 from indwell.lsp.wire import handshake, sync
+from indwell.lsp.workspace.documents import Documents
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indwell.errors import ToolError
-from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject, rewind_files

@@ -14,8 +14,8 @@ import sys
 from typing import Any
 
 from indwell.agent.session import Session
-from indwell.cli.backend import EditorBackend
-from indwell.cli.logs import log_to_stderr
+from indwell.cli.serve.backend import EditorBackend
+from indwell.cli.serve.logs import log_to_stderr
 from indwell.lsp.server import make_server
 from indwell.lsp.wire.serving import serve_line
 from indwell.lsp.wire.stdio import claim_stdio, open_line

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent import events
-from indwell.lsp.chat.paper import Paper, Plan
 from indwell.lsp.chat.rendering import Rendering
-from indwell.lsp.chat.stream import Stream
-from indwell.lsp.chat.writing import Asked, Writing
-from indwell.lsp.documents import Document
+from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
 from indwell.lsp.fake.buffer import Buffer
 from indwell.lsp.fake.profiles import PLAIN, Profile
+from indwell.lsp.workspace.documents import Document
 from indwell.messages import Usage
 from support.near_editor import NearEditor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from indwell.lsp import protocol
-from indwell.lsp.protocol_plan import PlanParams, PlanResult
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.views import PlanParams, PlanResult
 from support.editing import USAGE, Editor
 from support.loopback_endpoint import say
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from indwell.lsp.documents import Document, Documents
-from indwell.lsp.features import Features
-from indwell.lsp.review.hints import Published
+from indwell.lsp.messages.features import Features
 from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.shown_hunks import Published
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Document, Documents
 from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import Chores
 

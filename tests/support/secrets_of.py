@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.cli.backend import EditorBackend
-from indwell.service.mentions.other_names import OtherNames
+from indwell.cli.serve.backend import EditorBackend
+from indwell.service.secrets import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:

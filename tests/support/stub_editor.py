@@ -1,6 +1,6 @@
 """An editor in a few lines, on the same event loop: one buffer, and how it behaves when edited.
 
-Stands in for ``indwell.lsp.client.Client`` where only edits and saves are asked of it.
+Stands in for ``indwell.lsp.editor.client.Client`` where only edits and saves are asked of it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.documents import Documents
-from indwell.lsp.features import Features
-from indwell.lsp.positions import to_offset
+from indwell.lsp.messages.features import Features
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace.documents import Documents
+from indwell.lsp.workspace.line_blocks import to_offset
 from indwell.workspace.lines import document_lines
 
 Result = types.ApplyWorkspaceEditResult

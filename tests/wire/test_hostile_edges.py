@@ -13,13 +13,13 @@ from typing import Literal
 
 import pytest
 
-from indwell.lsp.documents import path_of
 from indwell.lsp.wire.conversion import Conversion, WrongParams, with_whole_numbers
 from indwell.lsp.wire.envelope import encoded
 from indwell.lsp.wire.framing import Framer
 from indwell.lsp.wire.outgoing import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing
 from indwell.lsp.wire.parent import watched
 from indwell.lsp.wire.tcp import accept_editor, listening
+from indwell.lsp.workspace.documents import path_of
 from wire.test_tcp import TOKEN, hello
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from indwell.lsp import protocol
-from indwell.lsp.protocol_asking import AskParams
-from indwell.lsp.protocol_prompt import Attachment
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.context import Attachment
+from indwell.lsp.messages.questions import AskParams
 from indwell.lsp.wire.conversion import Conversion
 
 

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("stopped\n")
         return code_of_stop(stop)
     except OSError as error:
-        from indwell.cli.closed_output import hush, is_full
+        from indwell.cli.terminal.closed_output import hush, is_full
 
         if not isinstance(error, BrokenPipeError) and not is_full():
             raise
@@ -44,7 +44,7 @@ def _main(given: list[str]) -> int:
     own_path.keep_out()  # before anything is looked up; the folders join as they become known
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
     if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: nothing else is loaded
-        from indwell.cli.serve import serve
+        from indwell.cli.serve.command import serve
 
         return serve(scripted=False, pace_s=0.0)
     if (folder := _working_folder()) is not None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.cli.parser import make_parser
-from indwell.cli.run_grammar import Format, limits_of
+from indwell.cli.run.grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
 from indwell.own_path import own_path
 
@@ -48,7 +48,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
                 )
             )
         case "stats":
-            from indwell.cli.stats import stats
+            from indwell.cli.stored.stats import stats
 
             return stats(
                 days=options.days,
@@ -72,7 +72,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
 
 
 def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.serve import serve, serve_tcp
+    from indwell.cli.serve.command import serve, serve_tcp
 
     scripted = getattr(options, "scripted", False)
     pace_s = getattr(options, "pace", 0.0)
@@ -100,11 +100,11 @@ def _first_minutes(options: argparse.Namespace) -> int:
                 )
             )
         case "logout":
-            from indwell.cli.logout import logout
+            from indwell.cli.login import logout
 
             return logout(options.origin, as_json=options.json)
         case "models":
-            from indwell.cli.model_table import models
+            from indwell.cli.login import models
 
             return models(as_json=options.json)
         case _:
@@ -115,12 +115,12 @@ def _first_minutes(options: argparse.Namespace) -> int:
 
 def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if options.command == "purge":
-        from indwell.cli.purge import purge
+        from indwell.cli.stored.purge import purge
 
         return purge(is_sure=options.yes, as_json=options.json)
     if options.action in {"import", "replay-request"}:
         return _from_logs(options, parser)
-    from indwell.cli.sessions import delete_sessions, list_sessions
+    from indwell.cli.stored.sessions import delete_sessions, list_sessions
 
     if options.action == "delete":
         if not options.ids:
@@ -129,13 +129,13 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
     if options.action == "show":
         if len(options.ids) != 1:
             parser.error("sessions show: name one session")
-        from indwell.cli.shown_session import show_session
+        from indwell.cli.stored.shown import show_session
 
         return show_session(options.ids[0], as_json=options.json)
     if options.action == "fork":
         if len(options.ids) != 1:
             parser.error("sessions fork: name one session")
-        from indwell.cli.forked_session import fork
+        from indwell.cli.stored.sessions import fork
 
         return fork(options.ids[0], options.turn, as_json=options.json)
     if options.ids:
@@ -148,22 +148,22 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     try:
         match options.command:
             case "trust":
-                from indwell.cli.trust import trust
+                from indwell.cli.safety.trust import trust
 
                 return trust(options)
             case "audit":
-                from indwell.cli.audit import audit
+                from indwell.cli.safety.audit import audit
 
                 return audit(options)
             case "memory":
-                from indwell.cli.memory import memory
+                from indwell.cli.stored.memory import memory
 
                 return memory(options)
         if options.action == "explain":
-            from indwell.cli.explain import explain
+            from indwell.cli.safety.permissions import explain
 
             return explain(options)
-        from indwell.cli.permissions import permissions
+        from indwell.cli.safety.permissions import permissions
 
         return permissions(options)
     except UserError as error:  # the command line is well formed: its usage would say nothing
@@ -174,7 +174,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.replay import replay, wish_of
+    from indwell.cli.replay.command import replay, wish_of
 
     try:
         return replay(wish_of(options))
@@ -189,18 +189,18 @@ def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     if options.action == "import":
         if not options.ids:
             parser.error("sessions import: name the files")
-        from indwell.cli.imported_session import import_sessions
+        from indwell.cli.stored.imported import import_sessions
 
         return import_sessions(options.ids, as_json=options.json)
     if len(options.ids) != 2:  # noqa: PLR2004 -- a session and a number
         parser.error("sessions replay-request: name one session and the number of a request")
-    from indwell.cli.replay_request import replay_request
+    from indwell.cli.stored.shown import replay_request
 
     return replay_request(*options.ids, as_json=options.json)
 
 
 def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.review import Wish, WrongLine, review
+    from indwell.cli.review.command import Wish, WrongLine, review
 
     try:
         return review(
@@ -254,8 +254,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error(f"--folder: {options.folder!r} is no folder")
     folder = Path(options.folder).resolve()
     own_path.keep_out([folder])
-    from indwell.cli.run import run
-    from indwell.cli.run_wish import NEWEST, Wish
+    from indwell.cli.run.command import run
+    from indwell.cli.run.grammar import NEWEST, Wish
 
     return run(
         Wish(

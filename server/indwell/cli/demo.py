@@ -16,17 +16,17 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent import events
-from indwell.cli.json_line import json_line
-from indwell.cli.terminal import TerminalView, cost_words
-from indwell.cli.terminal_approver import TerminalApprover
-from indwell.cli.waiting import wait_for
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.output import TerminalView, cost_words
+from indwell.cli.terminal.person import TerminalApprover
+from indwell.cli.terminal.waiting import wait_for
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
-from indwell.lsp import protocol_permission
 from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
+from indwell.lsp.messages import questions
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.sandbox.spawn import spawn
@@ -180,7 +180,7 @@ class Stage:
         if not self._console.quiet:
             self._view(known)
 
-    async def _permit(self, params: protocol_permission.PermissionParams) -> str:
+    async def _permit(self, params: questions.PermissionParams) -> str:
         """The scripted model and the project's own check are allowed; all else is asked for."""
         self._say(f"  [yellow]{escape(params.title)}[/] {escape(params.detail)}")
         if self._scripted or params.detail == CHECK:

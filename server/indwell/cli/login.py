@@ -1,29 +1,183 @@
-"""``indwell login``: an endpoint, its key and its model, tested and stored."""
+"""The commands ``indwell login``, ``indwell logout`` and ``indwell models``."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from indwell.cli import code_of_stop
-from indwell.cli.json_line import json_line
-from indwell.cli.login_questions import ask_key, checked_key, choose_address, pick_model, say
-from indwell.cli.waiting import wait_for
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import IndwellError, UserError
+from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
-from indwell.providers.endpoint import LoginOutcome, Step, failure
-from indwell.service.endpoint.addresses import address_of, found
-from indwell.service.endpoint.connect import Endpoint, Places, connect, known_key
+from indwell.providers.endpoint import LocalServer, LoginOutcome, Step, failure
+from indwell.providers.models import MAX_MODELS, OfferedModel
+from indwell.service.endpoint.connect import Endpoint, Places, address_of, connect, found, known_key
+from indwell.service.endpoint.offered import offered_models
 from indwell.service.endpoint.trial import NAME_ONE, Looked
 from indwell.service.stored_keys import key_store
+from indwell.service.user_settings import read_settings
 from indwell.settings.origins import origin_of
 from indwell.settings.places import user_file
 from indwell.settings.secret import Secret
+from indwell.settings.values import convert
+
+
+def models(*, as_json: bool) -> int:
+    """Print them; 0 done, 1 if the endpoint cannot be asked."""
+    try:
+        settings = read_settings(os.environ).settings
+        offered = wait_for(offered_models(settings))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        rows = [
+            {**msgspec.to_builtins(one), "chosen": one.name == settings.model} for one in offered
+        ]
+        sys.stdout.write(json_line(rows) + "\n")
+    else:
+        model_table(Console(highlight=False), offered, chosen=settings.model)
+    return 0
+
+
+def model_table(
+    console: Console,
+    offered: Sequence[OfferedModel],
+    *,
+    chosen: str = "",
+    numbered: bool = False,
+) -> None:
+    """Print models as a table; what nobody knows is left blank."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    if numbered:
+        table.add_column("", justify="right")
+    table.add_column("model", overflow="fold")
+    for name in ("window", "$ in", "$ out"):
+        table.add_column(name, justify="right")
+    table.add_column("tools")
+    for number, one in enumerate(offered, 1):
+        cells = [str(number)] if numbered else []
+        mark = " *" if one.name == chosen else ""
+        cells += [
+            visible(one.name) + mark,
+            f"{one.window:,}" if one.window else "",
+            _dollars(one.price_in),
+            _dollars(one.price_out),
+            {True: "yes", False: "no", None: ""}[one.tools],
+        ]
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    if len(offered) >= MAX_MODELS:
+        words = f"The endpoint offers {MAX_MODELS:,} models or more; only these are shown."
+        console.print(words, style="dim")
+    if not numbered:
+        console.print("Prices are dollars for a million tokens; * is the one in use.", style="dim")
+
+
+def _dollars(price: float | None) -> str:
+    return "" if price is None else f"{price:.2f}"
+
+
+NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image")
+"""Parts of names of models that do not chat; they come last in the list."""
+
+
+def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
+    """Running servers first, then the network's providers, then any address."""
+    rows: list[tuple[str, str]] = []
+    for server in servers:
+        state = f"{len(server.models)} models" if server.models else "no model yet"
+        rows.append((f"{server.title}, running on this machine ({state})", server.base_url))
+        if server.warning:
+            say(console, f"! {server.warning}")
+    rows += [(row.title, row.base_url) for row in CATALOGUE if row.port is None]
+    say(console, "Which endpoint?")
+    for number, (title, address) in enumerate(rows, 1):
+        say(console, f"  {number:2}  {title}  {address}")
+    say(console, "   or type an address, such as https://host/v1")
+    while True:
+        typed = _typed(console, "> ")
+        if typed.isdecimal() and 1 <= int(typed) <= len(rows):
+            return rows[int(typed) - 1][1]
+        try:
+            return address_of(typed)
+        except UserError as error:
+            say(console, str(error))
+
+
+def ask_key(enter_means: str) -> Secret | None:
+    """A key, typed unseen; None if only Enter was pressed.
+
+    Args:
+        enter_means: What happens then, for the prompt.
+    """
+    while True:
+        typed = getpass.getpass(f"Key (not shown; Enter: {enter_means}): ").strip()
+        if not typed:
+            return None
+        try:
+            return checked_key(typed)
+        except UserError as error:
+            print(str(error))
+
+
+def checked_key(text: str) -> Secret:
+    """A key that can be sent.
+
+    Raises:
+        SettingsError: It holds what no key has.
+    """
+    key = convert("api_key", text)
+    assert isinstance(key, Secret)
+    return key
+
+
+def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
+    """Let the user choose by number, name, or a part of names that narrows the list."""
+    if not offered:
+        return _typed(console, "Which model? Its name, as the endpoint calls it > ")
+    able = [one for one in offered if one.tools is not False] or list(offered)
+    shown = sorted(able, key=lambda one: is_no_chat(one.name))
+    while True:
+        model_table(console, shown, numbered=True)
+        typed = _typed(console, "Which model? A number, a name, or a part of one > ")
+        if typed.isdecimal() and 1 <= int(typed) <= len(shown):
+            return shown[int(typed) - 1].name
+        if typed in {one.name for one in offered}:
+            return typed
+        near = [one for one in offered if typed.lower() in one.name.lower()]
+        if len(near) == 1:
+            return near[0].name
+        if near:
+            shown = near
+        else:
+            say(console, f"No model is called {typed!r}.")
+
+
+def is_no_chat(name: str) -> bool:
+    """Does the name say that it is no model for a conversation?"""
+    return any(part in name.lower() for part in NO_CHAT)
+
+
+def say(console: Console, text: str) -> None:
+    """A line, as it stands; nothing in it can drive the terminal."""
+    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def _typed(console: Console, prompt: str) -> str:
+    console.print(prompt, end="", markup=False)
+    return input().strip()
+
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗", "skipped": "–"}
 PLAIN_MARKS = {"ok": "ok", "warn": "warning:", "fail": "FAILED:", "skipped": "-"}
@@ -213,3 +367,21 @@ def _failed(wish: Wish, message: str, code: int) -> int:
     else:
         say(Console(stderr=True), message)
     return code
+
+
+def logout(wanted: str | None, *, as_json: bool) -> int:
+    """Forget keys; 0 done, 1 if there is none of that endpoint or it cannot be forgotten."""
+    store = key_store()
+    try:
+        origins = tuple(store.origins()) if wanted is None else (origin_of(address_of(wanted)),)
+        gone = tuple(origin for origin in origins if store.forget(origin))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        sys.stdout.write(json_line({"forgotten": gone}) + "\n")
+    elif gone:
+        print("forgotten: " + ", ".join(gone))
+    else:
+        print("nothing is stored" + ("" if wanted is None else f" for {origins[0]}"))
+    return 0 if gone or wanted is None else 1

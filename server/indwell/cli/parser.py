@@ -3,15 +3,152 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from indwell import __version__
-from indwell.cli.memory_grammar import memory_options
-from indwell.cli.replay_grammar import replay_options
-from indwell.cli.review_grammar import review_options
-from indwell.cli.run_grammar import limit_options
-from indwell.cli.safety_grammar import audit_options, permissions_options, trust_options
-from indwell.cli.setup.editors import EDITORS
+from indwell.cli.replay.grammar import replay_options
+from indwell.cli.run.grammar import limit_options
 from indwell.settings.model import FREEDOM
+
+
+def json_anywhere(
+    command: argparse.ArgumentParser, actions: Iterable[argparse.ArgumentParser]
+) -> None:
+    """``--json`` before an action and behind it; said once is enough."""
+    words = "print one JSON object"
+    command.add_argument("--json", action="store_true", help=words)
+    for one in actions:  # without a default of its own, which would undo what stood before it
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
+
+
+EDITORS = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim", "vscode")
+
+
+def memory_options(memory: argparse.ArgumentParser) -> None:
+    """Add them to the command's parser."""
+    memory.description = (
+        "Lists what Indwell remembers of this folder and of you. Facts come from sessions, each "
+        "with your yes, or from here; the pages are Markdown that you may edit."
+    )
+    actions = memory.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="what is remembered here (the default)")
+    add = actions.add_parser("add", help="remember a fact")
+    add.add_argument("words", nargs="+", metavar="FACT", help="one sentence")
+    _user(add)
+    forget = actions.add_parser("forget", help="forget facts")
+    forget.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
+    path = actions.add_parser("path", help="print where the page is, to edit it")
+    _user(path)
+    json_anywhere(memory, actions.choices.values())
+
+
+def _user(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", action="store_true", help="of you, in every folder")
+
+
+def review_options(review: argparse.ArgumentParser) -> None:
+    """Add them to the command's parser."""
+    review.description = (
+        "Goes through the changes of the agent that nobody has accepted or rejected yet, as they "
+        "stand in the files on disk. At a terminal it asks for each; elsewhere it lists them."
+    )
+    review.epilog = (
+        "Exit codes: 0 done, 1 something was not done, 2 the command line was wrong, 130 Ctrl-C; "
+        "what was answered before it stays done."
+    )
+    review.add_argument(
+        "files", nargs="*", metavar="FILE", help="only these, or those in these folders"
+    )
+    review.add_argument(
+        "--session", default="", metavar="ID", help="only of this session; its beginning is enough"
+    )
+    review.add_argument(
+        "--turn",
+        type=int,
+        metavar="N",
+        help="only of this turn (of the session, or of the only one that has such a turn)",
+    )
+    verdict = review.add_mutually_exclusive_group()
+    verdict.add_argument(
+        "--accept",
+        action="store_true",
+        help="accept without questions what FILE, --session, --turn or --all name",
+    )
+    verdict.add_argument(
+        "--reject",
+        action="store_true",
+        help="take it back without questions; what you or another turn changed since stays, "
+        "and is named. Copies of the files are kept",
+    )
+    review.add_argument("--all", action="store_true", help="with --accept or --reject: everything")
+    form = review.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object; nothing is asked")
+    form.add_argument("--diff", action="store_true", help="print it as one diff; nothing is asked")
+
+
+def permissions_options(permissions: argparse.ArgumentParser) -> None:
+    """Add them to the command's parser."""
+    permissions.description = (
+        "Lists what you have allowed for always in this folder, takes it back, and says how a "
+        "command would be decided on and why."
+    )
+    actions = permissions.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="what is allowed for always here (the default)")
+    revoke = actions.add_parser("revoke", help="take permissions back")
+    revoke.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
+    revoke.add_argument("--all", action="store_true", help="all of this folder")
+    explain = actions.add_parser("explain", help="how a command would be decided on, and why")
+    explain.add_argument(
+        "--rules",
+        metavar="FILE",
+        help="JSON with lists of patterns: allow, ask, deny (default: those of your settings)",
+    )
+    explain.add_argument(
+        "--sandboxed", action="store_true", help="as in a sandbox that keeps writes in the folder"
+    )
+    explain.add_argument(
+        "--mode", choices=("plan", "ask", "review", "auto"), help="(default: yours)"
+    )
+    explain.add_argument("--cwd", metavar="FOLDER", help="where it would run (default: here)")
+    explain.add_argument(
+        "--stdin",
+        action="store_true",
+        help="one JSON object a line (command; rules, sandboxed, mode, cwd), one answer a line",
+    )
+    explain.add_argument("words", nargs="*", metavar="COMMAND", help="behind --")
+    json_anywhere(permissions, actions.choices.values())
+
+
+def trust_options(trust: argparse.ArgumentParser) -> None:
+    """Add them to the command's parser."""
+    trust.description = (
+        "Trusts a folder, as its files are now: commands may run there, its settings may tighten "
+        "yours, and its AGENTS.md goes to the model. Asked again when those files change."
+    )
+    trust.add_argument("folder", nargs="?", default=".", help="(default: this one)")
+    what = trust.add_mutually_exclusive_group()
+    what.add_argument("--revoke", action="store_true", help="trust it no longer")
+    what.add_argument("--list", action="store_true", help="list the answers of all folders")
+    trust.add_argument("--yes", action="store_true", help="do it without asking")
+    _json_flag(trust)
+
+
+def audit_options(audit: argparse.ArgumentParser) -> None:
+    """Add them to the command's parser."""
+    audit.description = (
+        "Prints what the agent wanted to do in a session, which rule allowed or denied it, what "
+        "you said, and what was run."
+    )
+    audit.add_argument(
+        "session", nargs="?", default="", help="its id or the beginning of it (default: the newest)"
+    )
+    audit.add_argument("--turn", type=int, metavar="N", help="only this turn")
+    _json_flag(audit)
+
+
+def _json_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
 
 LIST_LIMIT = 20  # sessions; H61
 

@@ -11,15 +11,15 @@ import msgspec
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.context.memory import Scope
-from indwell.lsp.client import Client
-from indwell.lsp.documents import Documents
-from indwell.lsp.first_run import FirstRunBackend
+from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.first_run import FirstRunBackend
+from indwell.lsp.workspace.documents import Documents
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
-from indwell.service.mentions.other_names import SecretFiles
+from indwell.service.secrets import SecretFiles
 from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview

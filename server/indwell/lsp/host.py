@@ -1,7 +1,6 @@
 """What one server process holds: the editor, its documents, the session, the turns.
 
-Each public method is what one request or command does; the handlers in ``server`` and ``methods``
-only translate.
+Each public method is what one request or command does; the handlers only translate.
 """
 
 from __future__ import annotations
@@ -23,32 +22,61 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
 from indwell.errors import SessionError, UserError
-from indwell.lsp import protocol
-from indwell.lsp.answering import Answering
-from indwell.lsp.attachments import check_model
-from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
-from indwell.lsp.client import Client
-from indwell.lsp.configuration import Configuration, in_mode
-from indwell.lsp.current_session import CurrentSession
-from indwell.lsp.diagnostics import EditorProblems
-from indwell.lsp.documents import Document, Documents
-from indwell.lsp.prompting import Prompting
-from indwell.lsp.review_ledger import HeldLedger
-from indwell.lsp.showing import Showing
-from indwell.lsp.shown_name import shown_name
-from indwell.lsp.steering import OPENING_S, steered
-from indwell.lsp.turns import Turns
-from indwell.lsp.unsent import Unsent
-from indwell.service.chores import Chores
-from indwell.service.closing import close_all
-from indwell.service.mentions.other_names import OtherNames
+from indwell.lsp.editor.answering import Answering
+from indwell.lsp.editor.client import Client
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.prompts.attention import Attention
+from indwell.lsp.prompts.diagnostics import EditorProblems
+from indwell.lsp.prompts.prompting import Prompting, check_model
+from indwell.lsp.sessions.configuration import Configuration, in_mode
+from indwell.lsp.sessions.current_session import CurrentSession
+from indwell.lsp.sessions.review_ledger import HeldLedger
+from indwell.lsp.sessions.showing import Showing
+from indwell.lsp.sessions.turns import Turns
+from indwell.lsp.sessions.unsent import Unsent
+from indwell.lsp.workspace.documents import Document, Documents, shown_name
+from indwell.service.chores import Chores, close_all
+from indwell.service.secrets import OtherNames
 from indwell.service.turns.event_log import Missed
-from indwell.service.turns.queue import Waiting
+from indwell.service.turns.queue import OnEnd, Ticket, Waiting
 from indwell.service.turns.stillness import Stillness
-from indwell.service.turns.tickets import OnEnd, Ticket
 from indwell.sessions.lines import Reading
 from indwell.settings.model import Mode, Settings
+
+OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
+
+
+async def steered(
+    running: Ticket | None, params: protocol.SteerParams, within_s: float, *, numbered: bool = False
+) -> protocol.SteerResult:
+    """Give words to the running turn.
+
+    Args:
+        running: It, if one runs.
+        params: The words, and for which session they are meant.
+        within_s: Seconds that it may take to begin.
+        numbered: They were typed below a question's numbered options.
+
+    Raises:
+        UserError: None runs, or not in that session, or too much waits for it already.
+    """
+    if is_blank(params.text):
+        raise UserError("there are no words to steer with; write what should be done")
+    if running is not None:
+        await running.begins(within_s)
+    if running is None or running.session is None or running.ended.is_set():
+        raise UserError("no turn is running; send the words with indwell/prompt instead")
+    session = running.session
+    if params.session not in {None, session.id}:
+        raise UserError(
+            f"no turn is running in session {params.session!r}; send the words with "
+            "indwell/prompt instead"
+        )
+    is_choice = session.steer(params.text, numbered=numbered)
+    return protocol.SteerResult(
+        session=session.id, turn=running.number, delivered=True, is_choice=is_choice
+    )
 
 
 class Host:

@@ -14,36 +14,31 @@ from pygls.lsp.server import LanguageServer
 
 from indwell import __version__
 from indwell.errors import UserError
-from indwell.lsp import answers, code_actions, protocol
-from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
-from indwell.lsp.background import offer_stops
-from indwell.lsp.branching import register_branching
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.register import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
-from indwell.lsp.client import Client
-from indwell.lsp.configuration import SECTION
-from indwell.lsp.diagnostics import all_of
-from indwell.lsp.documents import path_of
-from indwell.lsp.features import features_of
+from indwell.lsp.editor.client import Client
 from indwell.lsp.host import Host
-from indwell.lsp.memory_page import register_memory
-from indwell.lsp.methods import register_methods
-from indwell.lsp.plan_methods import register_plan
-from indwell.lsp.planning import Planning
-from indwell.lsp.refusals import in_plain_words
-from indwell.lsp.review.register import register_review
-from indwell.lsp.review.review import Review
-from indwell.lsp.switching import begin_anew, take_up
-from indwell.lsp.task_commands import register_tasks
-from indwell.lsp.virtual.register import register_virtual
+from indwell.lsp.messages import answers, views
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.features import features_of
+from indwell.lsp.methods.branching import begin_anew, register_branching, take_up
+from indwell.lsp.methods.commands import offer_stops, register_memory, register_tasks
+from indwell.lsp.methods.methods import in_plain_words, register_methods
+from indwell.lsp.methods.planning import Planning, register_plan
+from indwell.lsp.prompts import code_actions
+from indwell.lsp.prompts.diagnostics import all_of
+from indwell.lsp.review.review import Review, register_review
+from indwell.lsp.sessions.configuration import SECTION
+from indwell.lsp.virtual.opening import register_virtual
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
 from indwell.lsp.wire.language_server import Server, make_language_server
+from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
-from indwell.service.mentions.chat_names import is_chat
+from indwell.service.mentions import is_chat
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 ANY_SESSION = protocol.ResumeArguments()

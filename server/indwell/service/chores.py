@@ -1,13 +1,31 @@
-"""Work that nobody waits for: owned all the same, and ended with the server at the latest."""
+"""Background work with an owner, and closing several things in order."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
+from indwell.errors import IndwellError
+
 _log = logging.getLogger(__name__)
+
+
+async def close_all(*closings: Callable[[], Awaitable[object]]) -> None:
+    """Run them in order. What a full disk refuses, say, is told in the log; a bug travels last."""
+    async with AsyncExitStack() as closing:
+        for one in reversed(closings):
+            closing.push_async_callback(partial(_told, one))
+
+
+async def _told(closing: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await closing()
+    except (IndwellError, OSError) as error:
+        _log.error("at the end: %s", error)
 
 
 class Chores:

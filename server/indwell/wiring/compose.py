@@ -1,27 +1,33 @@
-"""The composition root of a session: settings in, parts out. Only here are concrete parts named."""
+"""Puts a session together: settings in, parts out. Only here are concrete parts named."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.git_entries import GitEntries
 from indwell.agent.git_note import GitNote
+from indwell.agent.log import Log
 from indwell.agent.parts import Parts
 from indwell.agent.session import Session
 from indwell.context.compaction.presets import PRESETS
+from indwell.errors import SessionError
+from indwell.files.scratch import scratch_folder
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import is_beneath, matches_any
 from indwell.policy.rules import aimless
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Strength
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.secrecy import Secrecy
-from indwell.service.secret_places import SecretPlaces
+from indwell.service.secrets import Secrecy, SecretPlaces
+from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.sessions.spending import SpendingLedger
 from indwell.sessions.store import SessionStore, folder_name
@@ -29,28 +35,116 @@ from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook
 from indwell.tools.commands.bash import Shell
-from indwell.wiring.bounds.bounds_now import BoundsNow
-from indwell.wiring.bounds.confining import strength
+from indwell.wiring.bounds.command_bounds import (
+    BoundsNow,
+    notice_of,
+    policy_now,
+    rules_of,
+    strength,
+)
 from indwell.wiring.bounds.home_view import homes, is_private
-from indwell.wiring.bounds.policy_now import policy_now, rules_of
-from indwell.wiring.bounds.sandbox_state import notice_of
-from indwell.wiring.budgets import budgets_of
-from indwell.wiring.changed_model import model_notice
-from indwell.wiring.covering import coverage_of
+from indwell.wiring.companion import companion_of
+from indwell.wiring.conversation import first_conversation, model_notice, prefix_of, surroundings_of
 from indwell.wiring.features import Given, boards_and_features, tools_of
-from indwell.wiring.first_conversation import first_conversation, prefix_of
-from indwell.wiring.model import Model
-from indwell.wiring.place import Place, new_place
-from indwell.wiring.project.check_commands import gate_of
-from indwell.wiring.project.hooks import hooks_of
+from indwell.wiring.model import Model, budgets_of
+from indwell.wiring.project.commands import gate_of, hooks_of
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.wiring.project.skills import shelf_beside, shelf_of
-from indwell.wiring.remembering import companion_of
 from indwell.wiring.spill import Spill
-from indwell.wiring.subagents import lines_of, subagents_of
-from indwell.wiring.surroundings import surroundings_of
-from indwell.wiring.taking import taken
+from indwell.wiring.subagents import find_agents, lines_of, subagents_of
 from indwell.workspace.base import Workspace
+
+if TYPE_CHECKING:
+    from indwell.review.checkpoints.coverage import Coverage
+
+
+T = TypeVar("T")
+
+
+async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -> T:
+    """``take()`` in a thread; who is cancelled meanwhile waits for it, and leaves it to others.
+
+    A thread cannot be stopped: a lock that it gets for nobody would be held until the process ends.
+
+    Raises:
+        CancelledError: As it came, once all is let go of.
+    """
+    taking = asyncio.ensure_future(asyncio.to_thread(take))
+    try:
+        return await asyncio.shield(taking)
+    except asyncio.CancelledError:
+        await asyncio.wait({taking})
+        if taking.exception() is None:
+            await let_go(taking.result())
+        raise
+
+
+class Place(NamedTuple):
+    """Where a session is written down; ``notice`` if it is not.
+
+    Attributes:
+        id: The session's.
+        log: Its log.
+        spill: The folder of its long texts; ``n_spilled`` are there already.
+        others: Folders of other sessions' long texts that its conversation names.
+    """
+
+    id: str
+    log: Log
+    spill: Path
+    n_spilled: int = 0
+    notice: str = ""
+    others: tuple[Path, ...] = ()
+
+
+def look_ahead() -> None:
+    """Ask what blocks when it is asked for the first time: here, and not where it is used."""
+    strength()
+    find_agents()
+
+
+def new_place(store: SessionStore, model: str) -> Place:
+    """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
+    look_ahead()
+    now = datetime.now(UTC)
+    try:
+        identifier, log = store.create(model=model, now=now)
+    except SessionError as error:
+        identifier = new_id(now, os.urandom(RANDOM_B))
+        notice = f"this session is not saved, and cannot be gone on with later: {error}"
+        return Place(identifier, MemoryLog(), scratch_folder(), notice=notice)
+    return Place(identifier, log, store.spill(identifier))
+
+
+def coverage_of(
+    workspace: Workspace,
+    review: ReviewLedger | None,
+    secret: Callable[[], tuple[str, ...]],
+    own: tuple[str, ...],
+    hide: Callable[[str], str],
+) -> Coverage | None:
+    """It brings what commands change into ``review``; none without one.
+
+    Args:
+        workspace: The user's files.
+        review: The ledger.
+        secret: Absolute paths of secret files; blocks.
+        own: Folders of Indwell's own, absolute.
+        hide: A text without the secrets in it.
+    """
+    if review is None:
+        return None
+    from indwell.review.carrying import COPIES
+    from indwell.review.checkpoints.coverage import Coverage
+    from indwell.review.copies import Copies
+
+    return Coverage(
+        workspace,
+        review,
+        Copies(review.folder / COPIES),
+        secret=lambda: (*secret(), *own),
+        hide=hide,
+    )
 
 
 async def open_session(

@@ -29,7 +29,7 @@ from indwell.settings.model import Mode
 from indwell.tools.base import Registry
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
-from indwell.wiring.remembering import Companion
+from indwell.wiring.companion import Companion
 
 ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
 """The tools of the agent as the model reads them, behind those of files and commands.

@@ -1,4 +1,4 @@
-"""The model that the settings name, ready to be asked; only here are providers put together."""
+"""Makes the model that the settings name, and its budgets. Only here are providers put together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from indwell.agent.budget import Budgets
 from indwell.agent.other_model import OtherModel, no_other_model
 from indwell.agent.parts import holds_nothing
 from indwell.agent.small_model import SmallModel
@@ -21,6 +22,27 @@ from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
 from indwell.settings.secret import Secret
+
+
+def budgets_of(settings: Settings) -> Budgets:
+    """What may be spent."""
+    return Budgets(
+        turn=settings.budget_turn,
+        session=settings.budget_session,
+        day=settings.budget_day,
+        turn_tokens=settings.budget_turn_tokens,
+    )
+
+
+def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
+    """Say that budgets of money cannot be kept, where the price is not known; else nothing."""
+    if budgets.counts(cost):
+        return ""
+    return (
+        f"the price of {model!r} is not known, so budgets in dollars cannot be kept; set "
+        "`price_in` and `price_out`, or `budget_turn_tokens`"
+    )
+
 
 SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 

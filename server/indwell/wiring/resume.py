@@ -33,7 +33,7 @@ from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
 from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.new_from import take_again
+from indwell.service.inherited_task import take_again
 from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
@@ -44,13 +44,11 @@ from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
 from indwell.skills.catalogue import without_catalogue
 from indwell.tools.editing.lost_edits import looked_up
-from indwell.wiring.compose import make_session
-from indwell.wiring.first_conversation import prefix_of
+from indwell.wiring.compose import Place, look_ahead, make_session, taken
+from indwell.wiring.conversation import prefix_of
 from indwell.wiring.model import Model
-from indwell.wiring.place import Place, look_ahead
 from indwell.wiring.project.skills import shelf_beside
 from indwell.wiring.spill import highest_number
-from indwell.wiring.taking import taken
 from indwell.workspace.base import Workspace
 
 NEW_TOOLS = (

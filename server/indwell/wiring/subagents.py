@@ -36,7 +36,7 @@ from indwell.settings.model import Settings
 from indwell.settings.places import user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.tools.commands.bash import Shell, make_bash
-from indwell.wiring.project.visible_place import visible_place
+from indwell.wiring.project.instructions import visible_place
 
 USER_FOLDER = "agents"  # beside the user's settings file
 WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.chat.branched import _marked
+from indwell.lsp.chat.opening import _marked
 from support.chatting import chat, draft, is_over, send, write
 from support.editing import USAGE, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

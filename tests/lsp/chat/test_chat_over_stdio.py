@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 from lsprotocol import types
 
-from indwell.lsp import protocol
 from indwell.lsp.chat.layout import draft_of, headings, session_of
 from indwell.lsp.fake.clients import ALE, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
 from indwell.lsp.fake.profiles import PLAIN
+from indwell.lsp.messages import methods as protocol
 from support.chatting import chat, draft, held, is_over, opened, send, write
 from support.editing import Home, editing, mend, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say

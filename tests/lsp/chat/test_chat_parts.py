@@ -8,14 +8,19 @@ import pytest
 
 from indwell.errors import UserError
 from indwell.lsp.chat import layout
-from indwell.lsp.chat.catching_up import caught_up, new_text
-from indwell.lsp.chat.commands import Command, command_of
-from indwell.lsp.chat.completion import COMMANDS, Lines, completed, named_lines
-from indwell.lsp.chat.files import chat_of, new_chat
-from indwell.lsp.chat.name_index import SHOWN, NameIndex
+from indwell.lsp.chat.completion import (
+    COMMANDS,
+    SHOWN,
+    Command,
+    Lines,
+    NameIndex,
+    command_of,
+    completed,
+    named_lines,
+)
+from indwell.lsp.chat.files import caught_up, chat_of, new_chat, new_text
 from indwell.lsp.chat.outline import links
-from indwell.service.mentions.chat_names import is_chat
-from indwell.service.mentions.mentions import Mention, mention_of, mentions_in
+from indwell.service.mentions import Mention, is_chat, mention_of, mentions_in
 from indwell.sessions.transcript import Piece, TurnView
 from indwell.workspace.executable import executables
 

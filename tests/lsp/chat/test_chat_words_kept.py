@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
-from indwell.lsp import protocol
-from indwell.lsp.chat import layout, moving
-from indwell.lsp.chat.catching_up import NOT_ENDED, caught_up
+from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout as moving
+from indwell.lsp.chat.files import NOT_ENDED, caught_up
 from indwell.lsp.chat.layout import draft_of, edited
-from indwell.lsp.chat.offers import State, lenses
+from indwell.lsp.chat.outline import State, lenses
 from indwell.lsp.fake.clients import EGLOT
+from indwell.lsp.messages import methods as protocol
 from indwell.policy.paths import is_protected
 from indwell.sessions.transcript import Piece, TurnView
 from support.chatting import chat, draft, held, is_over, opened, send, write

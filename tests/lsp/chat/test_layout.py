@@ -7,8 +7,9 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from indwell.lsp.chat import layout, moving
-from indwell.lsp.chat.catching_up import new_text
+from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout as moving
+from indwell.lsp.chat.files import new_text
 from indwell.lsp.chat.layout import edited
 
 CHAT = "<!-- indwell: session s-1 -->\n\n## You\n\nFix it.\n\n## Indwell · turn 1\n\nDone.\n\n"

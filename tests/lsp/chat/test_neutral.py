@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.lsp.chat.folded import bounded, code, details, fence
 from indwell.lsp.chat.layout import headings
-from indwell.lsp.chat.neutral import Neutral, inert, quoted
+from indwell.lsp.chat.markdown import Neutral, bounded, code, details, fence, inert, quoted
 
 
 def streamed(*pieces: str) -> str:

@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from indwell.lsp.chat.layout import headings
-from indwell.lsp.chat.neutral import Neutral, quoted
-from indwell.lsp.virtual.fences import contained
+from indwell.lsp.chat.markdown import Neutral, quoted
+from indwell.lsp.virtual.markdown import contained
 
 COMMONMARK = MarkdownIt("commonmark", {"html": True})
 WITH_TABLES = MarkdownIt("js-default", {"html": True})

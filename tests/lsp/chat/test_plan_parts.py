@@ -7,7 +7,7 @@ import pytest
 from indwell.agent import events
 from indwell.context.todo import TodoItem
 from indwell.lsp.chat.layout import YOU, headings
-from indwell.lsp.chat.offers import State, actions, lenses, of_plan
+from indwell.lsp.chat.outline import State, actions, lenses, of_plan
 from indwell.lsp.chat.rendering import Rendering
 
 STEPS = (TodoItem("Read", "done"), TodoItem("Fix `x`", "open", (1,)), TodoItem("Test", after=(2,)))

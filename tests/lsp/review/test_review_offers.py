@@ -9,10 +9,15 @@ import pytest
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from indwell.lsp.review.hints import hint_of
-from indwell.lsp.review.lenses import lenses_of
-from indwell.lsp.review.offers import Shown, offer
-from indwell.lsp.review.places import lines_of, range_of, reachable
+from indwell.lsp.review.shown_hunks import (
+    Shown,
+    hint_of,
+    lenses_of,
+    lines_of,
+    offer,
+    range_of,
+    reachable,
+)
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor, Hunk
 

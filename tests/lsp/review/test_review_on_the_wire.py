@@ -7,8 +7,9 @@ import json
 import pytest
 from lsprotocol import types
 
-from indwell.lsp import protocol, protocol_review
 from indwell.lsp.fake.clients import ALE, NEOVIM_11, VSCODE
+from indwell.lsp.messages import documents as protocol_review
+from indwell.lsp.messages import methods as protocol
 from support.editing import USAGE, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.reviewing import (

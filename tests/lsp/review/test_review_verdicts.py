@@ -9,9 +9,9 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.answering import Answering
-from indwell.lsp.features import Features
-from indwell.lsp.protocol_review import VerdictArguments
+from indwell.lsp.editor.answering import Answering
+from indwell.lsp.messages.documents import VerdictArguments
+from indwell.lsp.messages.features import Features
 from indwell.lsp.review.verdicts import KEEP, RESTORE, Verdicts
 from indwell.review.hunk import Actor
 from indwell.workspace.disk import DiskWorkspace

@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from indwell.lsp.review.lenses import lenses_of
+from indwell.lsp.review.shown_hunks import lenses_of
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor
 from support.ledgers import ME, change, ledger_in

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import UserError
-from indwell.lsp.virtual.changes import Changes
+from indwell.lsp.virtual.texts import Changes
 from indwell.lsp.virtual.uris import Base, Diff, Span
 from indwell.policy.paths import matches_any
 from indwell.review.hunk import Actor, Opaque

@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.fake.clients import VSCODE
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.lsp.names import VIRTUAL_SCHEMES
+from indwell.lsp.messages.names import VIRTUAL_SCHEMES
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from support.editing import MENDED, SOURCE, USAGE, Home, editing, mend

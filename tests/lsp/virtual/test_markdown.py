@@ -8,16 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from indwell.lsp.protocol_context import (
+from indwell.lsp.messages.context import (
     AttachedRow,
     BlockRow,
     ContextResult,
     HeadroomRow,
     HealthRow,
 )
-from indwell.lsp.virtual.fences import bounded, contained, fenced, folded, inline
-from indwell.lsp.virtual.request_text import MOST_CHARACTERS, request_markdown
-from indwell.lsp.virtual.transcript_text import transcript_markdown
+from indwell.lsp.virtual.markdown import (
+    MOST_CHARACTERS,
+    bounded,
+    contained,
+    fenced,
+    folded,
+    inline,
+    request_markdown,
+    transcript_markdown,
+)
 from indwell.sessions.overview import Overview
 from indwell.sessions.transcript import Piece, TurnView
 

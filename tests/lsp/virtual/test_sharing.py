@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from indwell.errors import UserError
-from indwell.lsp.virtual.sharing import Shared
+from indwell.lsp.virtual.texts import Shared
 
 
 async def test_a_thousand_readers_share_two_makings_and_none_reads_what_is_old() -> None:

@@ -1,1 +1,1 @@
-"""``indwell doctor``: what works here, what does not, and how to mend it."""
+"""``indwell doctor``: checks what works here, and says how to fix what does not."""

@@ -1,4 +1,4 @@
-"""The command ``indwell doctor``: runs all checks at once and prints what they found."""
+"""The command ``indwell doctor``: runs all checks at once, and prints them or a bug report."""
 
 from __future__ import annotations
 
@@ -7,33 +7,100 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor import (
-    agents,
-    editors,
-    endpoint,
-    hooks,
-    machine,
-    own_files,
-    programs,
-    safety,
-    size,
-    skills,
-)
+from indwell.cli.doctor import endpoint, machine, own_files, size
+from indwell.cli.doctor import machine as editors
+from indwell.cli.doctor import machine as programs
+from indwell.cli.doctor import project as agents
+from indwell.cli.doctor import project as hooks
+from indwell.cli.doctor import project as safety
+from indwell.cli.doctor import project as skills
 from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
-from indwell.cli.doctor.report import Private, redacted, report
-from indwell.cli.json_line import json_line
 from indwell.cli.login import MARKS, PLAIN_MARKS
-from indwell.cli.waiting import wait_for
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SettingsError, UserError
 from indwell.policy.approvals import visible
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.places import read_user_file, user_file
+from indwell.settings.redaction import told_address
+
+SHORTEST = 3  # characters of a user's or machine's name that is taken out; shorter ones are words
+COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
+"""Names that say nothing about a person."""
+
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
+_KEY_LIKE = re.compile(  # an underscore before it is no letter: `secret_sk-…`
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
+_MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+
+
+class Private(msgspec.Struct, frozen=True):
+    """What must not stand in a report.
+
+    Attributes:
+        secrets: Keys and tokens, as they are.
+        homes: The home folder, in all its spellings.
+        names: Of the user and the machine.
+    """
+
+    secrets: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def report(findings: Findings, private: Private) -> str:
+    """The findings as Markdown, redacted."""
+    lines = ["### indwell doctor", "", "| | what | found |", "|---|---|---|"]
+    for one in findings:
+        mend = f" → {one.mend}" if one.mend else ""
+        found = redacted(f"{one.sentence}{mend}", private)
+        lines.append(f"| {one.state} | {redacted(one.name, private)} | {_cell(found)} |")
+    return "\n".join(lines) + "\n"
+
+
+def redacted(text: str, private: Private) -> str:
+    """``text`` without what is private."""
+    for secret in _longest_first(private.secrets):
+        text = text.replace(secret, "[key]")
+    text = _ADDRESS.sub(lambda match: _plain_address(match[0]), text)
+    text = _KEY_LIKE.sub("[key]", text)
+    text = _BEARER.sub(r"\1 [key]", text)
+    text = _MAIL.sub("[mail]", text)
+    for home in _longest_first(private.homes):
+        text = text.replace(home, "~")
+    for name in _longest_first(private.names):
+        if len(name) >= SHORTEST and name.lower() not in COMMON:
+            whole_word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+            text = whole_word.sub("[name]", text)
+    return text
+
+
+def _plain_address(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "[address]"
+    return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+
+
+def _longest_first(texts: Iterable[str]) -> Sequence[str]:
+    """So that no part of a longer one is left over; the empty one would be everywhere."""
+    return sorted({text for text in texts if text}, key=len, reverse=True)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
 
 RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
 _SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)

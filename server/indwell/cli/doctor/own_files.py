@@ -16,7 +16,7 @@ from indwell.files import AppendLog, make_private_folder
 from indwell.files.removing import remove_own
 from indwell.providers.endpoint import State
 from indwell.service.stored_keys import with_stored_key
-from indwell.service.sweeping import MB, gone_words, recent, size_words
+from indwell.service.stored_sessions import MB, gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
 from indwell.sessions.sweeping import held_b, record_of
 from indwell.settings.keys import KeyStore

@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.terminal_approver import TerminalApprover
+from indwell.cli.terminal.person import TerminalApprover
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.errors import SettingsError
@@ -21,9 +21,8 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.settings.model import Settings
-from indwell.wiring.compose import make_session
+from indwell.wiring.compose import Place, make_session
 from indwell.wiring.model import make_model
-from indwell.wiring.place import Place
 from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 

@@ -1,1 +1,1 @@
-"""``indwell setup EDITOR``: the configuration of an editor, printed, or put where it belongs."""
+"""``indwell setup EDITOR``: the configuration of an editor, printed or put in place."""

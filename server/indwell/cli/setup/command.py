@@ -11,15 +11,13 @@ import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
-from indwell.cli.json_line import json_line
 from indwell.cli.setup import program, records
 from indwell.cli.setup.configuration import PLAIN, Configuration
 from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
-from indwell.cli.setup.merging import SERVER
-from indwell.cli.setup.placing import Placed, Wanted, put, take
-from indwell.cli.setup.refusing import CannotMerge
-from indwell.cli.setup.targets import Target, target
-from indwell.cli.yes_or_no import says_yes
+from indwell.cli.setup.merging import SERVER, CannotMerge
+from indwell.cli.setup.placing import Placed, Target, Wanted, put, take, target
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.typed_line import says_yes
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration
-from indwell.cli.setup.quoting import elisp_list, quoted
+from indwell.cli.setup.configuration import Configuration, elisp_list, quoted
 
 _EGLOT = r"""(require 'eglot)
 (add-to-list 'eglot-server-programs '((python-mode markdown-mode gfm-mode) . @COMMAND@))

@@ -1,19 +1,185 @@
-"""Merges a configuration into the text of TOML or JSON. Pure.
+"""Adds a configuration to the text of a file, and removes it again byte for byte. Pure.
 
-Nothing of the user's is changed; what cannot be merged without losing something is refused.
+TOML and JSON are merged. In other files the added part stands between two marked comments.
 """
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Literal
 
+import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from indwell.cli.setup.refusing import CannotMerge
+
+class CannotMerge(Exception):
+    """The file cannot take it, or give it back, without losing something; says why, for people."""
+
+
+_BEGIN = "{} >>> indwell setup (this part is written by `indwell setup`; --remove takes it out)"
+_END = "{} <<< indwell setup"
+
+
+def block(text: str, comment: str) -> str:
+    """The part with its marks."""
+    return f"{_BEGIN.format(comment)}\n{text.rstrip()}\n{_END.format(comment)}\n"
+
+
+def find(whole: str, comment: str) -> tuple[int, int] | None:
+    """Where the part stands, its last line's end with it; None without any marks.
+
+    Raises:
+        CannotMerge: Not exactly one beginning that is followed by one end, each a whole line.
+    """
+    begin, end = _BEGIN.format(comment), _END.format(comment)
+    if begin not in whole and end not in whole:
+        return None
+    lines = whole.splitlines(keepends=True)
+    begins = [number for number, line in enumerate(lines) if begin in line]
+    ends = [number for number, line in enumerate(lines) if end in line]
+    is_whole = len(begins) == len(ends) == 1 and begins < ends
+    if not is_whole or (lines[begins[0]].rstrip(), lines[ends[0]].rstrip()) != (begin, end):
+        raise CannotMerge("the marks of an earlier setup are damaged or doubled")
+    start = sum(map(len, lines[: begins[0]]))
+    return start, start + sum(map(len, lines[begins[0] : ends[0] + 1]))
+
+
+def gap(before: str) -> str:
+    """What goes between the user's text and the part: an empty line."""
+    if not before or before.endswith("\n\n"):
+        return ""
+    return "\n" if before.endswith("\n") else "\n\n"
+
+
+def take(whole: str, start: int, end: int, added: str) -> str:
+    """The text without the part, and without the ``added`` line ends before it."""
+    head, tail = whole[:start], whole[end:]
+    if added and head.endswith("\n\n"):  # else the user has taken the empty line out
+        head = head[: -len(added)]
+    needs_end = head and tail and not head.endswith("\n")
+    return f"{head}\n{tail}" if needs_end else head + tail
+
+
+_AROUND = 80  # characters on each side that tell two places apart
+_BY_CHARACTER = 4_000  # above that no comparison by character
+_LONG_LINES = 3  # so long a text stands once, or was copied by hand
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A text that was put in, and digests of what stood before and behind it."""
+
+    text: str
+    before: str
+    behind: str
+
+
+def pieces(before: str, after: str) -> tuple[Piece, ...]:
+    """What ``after`` has more than ``before``.
+
+    Raises:
+        CannotMerge: Something of ``before`` is not in it any more.
+    """
+    found = []
+    for start, end in _insertions(before, after):
+        found.append(Piece(after[start:end], *_around(after, start, end)))
+    if cut(after, found) != before:
+        raise CannotMerge("it is written in a way that a change would rewrite")
+    return tuple(found)
+
+
+def cut(text: str, found: Sequence[Piece]) -> str:
+    """The text without the pieces.
+
+    Raises:
+        CannotMerge: One of them is not there as it was put in, or more than once.
+    """
+    kept, done = [], 0
+    for piece in found:
+        start = _place(text, piece, done)
+        kept.append(text[done:start])
+        done = start + len(piece.text)
+    return "".join(kept) + text[done:]
+
+
+def _place(text: str, piece: Piece, begin: int) -> int:
+    places = list(_places(text, piece.text))
+    if len(places) == 1 and piece.text.count("\n") >= _LONG_LINES:
+        exact = places
+    else:
+        wanted = (piece.before, piece.behind)
+        exact = [at for at in places if _around(text, at, at + len(piece.text)) == wanted]
+    if len(exact) != 1 or exact[0] < begin:
+        raise CannotMerge("what setup wrote there was changed since")
+    return exact[0]
+
+
+def _places(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    return _digest(text[max(0, start - _AROUND) : start]), _digest(text[end : end + _AROUND])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _insertions(before: str, after: str) -> Iterator[tuple[int, int]]:
+    """Where ``after`` has more; first as one place, then by lines."""
+    whole = _one(before, after, 0)
+    if whole is not None:
+        yield from whole
+        return
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    starts = [0]
+    for line in new:
+        starts.append(starts[-1] + len(line))
+    lines = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for kind, old_from, old_to, new_from, new_to in lines.get_opcodes():
+        if kind != "equal":
+            parts = "".join(old[old_from:old_to]), "".join(new[new_from:new_to])
+            yield from _within(*parts, starts[new_from])
+
+
+def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
+    whole = _one(before, after, at)
+    if whole is None and len(before) + len(after) <= _BY_CHARACTER:
+        match = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        codes = match.get_opcodes()
+        if {code[0] for code in codes} <= {"equal", "insert"}:
+            whole = [(at + one[3], at + one[4]) for one in codes if one[0] == "insert"]
+    if whole is None:
+        raise CannotMerge("it is written in a way that a change would rewrite")
+    yield from whole
+
+
+def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
+    """The one place where ``after`` has more; None if it is more than one place, or less."""
+    if len(after) < len(before):
+        return None
+    head = _alike(before, after)
+    tail = len(before) - head
+    if tail and not after.endswith(before[head:]):
+        return None
+    return [] if len(after) == len(before) else [(at + head, at + len(after) - tail)]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    for count, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return count
+    return min(len(one), len(other))
+
 
 SERVER = "indwell"
 Data = Literal["toml", "json"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration
-from indwell.cli.setup.quoting import lua, lua_list
+from indwell.cli.setup.configuration import Configuration, lua, lua_list
 
 _OWN_FILE = r"""if vim.fn.has('nvim-0.11') == 0 then
   vim.notify('Indwell: this file is for Neovim 0.11 or later; for yours: indwell setup nvim-older --write', vim.log.levels.WARN)

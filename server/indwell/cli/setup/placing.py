@@ -1,18 +1,84 @@
-"""What a file reads with the configuration and without it, and what to remember of that. Pure.
-
-Only what is known to be setup's is ever taken out: between whole marks and unchanged, or cut as
-the record of the writing says. Line ends are the file's own.
-"""
+"""The file that an editor reads, with its configuration and without it. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
+from typing import Literal
+
 import msgspec
 
-from indwell.cli.setup import marks
-from indwell.cli.setup.merging import SERVER, Data, check, merged
-from indwell.cli.setup.pieces import Piece, cut, pieces
-from indwell.cli.setup.refusing import CannotMerge
-from indwell.cli.setup.targets import How
+from indwell.cli.setup import merging as marks
+from indwell.cli.setup.merging import SERVER, CannotMerge, Data, Piece, check, cut, merged, pieces
+
+How = Literal["own file", "marked", "toml", "json"]
+"""A file of ours; between marks in the user's; merged into TOML or JSON."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A file, and how the configuration goes into it."""
+
+    path: Path
+    how: How
+
+
+def target(
+    name: str,
+    home: Path,
+    environment: Mapping[str, str],
+    platform: str,
+    exists: Callable[[Path], bool],
+) -> Target:
+    """The file of an editor.
+
+    Args:
+        name: As in ``CONFIGURATIONS``.
+        home: Of the user.
+        environment: For ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
+        platform: As ``sys.platform`` names it.
+        exists: Is there a file or folder?
+    """
+    config = _absolute(environment.get("XDG_CONFIG_HOME", "")) or home / ".config"
+    roaming = _absolute(environment.get("APPDATA", "")) or home / "AppData" / "Roaming"
+    local = _absolute(environment.get("LOCALAPPDATA", "")) or home / "AppData" / "Local"
+    support = home / "Library" / "Application Support"
+    is_windows, is_mac = platform == "win32", platform == "darwin"
+    match name:
+        case "nvim" | "nvim-older":
+            folder = (local if is_windows else config) / "nvim"
+            return Target(folder / "plugin" / "indwell.lua", "own file")
+        case "vim":
+            folder = home / ("vimfiles" if is_windows else ".vim")
+            return Target(folder / "plugin" / "indwell.vim", "own file")
+        case "emacs" | "emacs-lsp-mode":
+            return Target(_emacs(roaming if is_windows else home, config, exists), "marked")
+        case "helix":
+            return Target((roaming if is_windows else config) / "helix" / "languages.toml", "toml")
+        case "kate":
+            folder = local if is_windows else support if is_mac else config
+            return Target(folder / "kate" / "lspclient" / "settings.json", "json")
+        case "sublime":
+            folder = roaming / "Sublime Text" if is_windows else config / "sublime-text"
+            folder = support / "Sublime Text" if is_mac else folder
+            return Target(folder / "Packages" / "User" / "LSP.sublime-settings", "json")
+        case _:
+            folder = roaming / "Zed" if is_windows else config / "zed"
+            return Target(folder / "settings.json", "json")
+
+
+def _emacs(home: Path, config: Path, exists: Callable[[Path], bool]) -> Path:
+    """In Emacs' own order (Info node "Find Init"); the XDG folder only if there is no older one."""
+    for path in (home / ".emacs.el", home / ".emacs", home / ".emacs.d" / "init.el"):
+        if exists(path):
+            return path
+    folder = config / "emacs"
+    if exists(folder) and not exists(home / ".emacs.d"):
+        return folder / "init.el"
+    return home / ".emacs.d" / "init.el"
+
+
+def _absolute(text: str) -> Path | None:
+    return Path(text) if text and PurePath(text).is_absolute() else None
 
 
 class Record(msgspec.Struct, frozen=True):

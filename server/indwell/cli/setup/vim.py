@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration
-from indwell.cli.setup.quoting import vim, vim_arguments
+from indwell.cli.setup.configuration import Configuration, vim, vim_arguments
 
 _ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
 let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers

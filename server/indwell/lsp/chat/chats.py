@@ -1,10 +1,12 @@
-"""The chat documents of one editor: which session each belongs to, and the turns that stream in."""
+"""The chat documents of one editor: which session each belongs to, and the turns in them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -15,24 +17,42 @@ from indwell.agent import events
 from indwell.agent.session import Session
 from indwell.errors import EditRefused, ToolError, UserError
 from indwell.lsp.chat import layout
-from indwell.lsp.chat.asking import Asking
-from indwell.lsp.chat.catching_up import caught_up
-from indwell.lsp.chat.drafts import Drafts
-from indwell.lsp.chat.file_names import FileNames
-from indwell.lsp.chat.files import changed_on_disk, chats_folder
-from indwell.lsp.chat.on_the_way import Sent, Steering
-from indwell.lsp.chat.paper import Paper, Plan
-from indwell.lsp.chat.rendering import Rendering
-from indwell.lsp.chat.restored import own_words
-from indwell.lsp.chat.stream import Stream
-from indwell.lsp.chat.writing import Asked, Writing
-from indwell.lsp.documents import Document
+from indwell.lsp.chat.completion import FileNames
+from indwell.lsp.chat.drafts import Asking, Drafts
+from indwell.lsp.chat.files import caught_up, changed_on_disk, chats_folder
+from indwell.lsp.chat.rendering import Rendering, own_words
+from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
 from indwell.lsp.host import Host
-from indwell.service.mentions.chat_names import SUFFIX, is_chat
-from indwell.service.turns.tickets import Ticket
+from indwell.lsp.workspace.documents import Document
+from indwell.service.mentions import SUFFIX, is_chat
+from indwell.service.turns.queue import Ticket
 from indwell.sessions.ids import is_id
 from indwell.sessions.transcript import TurnView, transcript
 from indwell.workspace.paths import parse
+
+
+@dataclass(slots=True, eq=False)
+class Sent:
+    """Words on their way: as they stood in the document, and as they were sent.
+
+    Attributes:
+        is_placed: Have they left the draft? Nothing until a turn writes them down, or they wait.
+    """
+
+    ticket: Ticket
+    uri: str
+    raw: str
+    words: str
+    is_placed: Callable[[], bool] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Steering:
+    """Words of a document that a running turn was given, as they stand there."""
+
+    ticket: Ticket
+    raws: list[str]
+
 
 EDIT_S = 2.0  # for an edit to come; one that comes later is seen in the text, and not sent again
 FIRST_LINE = 400  # characters in which a session can be named

@@ -1,14 +1,84 @@
-"""What completes in a chat: files, lines of them, commands. Pure."""
+"""Completion in a chat document: files of the workspace, their lines, and commands."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from indwell.lsp.chat.name_index import NameIndex
-from indwell.service.mentions.mentions import quoted_path
+from indwell.errors import ToolError, UserError
+from indwell.service.mentions import files_below, quoted_path
+from indwell.settings.model import Mode
+
+SHOWN = 100  # names in one answer; the editor asks again with the next key
+
+
+class NameIndex:
+    """Takes 50 ms for 50,000 names, so it is made in a thread; each question takes about one.
+
+    Args:
+        names: Sorted.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        lower = [name.lower() for name in self.names]
+        self._whole = _lines(lower)
+        self._bases = _lines([name.rpartition("/")[2] for name in lower])
+        self._shortest = tuple(sorted(self.names, key=len)[:SHOWN])
+
+    def has(self, name: str) -> bool:
+        """Is it one of them?"""
+        at = bisect_left(self.names, name)
+        return at < len(self.names) and self.names[at] == name
+
+    def matching(self, begun: str) -> list[str]:
+        """The best for what was typed: those whose last part begins with it come first."""
+        wanted = begun.lower()
+        if "\n" in wanted:
+            return []
+        if not wanted:
+            return list(self._shortest)
+        chosen: dict[int, None] = {}
+        for lines, sought in (
+            (self._bases, f"\n{wanted}"),
+            (self._whole, f"\n{wanted}"),
+            (self._bases, wanted),
+            (self._whole, wanted),
+        ):
+            found = [at for at in _found(lines, sought) if at not in chosen]
+            found.sort(key=lambda at: (len(self.names[at]), self.names[at]))
+            chosen |= dict.fromkeys(found[: SHOWN - len(chosen)])
+            if len(chosen) >= SHOWN:
+                break
+        return [self.names[at] for at in chosen]
+
+
+class _Lines(NamedTuple):
+    text: str  # a line break stands before each
+    starts: array[int]
+
+
+def _lines(names: Sequence[str]) -> _Lines:
+    starts = array("q", accumulate((len(one) + 1 for one in names), initial=0))
+    return _Lines("".join(f"\n{one}" for one in names), starts)
+
+
+def _found(lines: _Lines, sought: str) -> Iterator[int]:
+    """The first lines with it, by their numbers; twice as many as are shown at most."""
+    at = lines.text.find(sought)
+    for _ in range(2 * SHOWN):
+        if at < 0:
+            return
+        number = bisect_right(lines.starts, at) - 1
+        yield number
+        at = lines.text.find(sought, lines.starts[number + 1])
+
 
 MOST_SHOWN = 50  # ranges
 _LINES_LOOKED_AT = 20_000
@@ -128,3 +198,85 @@ def _end(
         place, _ = open_.pop()
         one = found[place]
         found[place] = one._replace(last=max(one.first, filled[last - 1]))
+
+
+Name: TypeAlias = Literal["new", "stop", "mode"]
+
+_COMMAND_LINE = re.compile(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
+_PROMPTS = frozenset({"compact"})  # that the session itself understands
+
+
+class Command(NamedTuple):
+    """What is wanted; ``mode`` only of ``/mode``."""
+
+    name: Name
+    mode: Mode | None = None
+
+
+def command_of(words: str, skills: Collection[str] = ()) -> Command | None:
+    """The command that the words are; None if they are a prompt, or call one of ``skills``.
+
+    Raises:
+        UserError: They look like a command, and are none.
+    """
+    match = _COMMAND_LINE.fullmatch(words)
+    if match is None or match[1] in _PROMPTS:
+        return None
+    name, value = match[1], match[2]
+    if name == "mode":
+        if value not in get_args(Mode):
+            modes = ", ".join(f"`/mode {one}`" for one in get_args(Mode))
+            raise UserError(f"there are {modes}")
+        return Command("mode", value)  # type: ignore[arg-type] # see the test above
+    if name in {"new", "stop"} and value is None:
+        return Command(name)  # type: ignore[arg-type] # see the test above
+    if value is not None:
+        return None  # a sentence that begins with a slash
+    if name in skills:
+        return None
+    known = ", ".join(f"`{one}`" for one, _ in COMMANDS)
+    raise UserError(f"there is no command `/{name[:40]}`; there are {known}")
+
+
+KEPT_S = 20.0  # then they are listed again, at the next question
+MOST = 50_000  # names
+
+Begin = Callable[[Coroutine[Any, Any, None]], None]
+
+
+class FileNames:
+    """Names relative to the first folder; what ignore files name is left out.
+
+    Args:
+        begin: Owns the work of listing.
+        monotonic: Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, begin: Begin, monotonic: Callable[[], float]) -> None:
+        self._begin, self._monotonic = begin, monotonic
+        self._names = NameIndex()
+        self._at = float("-inf")
+        self._is_listing = False
+        self.listed = asyncio.Event()
+
+    def known(self, roots: tuple[Path, ...]) -> NameIndex:
+        """Those known by now; never waits. A new list is begun if this one is old."""
+        if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
+            self._is_listing = True
+            self._begin(self._list(roots))
+        return self._names
+
+    def has(self, name: str) -> bool:
+        """Is it one of those known by now?"""
+        return self._names.has(name)
+
+    async def _list(self, roots: tuple[Path, ...]) -> None:
+        try:
+            found = await files_below("./", roots[0], roots, enough=MOST)
+            self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
+        except ToolError:
+            self._names = NameIndex()  # no ripgrep: nothing is offered
+        finally:
+            self._is_listing = False
+            self._at = self._monotonic()
+            self.listed.set()

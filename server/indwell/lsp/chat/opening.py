@@ -1,24 +1,37 @@
-"""``indwell.chat``: the chat of a session, found or made, and opened beside what the user does."""
+"""Opens the chat document of a session: by command, after a fork or rewind, or for a question."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from lsprotocol import types
 
+from indwell.agent.features.questions.asker import UserQuestion
 from indwell.errors import EditRefused, UserError
-from indwell.lsp.chat.catching_up import caught_up, new_text
+from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.files import changed_on_disk, chat_of, made_chat, new_chat
+from indwell.lsp.chat.files import (
+    caught_up,
+    changed_on_disk,
+    chat_of,
+    made_chat,
+    new_chat,
+    new_text,
+)
 from indwell.lsp.chat.layout import edited, noted
-from indwell.lsp.documents import path_of
+from indwell.lsp.chat.markdown import quoted
+from indwell.lsp.chat.rendering import question_words
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_chat import ChatArguments, ChatResult
+from indwell.lsp.messages.documents import ChatArguments, ChatResult
+from indwell.lsp.workspace.documents import Document, path_of
 from indwell.policy.approvals import visible
-from indwell.service.mentions.chat_names import SUFFIX, is_chat
+from indwell.service.mentions import SUFFIX, is_chat
+from indwell.service.turns.queue import Ticket
 
 
 async def opened(
@@ -103,3 +116,111 @@ async def _shown(host: Host, path: Path, session: str | None) -> ChatResult:
 
 def _today() -> str:
     return datetime.now(UTC).astimezone().strftime("%Y-%m-%d")
+
+
+async def mark_rewound(chats: Chats, session: str, turn: int) -> None:
+    """Say in the open chat of a session that it was taken back to the end of a turn."""
+    document = chats.of_session(session)
+    if document is None:
+        return
+    try:
+        await chats.paper.change(document, partial(_marked, turn=turn))
+    except EditRefused:
+        return  # the session is right, and nothing depends on the mark
+
+
+async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: int | None) -> None:
+    """Say what was made; where the origin is a chat, its fork gets one too."""
+    if host.client.features.has("events"):
+        return
+    where = ending_of(turn)
+    words = f"Indwell: a new conversation goes on from {where}; what you send now goes there"
+    if chats.of_session(origin) is None:
+        host.client.show(types.MessageType.Info, words)
+        return
+    chat = await opened(host, chats, ChatArguments(session=session))
+    name = chat.path.replace("\\", "/").rsplit("/", 1)[-1]
+    host.client.show(
+        types.MessageType.Info,
+        f"Indwell: a new conversation goes on from {where}, in the chat {name}",
+    )
+
+
+def ending_of(turn: int | None) -> str:
+    """Where a conversation goes on from."""
+    if turn is None:
+        return "the end of the last turn"
+    return f"the end of turn {turn}" if turn else "the beginning"
+
+
+def _marked(text: str, turn: int) -> str:
+    turns = [one.turn for one in layout.headings(text) if one.kind == "turn"]
+    if not turns or turns[-1] <= turn:
+        return text
+    between = "what stands between is" if turn else "what stands above is"
+    note = quoted(f"Taken back to {ending_of(turn)}; {between} no longer part of the conversation.")
+    draft = layout.draft_of(text)
+    above = text[: draft.heading.start] if draft is not None else text
+    if above.rstrip().replace("\r\n", "\n").endswith(note):
+        return text
+    return edited(text, layout.noted(text, note))
+
+
+class QuestionPlace:
+    """Implements ``ChatPlace``; what is sent in the chat is said to the running turn.
+
+    Args:
+        host: Of the editor.
+        chats: Its chats.
+    """
+
+    def __init__(self, host: Host, chats: Chats) -> None:
+        self._host, self._chats = host, chats
+
+    def is_open(self, session: str) -> bool:
+        """Is the running turn written into an open chat, by a user who is there?
+
+        Whether any window shows it no server knows.
+        """
+        running = self._host.turns.running
+        return running is not None and running.in_chat and self._chats.is_streaming(session)
+
+    async def lead_to(self, question: UserQuestion) -> None:
+        """Open the chat with the question above the place for the answer.
+
+        Raises:
+            UserError: It cannot be made.
+        """
+        is_written = self._chats.is_streaming(question.session)
+        asked = "" if is_written else question_words(question.text, question.options)
+        chat = ChatArguments(session=question.session or None)
+        await opened(self._host, self._chats, chat, note=asked)
+        if not is_written:
+            self._host.chores.begin(self._caught_up(question.session))
+
+    async def _caught_up(self, session: str) -> None:
+        """Write the turn into the chat when it has ended: it began before the chat was open."""
+        running = self._host.turns.running
+        if running is not None:
+            await running.ended.wait()
+        document = self._chats.of_session(session)
+        if document is None:
+            return
+        if running is not None:
+            await self._clear(document, running)
+        await self._chats.catch_up(document)
+
+    async def _clear(self, document: Document, ended: Ticket) -> None:
+        """Take out of the draft what the turn was given, unless it was given back."""
+        steered = self._chats.steered.get(document.uri)
+        back = ended.finished.draft if ended.finished is not None else ""
+        if steered is None or steered.ticket is not ended:
+            return
+        for raw in steered.raws:
+            if raw.replace("\r\n", "\n") not in back:
+                with contextlib.suppress(EditRefused):  # it stays, and can be seen
+                    await self._chats.paper.change(document, partial(_without, words=raw))
+
+
+def _without(text: str, words: str) -> str:
+    return edited(text, moving.cleared(text, words))

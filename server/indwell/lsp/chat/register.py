@@ -14,15 +14,14 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.opening import opened
-from indwell.lsp.chat.question_place import QuestionPlace
+from indwell.lsp.chat.opening import QuestionPlace, opened
 from indwell.lsp.chat.sending import send
 from indwell.lsp.chat.views import ChatViews
-from indwell.lsp.documents import Document
-from indwell.lsp.features import CHAT_FEATURES, CHAT_OPTIONS
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_chat import ChatArguments, ChatResult, SendArguments
-from indwell.service.mentions.chat_names import PATTERN, is_chat
+from indwell.lsp.messages.documents import ChatArguments, ChatResult, SendArguments
+from indwell.lsp.messages.features import CHAT_FEATURES, CHAT_OPTIONS
+from indwell.lsp.workspace.documents import Document
+from indwell.service.mentions import PATTERN, is_chat
 
 ANY_CHAT = ChatArguments()
 NEWEST = SendArguments()

@@ -1,23 +1,58 @@
-"""A turn's events as Markdown that only grows. Pure.
-
-What was given stands in the document; nothing of it is taken back. White space at an end is held
-until words follow, so that an editor which strips blanks changes nothing that counts.
-"""
+"""Renders turns as Markdown: the events of a running turn, and turns from a session's log. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from indwell.agent import events
 from indwell.agent.receipt import compaction_words, usage_words
 from indwell.context.todo import shown_lines
-from indwell.lsp.chat.call_line import call_line, seconds_words
-from indwell.lsp.chat.folded import code, details, fence
-from indwell.lsp.chat.layout import turn_line
-from indwell.lsp.chat.neutral import Neutral, quoted
-from indwell.lsp.chat.question_words import question_words
+from indwell.lsp.chat.layout import YOU, turn_line
+from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
 from indwell.policy.approvals import short_line
+from indwell.sessions.inner_calls import InnerCall
+from indwell.sessions.transcript import Piece, TurnView
+
+_OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
+_VERBS = {
+    "read_file": "Read",
+    "edit_file": "Edit",
+    "write_file": "Write",
+    "glob": "Look for",
+    "grep": "Search",
+    "bash": "Run",
+    "todo": "Steps",
+    "load_skill": "Skill",
+    "plan": "Plan",
+    "agent": "Sub-agent",
+    "ask_user": "Ask",
+    "remember": "Remember",
+}
+
+
+def call_line(name: str, target: str, figure: str, seconds: float | None) -> str:
+    """What was done with what, how it went, and how long it took, where that is known."""
+    verb = _VERBS.get(name, name)
+    is_plain = name in _OF_FILES or not (target and figure)
+    between = " " if is_plain else " · "  # a command has blanks of its own
+    head = f"{verb} {target}{between}{figure}".rstrip()
+    return head if seconds is None else f"{head} · {seconds_words(seconds)}"
+
+
+def seconds_words(seconds: float) -> str:
+    """A time as a chat shows it."""
+    return f"{seconds:.1f} s"
+
+
+def question_words(question: str, options: Sequence[str]) -> str:
+    """A question of the model's as a block quote, with its options and how to answer."""
+    parts = [f"> **The model asks:**\n{quoted(question)}"]
+    if options:
+        parts.append(quoted("\n".join(f"{at}. {one}" for at, one in enumerate(options, 1))))
+    parts.append("> *Write your answer below and send it.*")
+    return "\n>\n".join(parts)
+
 
 Link = Callable[[str, int], str]
 """Where a line of a file is, for a link; empty if there can be none."""
@@ -224,3 +259,82 @@ def _receipt(done: events.TurnFinished) -> str:
         parts.append(short_line(done.verified, _REASON).replace("*", "\\*"))
     parts += [rounds, usage_words(done.usage), cost, seconds_words(done.seconds)]
     return " · ".join(parts)
+
+
+MOST_CHARACTERS = 200_000  # that are put back; the rest stands in the transcript
+_RESULT = 4_000  # of a tool's result
+
+
+def restored(turns: Sequence[TurnView], session: str) -> str:
+    """These turns, oldest first; of many the newest, and where the others are."""
+    shown: list[str] = []
+    room = MOST_CHARACTERS
+    for turn in reversed(turns):
+        text = _turn(turn)
+        room -= len(text)
+        if room < 0 and shown:
+            break
+        shown.append(text)
+    n_left = len(turns) - len(shown)
+    note = ""
+    if n_left:
+        note = (
+            f"> The session goes on; {n_left} earlier turns are in its transcript "
+            f"(`indwell sessions show {session}`).\n\n"
+        )
+    return note + "\n\n".join(reversed(shown))
+
+
+def own_words(words: str) -> str:
+    """The user's words as they are put into a document by us."""
+    shown = Neutral()
+    return (shown.feed(words.strip()) + shown.finish()).strip()
+
+
+def _turn(turn: TurnView) -> str:
+    parts = [YOU, own_words(turn.words), turn_line(turn.turn)]
+    parts += filter(None, map(_piece, turn.pieces[1:]))
+    if turn.left:
+        parts.append("> The conversation was taken back, and goes on without this turn.")
+    if turn.ending == "cancelled":
+        parts.append("> Stopped.")
+    elif turn.message:
+        parts.append(quoted(turn.message))
+    cost = "cost unknown" if turn.cost is None else f"${turn.cost:.4f}"
+    ended = turn.ending or "not ended"
+    parts.append(f"*{ended} · {turn.usage.input:,} tokens in, {turn.usage.output:,} out · {cost}*")
+    return "\n\n".join(parts)
+
+
+def _piece(piece: Piece) -> str:
+    match piece.kind:
+        case "user":
+            return f"> **You, meanwhile:**\n{quoted(piece.text)}"
+        case "assistant":
+            return own_words(piece.text)
+        case "thinking":
+            n_words = len(piece.text.split())
+            return details(f"Thinking · {n_words} words", fence(piece.text, "text"))
+        case "tool":
+            state = " failed" if piece.is_error else "" if piece.is_answered else " not answered"
+            result = piece.text[:_RESULT]
+            body = (
+                fence(piece.arguments, "json"),
+                *map(_inner, piece.inner),
+                fence(result) if result.strip() else "",
+            )
+            return details(f"{piece.source}{state}", *body)
+        case "notice":
+            return quoted(piece.text)
+        case _:
+            return ""
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did, as it stood there when it did it."""
+    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
+    parts = (
+        quoted(call.failed) if call.failed else "",
+        fence(call.diff, "diff") if call.diff else "",
+    )
+    return details(call_line(call.tool, call.target, figure, call.seconds), *parts)

@@ -1,8 +1,4 @@
-"""``indwell.send``: what the user wrote at the end of a chat goes to its session.
-
-Only the text below the last heading is sent. Nothing leaves the draft before a turn has taken it,
-and where it cannot be taken the reason stands above it.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -12,24 +8,42 @@ from functools import partial
 
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
 from indwell.files import exists
-from indwell.lsp import answers, protocol
-from indwell.lsp.chat import layout, moving
-from indwell.lsp.chat.asking import BeingSent
-from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.commands import Command, command_of
+from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout as moving
+from indwell.lsp.chat.chats import Chats, Sent, Steering
+from indwell.lsp.chat.completion import Command, command_of
+from indwell.lsp.chat.drafts import BeingSent
 from indwell.lsp.chat.layout import Splice, edited
-from indwell.lsp.chat.neutral import quoted
-from indwell.lsp.chat.on_the_way import Sent, Steering
+from indwell.lsp.chat.markdown import quoted
 from indwell.lsp.chat.opening import opened
-from indwell.lsp.chat.pending import rest_of
-from indwell.lsp.documents import Document
+from indwell.lsp.chat.views import names_of
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_chat import ChatArguments, SendArguments
-from indwell.lsp.skills import names_of
-from indwell.service.mentions.attaching import attachments
-from indwell.service.mentions.mentions import MOST, Mention, mentions_in
-from indwell.service.turns.tickets import Ticket
+from indwell.lsp.messages import answers
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.documents import ChatArguments, SendArguments
+from indwell.lsp.workspace.documents import Document
+from indwell.service.mentions import MOST, Mention, attachments, mentions_in
+from indwell.service.turns.queue import Ticket
 from indwell.workspace.base import Workspace
+
+
+def rest_of(draft: str, taken: Sequence[str]) -> str:
+    """What of a draft is new.
+
+    Args:
+        draft: All of it, blanks at its ends aside.
+        taken: What was sent already, in its order; what does not stand there any more counts
+            for nothing.
+    """
+    at = 0
+    for words in taken:
+        begin = at
+        while begin < len(draft) and draft[begin].isspace():
+            begin += 1
+        if draft.startswith(words, begin):
+            at = begin + len(words)
+    return draft[at:].strip()
+
 
 ANEW = "Begin a new session"
 OPENING_S = 2.0  # for a chat's first turn to open its session

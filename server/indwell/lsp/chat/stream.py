@@ -1,23 +1,216 @@
-"""One running turn on its way into a chat document, while the user types in it.
-
-What is new is put at the end of the turn's section, in one edit a tenth of a second at most. Where
-that end is, is looked up in the newest text each time. If the section does not end as it was
-written (the user undid a piece, or writes there), nothing more is put in until it does again, or
-the turn has ended: then the rest follows once, behind whatever stands there.
-"""
+"""Writes a running turn into its chat document while the user types in it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
 from indwell.agent import events
-from indwell.errors import EditRefused
-from indwell.lsp.chat.paper import Paper, Plan
+from indwell.errors import EditRefused, TextMoved
+from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout as moving
+from indwell.lsp.chat.layout import Section, Splice, edited, in_breaks, line_break
 from indwell.lsp.chat.rendering import Rendering
-from indwell.lsp.chat.writing import State, Writing
-from indwell.lsp.documents import Document
+from indwell.lsp.editor.client import Client
+from indwell.lsp.workspace.buffer_edits import BufferEdits
+from indwell.lsp.workspace.documents import Document, Documents
+from indwell.workspace.base import Change
+
+State: TypeAlias = Literal["new", "there", "changed", "gone"]
+"""Of the section: not put in yet, as it was written, not as it was written, taken out."""
+
+
+class Asked(NamedTuple):
+    """The words that a turn answers: as they stood in the document, and fit to be put in."""
+
+    words: str
+    shown: str
+
+
+_KNOWN_BY = 40  # characters at its end that a piece is known by
+
+
+class _Planned(NamedTuple):
+    written: str
+    near: int | None
+    state: State
+    cleared: int
+
+
+class Writing:
+    """One turn in one document.
+
+    Args:
+        turn: Its number.
+        asked: What it answers.
+        session: That the first line shall name; empty if it does.
+    """
+
+    def __init__(self, turn: int, asked: Asked, session: str) -> None:
+        self._turn, self._asked, self._session = turn, asked, session
+        self._now = _Planned("", None, "new", 0)
+        self._planned = self._now
+        self._was_there = False
+        self._delivered: list[str] = []
+        self._is_doubtful = self._is_planned = False
+
+    @property
+    def state(self) -> State:
+        """As it was found last."""
+        return self._planned.state
+
+    @property
+    def written(self) -> str:
+        """What of the turn stands there, as far as we put it in."""
+        return self._now.written
+
+    def delivered(self, words: str) -> None:
+        """The running turn has these words; they leave the draft."""
+        self._delivered.append(words)
+
+    def reopened(self) -> None:
+        """The document was opened anew: what stands there is to be found out."""
+        self._was_there |= self._now.state != "new"
+        self._now = self._now._replace(state="new", near=None)
+
+    def commit(self) -> None:
+        """What was planned last is written."""
+        self._now, self._is_doubtful, self._is_planned = self._planned, False, False
+
+    def doubt(self) -> None:
+        """What was planned last was not taken; perhaps it still comes."""
+        self._is_doubtful = True
+
+    def plan(
+        self, text: str, whole: str, *, is_last: bool = False, back: tuple[str, ...] = ()
+    ) -> str:
+        """What the document should read.
+
+        Args:
+            text: That it reads.
+            whole: All of the turn so far, from its heading on.
+            is_last: Nothing more comes.
+            back: Words that go back into the draft.
+        """
+        self._is_doubtful |= self._is_planned  # it was sent, and nobody knows what became of it
+        self._is_planned = True
+        if self._now.state == "new":
+            text = self._first(text, whole, is_last=is_last)
+        else:
+            text = self._next(text, whole, is_last=is_last)
+        end = line_break(text)
+        for words in self._delivered[self._now.cleared :]:
+            text = edited(text, moving.cleared(text, in_breaks(words, end)))
+        self._planned = self._planned._replace(cleared=len(self._delivered))
+        for words in reversed(back):
+            text = edited(text, moving.given_back(text, in_breaks(words, end)))
+        if is_last and layout.draft_of(text) is None:
+            at = len(text)
+            text = edited(text, (Splice(at, at, f"\n\n{layout.YOU}\n\n"),))
+        return text
+
+    def _first(self, text: str, whole: str, *, is_last: bool) -> str:
+        if self._session:
+            text = edited(text, layout.bound(text, self._session))
+        found = layout.section_of(text, self._turn) if self._was_there else None
+        if found is not None:
+            there = text[found.heading.start : found.end].replace("\r\n", "\n")
+            if whole.startswith(there):
+                self._now = self._now._replace(written=there)
+            return self._next(text, whole, is_last=is_last)
+        text = edited(text, moving.begun(text, self._asked.words, whole, self._asked.shown))
+        section = layout.section_of(text, self._turn)
+        near = section.heading.start if section else None
+        self._planned = self._now._replace(written=whole, near=near, state="there")
+        return text
+
+    def _next(self, text: str, whole: str, *, is_last: bool) -> str:
+        section = layout.section_of(text, self._turn, self._now.near)
+        if section is None:
+            self._planned = self._now._replace(state="gone")
+            return text
+        near, written = section.heading.start, self._now.written
+        if self._is_doubtful:
+            written = self._come(text, section, whole)
+        new, state = whole[len(written) :], "there"
+        if not layout.ends_alike(text, section.end, written):
+            self._planned = self._now._replace(near=near, state="changed")
+            if not is_last or not new.strip():
+                return text
+            new, state = "\n\n" + new.strip(), "changed"
+        self._planned = _Planned(whole, near, state, self._now.cleared)  # type: ignore[arg-type]
+        return edited(text, (Splice(section.end, section.end, new),))
+
+    def _come(self, text: str, section: Section, whole: str) -> str:
+        """What stands there by now, if an edit that was given up has come after all."""
+        written = self._now.written
+        last = text[max(section.heading.start, section.end - _KNOWN_BY) : section.end]
+        last = last.replace("\r\n", "\n")
+        at = whole.find(last, max(0, len(written) - _KNOWN_BY))
+        return whole[: at + len(last)] if at + len(last) > len(written) and at >= 0 else written
+
+
+MOST_TRIES = 8  # of one edit, against a user who types all the while
+LABEL = ""  # Neovim prints a label of each edit, and these come ten times a second
+
+Plan = Callable[[str], str]
+"""What a text should read."""
+
+
+class Paper:
+    """Writes into open chat documents.
+
+    Args:
+        documents: What the editor has open.
+        client: Takes the edits.
+        timeout_s: How long the editor may take to answer one.
+    """
+
+    def __init__(
+        self, documents: Documents, client: Client, timeout_s: Callable[[], float]
+    ) -> None:
+        self._documents = documents
+        self._client = client
+        self._timeout_s = timeout_s
+        self._made: BufferEdits | None = None
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def change(self, document: Document, plan: Plan) -> Change | None:
+        """Change a document; None if there was nothing to change.
+
+        Raises:
+            EditRefused: It was closed, or the editor did not take the edit.
+        """
+        async with self._locks[document.uri]:
+            for _ in range(MOST_TRIES):
+                if self._documents.get(document.uri) is not document:
+                    raise EditRefused("the chat was closed")
+                if document.is_stale:
+                    raise EditRefused("the editor's messages about the chat came in a wrong order")
+                text = document.text
+                changed = plan(text)
+                if changed == text:
+                    return None
+                try:
+                    return await self._edits.change(
+                        document, Path(document.path or "chat.md"), changed, LABEL
+                    )
+                except TextMoved:
+                    continue
+            raise EditRefused("the chat was changed again and again")
+
+    @property
+    def _edits(self) -> BufferEdits:
+        if self._made is None:
+            self._made = BufferEdits(
+                self._documents, self._client, apply_timeout_s=self._timeout_s()
+            )
+        return self._made
+
 
 EVERY_S = 0.1  # at most ten edits a second
 ASKS_S = 1.0  # an editor that takes longer for an edit probably asks its user about each

@@ -1,10 +1,10 @@
-"""What editors ask about a chat document, as plain JSON: actions, lenses, symbols, completion."""
+"""Answers what editors ask about a chat document: actions, lenses, symbols, completion."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,15 +13,43 @@ from lsprotocol import types
 
 from indwell.agent.features.plan.feature import board_of
 from indwell.agent.features.questions.board import question_of
-from indwell.lsp.chat import layout, offers, outline
+from indwell.lsp.chat import layout, outline
+from indwell.lsp.chat import outline as offers
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
-from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
-from indwell.lsp.positions import units_in_line
-from indwell.lsp.skills import skills_of
+from indwell.lsp.messages.status import SkillRow, SkillsResult
+from indwell.lsp.workspace.documents import Document
+from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.policy.approvals import short_line
+from indwell.skills.skill import Skill
 from indwell.workspace.paths import display
+
+
+async def skills_of(host: Host) -> Mapping[str, Skill]:
+    """Those that count now, by name; none where no folder is open."""
+    workspace = host.sessions.workspace
+    if workspace is None:
+        return {}
+    return (await host.backend.skills(workspace.roots, host.settings)).by_name
+
+
+async def names_of(host: Host) -> Collection[str]:
+    """The names of those that could be called, also if their folder is not trusted: it is said."""
+    workspace = host.sessions.workspace
+    if workspace is None:
+        return ()
+    found = await host.backend.skills(workspace.roots, host.settings)
+    return (*found.by_name, *found.withheld)
+
+
+async def skill_rows(host: Host) -> SkillsResult:
+    """The same as the answer to a request."""
+    found = await skills_of(host)
+    return SkillsResult(
+        tuple(SkillRow(one.name, one.description, one.origin) for one in found.values())
+    )
+
 
 LONG = 100_000  # characters of a chat; looking at less takes a few milliseconds
 SYMBOLS_CHARACTERS = 400_000  # of a file whose definitions are offered as ranges

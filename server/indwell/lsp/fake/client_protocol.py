@@ -11,7 +11,7 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.protocol import LanguageServerProtocol, default_converter
 
-from indwell.lsp import protocol
+from indwell.lsp.messages import methods as protocol
 
 
 class ClientProtocol(LanguageServerProtocol):

@@ -18,12 +18,12 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.lsp.client import LanguageClient
 
-from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import Buffer, Span
 from indwell.lsp.fake.client_protocol import ClientProtocol, client_converter
 from indwell.lsp.fake.hearing import Hearing
 from indwell.lsp.fake.patience import patient
 from indwell.lsp.fake.profiles import PLAIN, Profile
+from indwell.lsp.messages import methods as protocol
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
 

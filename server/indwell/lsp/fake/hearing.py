@@ -11,13 +11,14 @@ from typing import Any
 
 from lsprotocol import types
 
-from indwell.lsp import protocol, protocol_permission
 from indwell.lsp.fake import applying
 from indwell.lsp.fake.answers import Answers
 from indwell.lsp.fake.desk import Desk
 from indwell.lsp.fake.marks import Marks
 from indwell.lsp.fake.profiles import Profile
-from indwell.lsp.protocol_asking import AskParams, AskResult
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages import questions
+from indwell.lsp.messages.questions import AskParams, AskResult
 
 
 class Hearing:
@@ -148,9 +149,7 @@ class Hearing:
         self._on_event(params.event)
         await self._tell()
 
-    async def _on_permission(
-        self, params: protocol_permission.PermissionParams
-    ) -> Mapping[str, object]:
+    async def _on_permission(self, params: questions.PermissionParams) -> Mapping[str, object]:
         said = await self.answers.permission(params)
         return {"answer": "once", "hunks": said} if isinstance(said, tuple) else {"answer": said}
 

@@ -1,29 +1,28 @@
-"""Review for one editor: what is asked of it, put together from its parts."""
+"""Review for one editor: its commands, ``indwell/changes``, and what the editor shows."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 
 from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files import exists
-from indwell.lsp.documents import Document, path_of
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_review import ChangesParams, VerdictArguments, VerdictResult
-from indwell.lsp.review.hints import hint_of
-from indwell.lsp.review.lenses import lenses_of
-from indwell.lsp.review.listing import changes_of
-from indwell.lsp.review.meant import Verb
-from indwell.lsp.review.offers import offer
+from indwell.lsp.messages import documents
+from indwell.lsp.messages.documents import ChangesParams, VerdictArguments, VerdictResult
 from indwell.lsp.review.reviewing import Reviewing
-from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verdicts
+from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
+from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import REQUEST_FAILED
+from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED
+from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
@@ -171,3 +170,40 @@ class Review:
 
     def _display(self, path: Path) -> str:
         return display(path, self._workspace().roots)
+
+
+_VERBS: tuple[Verb, ...] = ("accept", "reject")
+_Command: TypeAlias = Callable[..., Awaitable[documents.VerdictResult | None]]
+
+
+def register_review(server: LanguageServer, host: Host) -> Review:
+    """Verdicts and the list of changes."""
+    review = Review(host)
+
+    @server.feature("indwell/changes")
+    async def changes(params: documents.ChangesParams) -> msgspec.Raw:
+        return await review.changes(params)
+
+    @server.feature(types.WORKSPACE_DID_RENAME_FILES)
+    async def renamed(params: types.RenameFilesParams) -> None:
+        await review.renamed(tuple((one.old_uri, one.new_uri) for one in params.files))
+
+    for verb in _VERBS:
+        server.command(f"indwell.{verb}")(_verdict_command(host, review, verb))
+    return review
+
+
+def _verdict_command(host: Host, review: Review, verb: Verb) -> _Command:
+    async def judge(
+        arguments: documents.VerdictArguments | None = None,
+    ) -> documents.VerdictResult | None:
+        if arguments is None:
+            words = f"indwell.{verb} needs one argument: an object that says which changes"
+            raise JsonRpcException(words, INVALID_PARAMS)
+        try:
+            return await review.judge(verb, arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    return judge

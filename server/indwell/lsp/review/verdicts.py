@@ -1,9 +1,4 @@
-"""``indwell.accept`` and ``indwell.reject``: from an argument to what was done, in one sentence.
-
-File by file, so that it can be stopped in between and each file is one step of undo. Whoever wrote
-in a hunk, or changed the same lines in another turn, is asked for before these lines go; without an
-answer they stay.
-"""
+"""The commands ``indwell.accept`` and ``indwell.reject``: which hunks, progress, and the result."""
 
 from __future__ import annotations
 
@@ -11,25 +6,128 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
+import attrs
+import msgspec
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.answering import ANSWER_S, Answering
-from indwell.lsp.client import Client
-from indwell.lsp.documents import Document
-from indwell.lsp.protocol_review import KeptRow, VerdictArguments, VerdictResult
-from indwell.lsp.review.meant import Meant, Verb, meant_by
-from indwell.lsp.review.outcome import Outcome, question, sentence
-from indwell.lsp.review.progress import Progress
+from indwell.lsp.editor.answering import ANSWER_S, Answering
+from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.documents import KeptRow, VerdictArguments, VerdictResult
 from indwell.lsp.review.reviewing import Reviewing
-from indwell.lsp.review.words import changes
-from indwell.lsp.saving import clean_ones, save_ours
+from indwell.lsp.review.words import Outcome, changes, question, sentence
+from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
+from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, planned, reject
 from indwell.service.chores import Chores
 from indwell.workspace.base import Workspace
+
+Verb: TypeAlias = Literal["accept", "reject"]
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """What a verdict is about: hunks by file, and which turn or session was named."""
+
+    by_path: dict[Path, tuple[str, ...]]
+    gone: tuple[str, ...] = ()
+    session: str | None = None
+    turn: int | None = None
+
+    def scope(self, path: Path) -> Scope:
+        """One file's part."""
+        return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
+
+
+def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | None) -> Meant:
+    """What an argument means now.
+
+    Raises:
+        UserError: It names nothing, or a document that is no file.
+    """
+    if attrs.evolve(arguments, wait=False) == VerdictArguments():
+        raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
+    path = path_of(arguments.uri) if arguments.uri is not None else None
+    if arguments.uri is not None and path is None:
+        raise UserError(f"{arguments.uri!r} is no file, so nothing is pending there")
+    turn, whose = arguments.turn, arguments.session
+    if turn is not None and whose is None:
+        if session is None:
+            raise UserError("say whose turn: there is no current session")
+        whose = session
+    if arguments.hunks:
+        # What was shown is what is meant; it may stand in other files than where it was offered.
+        pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
+        hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
+        gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)
+    else:
+        paths = ledger.paths() if path is None else (path,)
+        hunks, gone = [hunk for one in paths for hunk in ledger.hunks(one)], ()
+    by_path: dict[Path, list[str]] = {}
+    for hunk in hunks:
+        if _is_of(hunk, whose, turn):
+            by_path.setdefault(hunk.path, []).append(hunk.id)
+    ids = {one: tuple(found) for one, found in by_path.items()}
+    return Meant(ids, gone, whose, turn)
+
+
+def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
+    return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
+
+
+MANY = 10  # files from which on progress is shown
+
+
+class Progress:
+    """How far one verdict has come.
+
+    Args:
+        client: Shows it.
+        token: What the user stops it by.
+        verb: What is done.
+        n_files: To how many files.
+    """
+
+    def __init__(self, client: Client, token: str, verb: Verb, n_files: int) -> None:
+        self._client = client
+        self._token = token
+        self._title = f"Indwell: {verb}"
+        self._n_files = n_files
+        self._n_done = 0
+        self._is_shown = False
+        self._has_ended = False
+
+    async def announce(self) -> None:
+        """Show it, if there is much to do and the editor takes it."""
+        if self._n_files < MANY or not await self._client.create_progress(self._token):
+            return
+        if not self._has_ended:
+            self._is_shown = True
+            begin = types.WorkDoneProgressBegin(title=self._title, cancellable=True, percentage=0)
+            self._client.progress(self._token, begin)
+
+    def step(self, name: str) -> None:
+        """The next file is dealt with."""
+        self._n_done += 1
+        if self._is_shown:
+            share = 100 * (self._n_done - 1) // self._n_files
+            report = types.WorkDoneProgressReport(
+                message=f"{name} ({self._n_done} of {self._n_files} files)",
+                cancellable=True,
+                percentage=share,
+            )
+            self._client.progress(self._token, report)
+
+    def end(self) -> None:
+        """Take it away."""
+        self._has_ended = True
+        if self._is_shown:
+            self._is_shown = False
+            self._client.progress(self._token, types.WorkDoneProgressEnd())
+
 
 KEEP = "Keep mine"
 RESTORE = "Restore the old lines"

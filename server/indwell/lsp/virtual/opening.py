@@ -1,15 +1,25 @@
-"""What ``indwell.open`` opens: which document its argument means, and how it is shown."""
+"""Opens virtual documents, as read-only files if need be, and refreshes those that are shown."""
 
 from __future__ import annotations
 
-from lsprotocol import types
+import asyncio
+import hashlib
+import re
+from collections import OrderedDict
+from pathlib import Path
 
-from indwell.errors import UserError
-from indwell.lsp.documents import path_of
+import msgspec
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from indwell.agent import events
+from indwell.errors import ToolError, UserError
+from indwell.files import read_own
+from indwell.files.shown import write_shown
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_virtual import OpenArguments, OpenResult
-from indwell.lsp.virtual.shown_files import keep
-from indwell.lsp.virtual.texts import text_of
+from indwell.lsp.messages.documents import OpenArguments, OpenResult
+from indwell.lsp.virtual.texts import Shared, context_json, ledger_of, text_of
 from indwell.lsp.virtual.uris import (
     Base,
     Diff,
@@ -20,6 +30,129 @@ from indwell.lsp.virtual.uris import (
     parsed,
     uri_of,
 )
+from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED
+from indwell.lsp.workspace.documents import path_of
+from indwell.workspace.base import digest
+
+N_KEPT = 40  # of all folders together; the newest ones
+_PLAIN = re.compile(r"[^\w.+-]+")
+_NAME_CHARACTERS = 80
+
+
+async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -> Path:
+    """Write a document for reading only; gives where it stands.
+
+    The same text has the same name, and another text another: an editor that has a file open does
+    not look at it again when it is asked to show it. Where it does (``is_reread``), the same
+    document keeps its name.
+
+    Raises:
+        UserError: The disk does not take it.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    path = folder / name_of(document, b"" if is_reread else data)
+    try:
+        return await asyncio.to_thread(_write, path, data)
+    except OSError as error:
+        raise UserError(
+            f"the document could not be written to {str(folder)!r} ({error.strerror}); make room "
+            "there and try again"
+        ) from error
+
+
+def name_of(document: Virtual, data: bytes) -> str:
+    """A file's name: a digest of what it is, then what it is called; with the ending it has."""
+    uri = uri_of(document).encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(uri + b"\0" + data, digest_size=4).hexdigest()
+    called = _PLAIN.sub("-", _called(document)).encode("ascii", "replace").decode()
+    return f"{digest}-{called.replace('?', '-')[-_NAME_CHARACTERS:]}"
+
+
+def _called(document: Virtual) -> str:
+    match document:
+        case Base(path=path):
+            return f"base-{path.rpartition('/')[2]}"
+        case Diff(path=path):
+            return f"{path.rpartition('/')[2] or 'all'}.diff"
+        case NextRequest():
+            return "next-request.md"
+        case Transcript(session=session):
+            return f"{session}.md"
+
+
+def _write(path: Path, data: bytes) -> Path:
+    if not _holds(path, data):
+        write_shown(path, data, n_kept=N_KEPT)
+    return path
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_own(path, len(data) + 1) == data
+    except (OSError, ToolError):
+        return False
+
+
+MOST = 20  # documents that are followed: more windows nobody looks at
+QUIET_S = 0.3  # after the last change; a turn changes many hunks in a row
+
+
+class Refreshing:
+    """Follows the documents that the editor asked for, until it was told of a change.
+
+    An editor that still shows one asks again, and it is followed again.
+
+    Args:
+        host: Whose changes and turns are heard.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._followed: OrderedDict[str, tuple[Virtual, str]] = OrderedDict()
+        self._timer: asyncio.TimerHandle | None = None
+        self._hears_ledger = False
+        host.turns.listeners.append(self._heard)
+        host.documents.on_change(self._typed)
+
+    async def follow(self, uri: str, document: Virtual, text: str) -> None:
+        """The editor was given this text."""
+        self._followed[uri] = (document, await asyncio.to_thread(digest, text))
+        self._followed.move_to_end(uri)
+        while len(self._followed) > MOST:
+            self._followed.popitem(last=False)
+        if isinstance(document, Base | Diff) and not self._hears_ledger:
+            self._hears_ledger = True
+            (await ledger_of(self._host)).on_change(self._soon)
+
+    def _heard(self, event: events.Event) -> None:
+        if isinstance(event, events.TurnFinished | events.TurnStarted | events.Compacted):
+            self._soon()
+
+    def _typed(self, _path: Path) -> None:
+        if any(isinstance(one, Base | Diff) for one, _ in self._followed.values()):
+            self._soon()
+
+    def _soon(self) -> None:
+        """Look when nothing has changed for a moment."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._followed and not self._host.is_stopped:
+            self._timer = asyncio.get_running_loop().call_later(QUIET_S, self._begin)
+
+    def _begin(self) -> None:
+        self._timer = None
+        if not self._host.is_stopped:
+            self._host.chores.begin(self._look())
+
+    async def _look(self) -> None:
+        for uri, (document, known) in tuple(self._followed.items()):
+            try:
+                text = await text_of(self._host, document)
+            except UserError:
+                text = ""  # the editor asks again, and is told why
+            if await asyncio.to_thread(digest, text) != known:
+                self._followed.pop(uri, None)
+                await self._host.client.refresh_text(uri)
 
 
 def document_of(host: Host, arguments: OpenArguments) -> Virtual:
@@ -84,3 +217,46 @@ def _checked(document: Virtual) -> Virtual:
         UserError: It could not be named.
     """
     return parsed(uri_of(document))
+
+
+def register_virtual(server: LanguageServer, host: Host) -> None:
+    """The request and both commands."""
+    refreshing = Refreshing(host)
+
+    async def made(uri: str) -> str:
+        document = parsed(uri)
+        text = await text_of(host, document)
+        await refreshing.follow(uri, document, text)
+        return text
+
+    shared = Shared(made)
+
+    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
+    async def text_document_content(
+        params: types.TextDocumentContentParams,
+    ) -> types.TextDocumentContentResult:
+        try:
+            text = await shared.of(params.uri)
+        except UserError as error:
+            raise JsonRpcException(str(error), REQUEST_FAILED) from error
+        return types.TextDocumentContentResult(text=text)
+
+    @server.command("indwell.open")
+    async def open_(arguments: OpenArguments | None = None) -> OpenResult | None:
+        if arguments is None:
+            words = "indwell.open needs one argument: an object with `what`"
+            raise JsonRpcException(words, INVALID_PARAMS)
+        try:
+            return await opened(host, document_of(host, arguments))
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    @server.command("indwell.explainRequest")
+    async def explain_request() -> msgspec.Raw:
+        if not host.client.features.has("events"):
+            try:
+                await opened(host, NextRequest())
+            except UserError as error:
+                host.client.show(types.MessageType.Error, f"Indwell: {error}")
+        return await context_json(host)

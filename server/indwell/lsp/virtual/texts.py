@@ -1,26 +1,204 @@
-"""The text of each virtual document, made from the host's parts when it is asked for."""
+"""The text of each virtual document, made once for all who ask for it at the same time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from indwell.agent.forthcoming import NOTHING, forthcoming
 from indwell.context.compaction.presets import PRESETS
-from indwell.lsp.context_view import context_of
+from indwell.errors import ToolError, UserError
+from indwell.files import exists
 from indwell.lsp.host import Host
-from indwell.lsp.protocol_context import ContextResult
-from indwell.lsp.virtual.changes import Changes
-from indwell.lsp.virtual.request_text import request_markdown
-from indwell.lsp.virtual.transcript_text import transcript_markdown
-from indwell.lsp.virtual.uris import Base, Diff, NextRequest, Transcript, Virtual
+from indwell.lsp.messages.context import ContextResult
+from indwell.lsp.prompts.context_view import context_of
+from indwell.lsp.virtual.markdown import request_markdown, transcript_markdown
+from indwell.lsp.virtual.uris import Base, Diff, NextRequest, Span, Transcript, Virtual
+from indwell.policy.approvals import one_line, visible
 from indwell.policy.paths import matches_any
 from indwell.policy.rules import globs_of
+from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.sessions.overview import overview
 from indwell.sessions.transcript import transcript
+from indwell.workspace.base import Workspace
+from indwell.workspace.comparing.diff import unified_diff
+from indwell.workspace.paths import display
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+
+
+class _Making(NamedTuple, Generic[Made]):
+    begun: asyncio.Event
+    task: asyncio.Task[Made]
+
+
+class Shared(Generic[Key, Made]):
+    """Makes things; each is as it is after it was asked for, and at most two makings wait.
+
+    Who asks while one is being made may have changed what it says, so that one gets the next.
+
+    Args:
+        make: Makes one; it may fail, and then all who share it are told.
+    """
+
+    def __init__(self, make: Callable[[Key], Awaitable[Made]]) -> None:
+        self._make = make
+        self._last: dict[Key, _Making[Made]] = {}
+
+    async def of(self, key: Key) -> Made:
+        """It, as of now."""
+        last = self._last.get(key)
+        if last is None or last.begun.is_set():
+            begun = asyncio.Event()
+            before = last.task if last is not None else None
+            task = asyncio.create_task(self._made(key, begun, before))
+            last = self._last[key] = _Making(begun, task)
+            task.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(last.task)  # who gives up does not stop the others
+
+    async def _made(
+        self, key: Key, begun: asyncio.Event, before: asyncio.Task[Made] | None
+    ) -> Made:
+        if before is not None:
+            await asyncio.wait({before})
+        begun.set()
+        return await self._make(key)
+
+    def _forget(self, key: Key, done: asyncio.Task[Made]) -> None:
+        last = self._last.get(key)
+        if last is not None and last.task is done:
+            del self._last[key]
+        if not done.cancelled():
+            done.exception()  # those who asked were told
+
+
+MOST_CHARACTERS = 4_000_000  # of a diff of many files
+
+
+class Changes:
+    """Looks changes up; every path is checked against the workspace and the user's deny rules.
+
+    Args:
+        ledger: Of the workspace.
+        workspace: Whose text counts: an open buffer's over the disk's.
+        is_denied: Is a file, by its name as people read it, kept out of sight?
+    """
+
+    def __init__(
+        self, ledger: ReviewLedger, workspace: Workspace, is_denied: Callable[[str], bool]
+    ) -> None:
+        self._ledger = ledger
+        self._workspace = workspace
+        self._is_denied = is_denied
+
+    async def base(self, document: Base) -> str:
+        """The file without what is pending, or before a turn; nothing if it did not exist.
+
+        Raises:
+            UserError: It may not be shown, or the agent changed nothing in it.
+        """
+        path, span = self._path(document.path), document.span
+        await self._now(path)
+        if span.turn:
+            before = self._ledger.before(path, span.session, span.turn)
+        elif span.session:
+            return self._without(path, self._of(path, span)) or ""
+        else:
+            before = self._ledger.base(path)
+        return before or ""
+
+    async def diff(self, document: Diff) -> str:
+        """What is pending as a unified diff, file by file; words where there is nothing.
+
+        Raises:
+            UserError: The one file that is named may not be shown, or was not changed by the agent.
+        """
+        one = self._path(document.path) if document.path else None
+        pieces, size = [], 0
+        for path in (one,) if one else self._ledger.paths():
+            shown = display(path, self._workspace.roots)
+            if self._is_denied(shown):
+                pieces.append(f"# {shown}: not shown, a deny rule names it\n")
+                continue
+            if size > MOST_CHARACTERS:
+                pieces.append(f"# {shown}: not shown, the document would be too long\n")
+                continue
+            piece = await self._diff(path, shown, document.span)
+            pieces.append(piece)
+            size += len(piece)
+        return "".join(pieces) or "# Nothing is pending.\n"
+
+    async def _diff(self, path: Path, shown: str, span: Span) -> str:
+        try:
+            now, problem = await self._now(path), ""
+        except UserError as error:
+            now, problem = None, str(error)
+        hunks = self._of(path, span)
+        opaque = [one for one in hunks if one.kind == "opaque"]
+        words = "".join(f"# {shown}: {one_line(one.note)}\n" for one in opaque)
+        if len(opaque) == len(hunks):
+            return words
+        if problem:
+            return f"{words}# {shown}: {one_line(problem)}\n"
+        return words + await asyncio.to_thread(_worded, self._without(path, hunks), now, shown)
+
+    def _without(self, path: Path, hunks: Sequence[Hunk]) -> str | None:
+        """What the file would read without these."""
+        return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
+
+    def _of(self, path: Path, span: Span) -> tuple[Hunk, ...]:
+        """What is pending of a file, of those who are meant."""
+        return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
+
+    async def _now(self, path: Path) -> str | None:
+        """What the file reads now, which the ledger learns too; None if it is not there.
+
+        Raises:
+            UserError: It cannot be read, or not as a text.
+        """
+        text: str | None = None
+        try:
+            text = (await self._workspace.read(path)).text
+        except ToolError as error:
+            if exists(path):
+                raise UserError(str(error)) from error
+        await self._ledger.synced(path, text)
+        return text
+
+    def _path(self, written: str) -> Path:
+        """The file that a URI names.
+
+        Raises:
+            UserError: It is outside, may not be shown, or nothing is known of it.
+        """
+        try:
+            path = self._workspace.resolve(written)
+        except ToolError as error:
+            raise UserError(str(error)) from error
+        shown = display(path, self._workspace.roots)
+        if self._is_denied(shown) or self._is_denied(visible(written)):
+            raise UserError(f"{shown!r} is not shown, for a deny rule names it")
+        if path not in self._ledger.known():
+            raise UserError(f"the agent has changed nothing in {shown!r} that is still known")
+        return path
+
+
+def _worded(before: str | None, now: str | None, shown: str) -> str:
+    """A diff that hides nothing; in a thread, for it takes a while in a long file."""
+    return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
+
+
+def is_of(hunk: Hunk, span: Span) -> bool:
+    """Has it changes of a session, or of one turn of it? Without a session: of anybody."""
+    if not span.session:
+        return True
+    return any(one.session == span.session and span.turn in {0, one.turn} for one in hunk.actors)
 
 
 async def text_of(host: Host, document: Virtual) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from indwell.errors import UserError
-from indwell.lsp.names import VIRTUAL_SCHEMES
+from indwell.lsp.messages.names import VIRTUAL_SCHEMES
 from indwell.policy.approvals import short_line
 from indwell.sessions.ids import is_id
 

@@ -11,7 +11,7 @@ from cattrs import Converter, ForbiddenExtraKeysError, transform_error
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from pygls.protocol import default_converter
 
-from indwell.lsp.values import Arguments, Value
+from indwell.lsp.messages.values import Arguments, Value
 from indwell.lsp.wire.envelope import parsed
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}

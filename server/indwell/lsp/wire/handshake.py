@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from indwell import __version__
-from indwell.lsp.features import (
+from indwell.lsp.messages.features import (
     CHAT_FEATURES,
     CHAT_OPTIONS,
     dynamic_chat_features,
     has_text_documents,
     names_encodings,
 )
-from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES, VIRTUAL_SCHEMES
+from indwell.lsp.messages.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES, VIRTUAL_SCHEMES
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, Request
 from indwell.lsp.wire.framing import Framer, framed

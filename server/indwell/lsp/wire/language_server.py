@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
-from indwell.lsp import protocol
+from indwell.lsp.messages import methods as protocol
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
 from indwell.lsp.wire.envelope import Id, Response, encoded

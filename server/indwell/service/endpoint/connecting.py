@@ -45,7 +45,7 @@ class Connecting:
         Raises:
             UserError: The provider is not known, or the key cannot be one.
         """
-        from indwell.service.endpoint.addresses import address_of
+        from indwell.service.endpoint.connect import address_of
 
         address = base_url or address_of(provider)
         return await self._connect(address, key, model, by_client=by_client)

@@ -1,4 +1,4 @@
-"""AGENTS.md: of the user, of a trusted project, and of the folders in it; each only as trusted."""
+"""AGENTS.md files: the user's, and those of a trusted project and of its folders."""
 
 from __future__ import annotations
 
@@ -8,15 +8,33 @@ from pathlib import Path
 
 from indwell.agent.features.instructions.folders import NOTHING, Found, Instruction
 from indwell.errors import SettingsError, ToolError
-from indwell.files import exists, read_bytes
-from indwell.policy.paths import is_inside
+from indwell.files import exists, has_other_names, read_bytes
+from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.instructions import FILE_NAME, LIMIT
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.settings.places import read_user_file, user_file
-from indwell.wiring.project.visible_place import visible_place
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
+
+
+def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
+    """Where the file at ``path`` really lies, to be read there; None if no model may see it.
+
+    Its own name counts and that of what it leads to. A file with several names (hard links) is
+    kept back: one of the others could be that of a secret file. Blocks for a moment.
+
+    Args:
+        path: Absolute, as it was found.
+        roots: Of the workspace.
+        deny: Globs of what no model may see, secret files among them.
+    """
+    real = path.resolve()
+    names = (display(one, tuple(roots)) for one in (path, real))
+    if any(matches_any(name, deny) for name in names) or has_other_names(real):
+        return None
+    return real
+
 
 MOST_B = 1 << 20  # no longer file is read at all; see also ``instructions.LIMIT``
 MOST_FOLDERS = 1_000  # that are looked into for a request; a millisecond or two

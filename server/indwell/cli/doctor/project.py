@@ -1,0 +1,154 @@
+"""Checks of a folder: sandbox, trust, permissions, skills, hooks and sub-agents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from indwell.cli.doctor.check import Finding, Findings
+from indwell.errors import SettingsError
+from indwell.policy.approvals import short_line
+from indwell.providers.endpoint import State
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
+from indwell.sessions.store import folder_name
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder, user_file
+from indwell.settings.rules import RuleBook
+from indwell.skills.catalogue import MOST_LISTED, ranked
+from indwell.wiring.bounds.command_bounds import home_words, state_words, strength
+from indwell.wiring.project.commands import hooks_of
+from indwell.wiring.project.skills import skills_here
+from indwell.wiring.subagents import find_agents
+from indwell.workspace.disk import DiskWorkspace
+
+
+def settings_here(
+    environment: Mapping[str, str], folder: Path
+) -> tuple[Settings, FolderTrust] | None:
+    """The user's settings, and the trust in ``folder``; None: another check says why."""
+    trust = FolderTrust(environment)
+    try:
+        chosen = read_settings(environment).settings
+        trust.look((folder,), chosen)
+    except SettingsError:
+        return None
+    return chosen, trust
+
+
+def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
+    """How well commands are held here, and what would hold them better."""
+    held = strength()
+    state: State = "ok" if held.level in {"S3", "S3m"} else "warn"
+    try:
+        chosen = read_settings(environment).settings
+        (standing,) = FolderTrust(environment).look((folder,), chosen)
+    except SettingsError:  # said by the check of the settings
+        return (Finding("sandbox", state, state_words(held) + home_words(held), held.reason),)
+    is_restricted = standing.state != "trusted"
+    words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
+    return (Finding("sandbox", state, words + home_words(held), held.reason),)
+
+
+def trust(environment: Mapping[str, str], folder: Path) -> Findings:
+    """Is the folder trusted in which the doctor was called?"""
+    try:
+        chosen = read_settings(environment).settings
+        (standing,) = FolderTrust(environment).look((folder,), chosen)
+    except SettingsError:
+        return ()  # said by the check of the settings
+    if standing.state == "trusted":
+        return (Finding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
+    sentence = f"{folder} is restricted, so nothing in it is changed, run or obeyed: {standing.by}"
+    if "indwell trust" in standing.remedy:
+        mend = "`indwell trust` says what it would enable"
+        return (Finding("trust", "skipped", sentence, mend),)
+    return (Finding("trust", "warn", sentence, standing.remedy),)
+
+
+def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
+    """What was allowed for always in this folder, and which rules the settings have."""
+    kept = RuleBook(state_folder(environment) / "permissions" / f"{folder_name(folder)}.json")
+    if kept.problem:
+        return (Finding("allowed", "warn", kept.problem),)
+    try:
+        chosen = read_settings(environment).settings
+    except SettingsError:
+        return ()
+    found = {
+        "for always here": len(kept.granted),
+        "by `rules_allow`": len(chosen.rules_allow),
+        "asked for by `rules_ask`": len(chosen.rules_ask),
+        "denied by `rules_deny`": len(chosen.rules_deny),
+    }
+    words = ", ".join(f"{number} {what}" for what, number in found.items() if number)
+    if not words:
+        return (Finding("allowed", "ok", "you have no rules and no standing answers here"),)
+    always = "`indwell permissions` lists what is for always" if kept.granted else ""
+    rules = f"your rules stand in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
+    mend = "; ".join(filter(None, (always, rules)))
+    return (Finding("allowed", "ok", words, mend),)
+
+
+def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
+    """Those that would run in the folder in which the doctor was called."""
+    trust = FolderTrust(environment)
+    try:
+        chosen = read_settings(environment, roots=(folder,), trust=trust).settings
+    except SettingsError:
+        return ()  # said by the check of the settings
+    found = hooks_of(DiskWorkspace([folder]), lambda: chosen, trust).look().hooks
+    if not found:
+        return (Finding("hooks", "ok", "there are none"),)
+    counts = Counter((one.is_own, one.hook.event) for one in found)
+    words = ", ".join(
+        f"{number} {'of yours' if is_own else 'of this project'} for {event}"
+        for (is_own, event), number in counts.items()
+    )
+    return (Finding("hooks", "ok", words),)
+
+
+_SENTENCE = 300  # characters of a problem
+_MEND = "mend the SKILL.md, or move its folder away"
+
+
+def skills(environment: Mapping[str, str], folder: Path) -> Findings:
+    """How many skills count in ``folder``, and what is wrong with the others."""
+    here = settings_here(environment, folder)
+    if here is None:
+        return ()
+    chosen, trust = here
+    found = skills_here((folder,), chosen, trust, environment)
+    known = ranked(found.skills)
+    counts = Counter(one.origin for one in known.by_name.values())
+    words = (
+        f"{counts['user']} yours, {counts['workspace']} of this folder, "
+        f"{counts['indwell']} of Indwell"
+    )
+    problems = [
+        Finding("skill", "warn", short_line(one, _SENTENCE), _MEND) for one in found.problems
+    ]
+    notices = [Finding("skill", "ok", short_line(one, _SENTENCE)) for one in known.notices]
+    if len(known.own) > MOST_LISTED:
+        said = f"only {MOST_LISTED} of your {len(known.own)} skills are listed for the model"
+        notices.append(Finding("skill", "warn", said, "call the others by `/name`"))
+    return (Finding("skills", "ok", words), *problems, *notices)
+
+
+_NAMES = 200  # of the names
+
+
+def agents(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The names that count in ``folder``, and what is wrong with other files."""
+    here = settings_here(environment, folder)
+    if here is None:
+        return ()
+    chosen, trust = here
+    found = find_agents((folder,), trust, chosen.deny)
+    names = Finding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
+    mend = "mend the file, or move it away"
+    problems = (
+        Finding("sub-agent", "warn", short_line(one, _SENTENCE), mend) for one in found.problems
+    )
+    return (names, *problems)

@@ -1,0 +1,1 @@
+"""``indwell replay``: recorded conversations run again, to compare presets."""

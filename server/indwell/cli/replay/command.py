@@ -1,0 +1,389 @@
+"""The command ``indwell replay``: runs recorded conversations again, and reports each preset."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from indwell.cli.replay.files import read_sessions
+from indwell.cli.terminal.json_line import json_line
+from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.step import Rates
+from indwell.errors import ToolError, UserError
+from indwell.files import write_atomic
+from indwell.policy.approvals import one_line
+from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.course import PREFIX_TOKENS
+from indwell.replay.figures import Figures, total
+from indwell.replay.measure import replayed
+from indwell.replay.plot import FORMATS, plot
+from indwell.replay.summaries import Summarise
+from indwell.replay.traces import Reader
+from indwell.sandbox.workers import mapped
+from indwell.sessions.foreign import Recorded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+Item = TypeVar("Item")
+_WIDTH = 100  # characters, where no terminal says it
+_NOTES = 5  # shown of what was mended; the rest is a number
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A replay of several sessions under several presets.
+
+    Attributes:
+        window: Tokens.
+        names: Of the sessions.
+        notes: What was mended in them.
+        presets: Their names.
+        each: For each session the figures of each preset.
+        totals: For each preset.
+        prices: What price list costs are shown by, in words; empty: in prices of a million input
+            tokens.
+    """
+
+    window: int
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+    presets: tuple[str, ...]
+    each: tuple[tuple[Figures, ...], ...]
+    totals: tuple[Figures, ...]
+    prices: str = ""
+
+    def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
+        """The session with most requests, and the tokens of each of them, by preset."""
+        at = max(range(len(self.each)), key=lambda number: self.each[number][0].requests)
+        rows = zip(self.presets, self.each[at], strict=True)
+        return one_line(self.names[at]), {name: one.sizes for name, one in rows}
+
+
+def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
+    """Pass ``results`` on, with a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield from results
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replaying", total=n)
+        for one in results:
+            bar.advance(task)
+            yield one
+
+
+def print_json(report: Report, *, each: bool) -> None:
+    """One object with the totals; before it, if asked for, one for each session.
+
+    What was mended is told on stderr.
+    """
+    if each:
+        for name, figures in zip(report.names, report.each, strict=True):
+            print(json_line({"session": name, **_object(report, 1, figures)}))
+    print(json_line(_object(report, len(report.names), report.totals)))
+    for note in report.notes:
+        print(one_line(note), file=sys.stderr)
+
+
+def print_table(report: Report, *, each: bool) -> None:
+    """A table of the totals, and one for each session if asked for."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    if each:
+        for name, figures in zip(report.names, report.each, strict=True):
+            _print_table(console, name, _table(report.presets, figures))
+    n = len(report.names)
+    title = f"{n} session{'s' if n != 1 else ''}, window {report.window:,}"
+    _print_table(console, title, _table(report.presets, report.totals))
+    unit = f"US dollars, as {report.prices}" if report.prices else "a million input tokens"
+    lines = [f"cost in {unit}; what was lost and read again, and summaries, are in it"]
+    lines.append("what rows and presets are: `indwell replay --help`")
+    lines += _rules(report)
+    lines += [f"mended: {note}" for note in report.notes[:_NOTES]]
+    if len(report.notes) > _NOTES:
+        lines.append(f"and {len(report.notes) - _NOTES} notes more")
+    for line in lines:
+        console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _rules(report: Report) -> Iterator[str]:
+    """For each preset that broke rules: which, and in how many requests."""
+    for name, figures in zip(report.presets, report.totals, strict=True):
+        broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
+        if broken:
+            yield f"violations of {name}, in requests: {', '.join(broken)}"
+
+
+def _object(report: Report, n: int, figures: Iterable[Figures]) -> dict[str, object]:
+    by_name = {name: one.shown() for name, one in zip(report.presets, figures, strict=True)}
+    return {"window": report.window, "sessions": n, "presets": by_name}
+
+
+def _print_table(console: Console, title: str, table: object) -> None:
+    """The title on a line of its own: a table would wrap it at its own width."""
+    console.print(one_line(title), markup=False, highlight=False, style="italic", soft_wrap=True)
+    console.print(table)
+
+
+def _table(presets: Sequence[str], figures: Iterable[Figures]) -> object:
+    """Presets side by side: six of them fit on 80 columns, their twelve figures would not."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in presets:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in zip(_ROWS, *map(_cells, figures), strict=True):
+        table.add_row(*row)
+    return table
+
+
+_ROWS = (
+    "requests", "tokens", "cached", "cost", "summaries", "kept", "edit lines", "recoverable",
+    "compactions", "largest", "violations", "seconds",
+)  # fmt: skip
+
+
+def _cells(one: Figures) -> tuple[str, ...]:
+    shown = one.shown()
+    return (
+        f"{one.requests:,}",
+        f"{one.tokens / 1e6:.1f}M",
+        f"{shown['cached_share']:.1%}",
+        f"{shown['cost']:.3f}",
+        f"{shown['summary_cost']:.3f}",
+        f"{shown['kept']:.3f}",
+        f"{shown['edit_lines']:.3f}",
+        f"{shown['recoverable']:.3f}",
+        f"{one.compactions:,}",
+        f"{one.largest_request:,}",
+        f"{one.violations:,}",
+        f"{one.seconds:.1f}",
+    )
+
+
+RATIO = 0.2  # of simulated summaries, if nothing else is asked for
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What the command line asks for, checked.
+
+    Attributes:
+        files: To read; ``-`` is stdin.
+        presets: Names.
+        window: Tokens.
+        ratio: Of simulated summaries; 0: extraction by code.
+        cache: The provider's rules.
+        pause_s: Between two requests, where the recording has no times.
+        model: That writes the summaries; empty: they are simulated.
+        prices: Whose price list costs are shown by; empty: in prices of input tokens.
+        json: Print JSON.
+        each: And a line for each session.
+        plot: File for a picture; None: no picture.
+    """
+
+    files: tuple[str, ...]
+    presets: tuple[str, ...] = tuple(PRESETS)
+    window: int = 64_000
+    ratio: float = RATIO
+    cache: CacheRules = CACHES["plain"]
+    pause_s: float = 0.0
+    model: str = ""
+    prices: str = ""
+    json: bool = False
+    each: bool = False
+    plot: str | None = None
+
+
+class _Job(msgspec.Struct, frozen=True):
+    """What is done with each recording; it travels to the workers."""
+
+    presets: Sequence[str]
+    window: int
+    ratio: float
+    cache: CacheRules
+    pause_s: float
+    rates: Rates
+
+
+def wish_of(options: argparse.Namespace) -> Wish:
+    """The wish of parsed options.
+
+    Raises:
+        UserError: One of them cannot be.
+    """
+    if options.window < 1:
+        raise UserError("--window: a number of tokens, 1 or more")
+    if options.window <= PREFIX_TOKENS:
+        raise UserError(
+            f"--window: {options.window:,} tokens do not even take the {PREFIX_TOKENS:,} that "
+            "stand for the system prompt and the tools"
+        )
+    ratio = RATIO if options.summary_ratio is None else options.summary_ratio
+    if not 0 <= ratio <= 1:
+        raise UserError("--summary-ratio: between 0 and 1")
+    if options.model and options.summary_ratio is not None:
+        raise UserError("--summary-ratio: the summaries of --model are as long as it writes them")
+    if not 0 <= options.pause < float("inf"):
+        raise UserError("--pause: seconds, 0 or more")
+    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
+        raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
+    if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
+        raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
+    return Wish(
+        files=tuple(options.files),
+        presets=preset_names(options.preset),
+        window=options.window,
+        ratio=ratio,
+        cache=cache_rules(
+            options.cache,
+            minimum=options.cache_minimum,
+            block=options.cache_block,
+            life_s=options.cache_life,
+            anchors=options.cache_anchors,
+        ),
+        pause_s=options.pause,
+        model=options.model,
+        prices=options.prices,
+        json=options.json,
+        each=options.each,
+        plot=options.plot,
+    )
+
+
+def preset_names(given: str) -> tuple[str, ...]:
+    """The presets of a comma-separated list.
+
+    Raises:
+        UserError: One of them does not exist.
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
+    for name in names:
+        if name not in PRESETS:
+            raise UserError(f"--preset: there is no preset {name!r}; known: {', '.join(PRESETS)}")
+    return names or tuple(PRESETS)
+
+
+def cache_rules(name: str, **given: float | None) -> CacheRules:
+    """The rules called ``name``, with single ones of them as they are given.
+
+    Raises:
+        UserError: There is no such name, or a number cannot be.
+    """
+    if name not in CACHES:
+        raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
+    told = {key: value for key, value in given.items() if value is not None}
+    for key, least in (("minimum", 0), ("block", 1), ("life_s", 0)):
+        if not least <= told.get(key, least) < float("inf"):
+            option = key.removesuffix("_s")
+            raise UserError(f"--cache-{option}: {told[key]:g} is not {least} or more")
+    return msgspec.structs.replace(CACHES[name], **told)
+
+
+def replay(wish: Wish) -> int:
+    """Replay, and print.
+
+    Raises:
+        UserError: A file cannot be read, or holds no conversation.
+        NobodyThere: The model that should write summaries cannot be asked.
+    """
+    read = [read_sessions(file) for file in wish.files]
+    sessions = [one for found, _ in read for one in found]
+    notes = [note for _, mended in read for note in mended]
+    if not sessions:
+        why = "".join(f"; {note}" for note in notes[:3])
+        raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
+    listed = _rates(wish)
+    measured = tuple(_all(wish, sessions, listed[0] if listed else Rates()))
+    troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
+    report = Report(
+        window=wish.window,
+        names=tuple(one.id for one in sessions),
+        notes=(*notes, *(f"summaries were extracted by code: {why}" for why in troubles)),
+        presets=wish.presets,
+        each=measured,
+        totals=tuple(total(column) for column in zip(*measured, strict=True)),
+        prices=listed[1] if listed else "",
+    )
+    (print_json if wish.json else print_table)(report, each=wish.each)
+    if wish.plot is not None:
+        path = Path(wish.plot).resolve()
+        longest, series = report.series()
+        _write(path, plot(series, wish.window, path.suffix.lower(), title=longest))
+    return 0
+
+
+def _rates(wish: Wish) -> tuple[Rates, str] | None:
+    """The price list to go by, and in words whose it is; None: none is known, so ratios count.
+
+    Raises:
+        UserError: One is asked for that nobody knows.
+    """
+    if not (wish.prices or wish.model):
+        return None
+    from indwell.cli.replay.model import listed_rates
+
+    listed = listed_rates(wish.prices or wish.model, anywhere=bool(wish.prices))
+    if listed is None and wish.prices:
+        raise UserError(
+            f"--prices: the price of {wish.prices!r} is not known: not in your settings, not at "
+            "your endpoint, and in no list; name another"
+        )
+    return listed
+
+
+def _all(wish: Wish, sessions: Sequence[Recorded], rates: Rates) -> Iterator[tuple[Figures, ...]]:
+    """The figures of each session under each preset."""
+    job = _Job(wish.presets, wish.window, wish.ratio, wish.cache, wish.pause_s, rates)
+    if wish.model:
+        from indwell.cli.replay.model import model_summaries
+
+        with model_summaries(wish.model) as summarise:
+            asked = (measured(job, one, summarise) for one in sessions)
+            yield from progress(asked, len(sessions))
+        return
+    with closing(mapped(partial(measured, job), sessions)) as results:
+        yield from progress(results, len(sessions))
+
+
+def measured(
+    job: _Job, session: Recorded, summarise: Summarise | None = None
+) -> tuple[Figures, ...]:
+    """One recording under each preset; the texts are read once."""
+    reader = Reader()
+    figures: list[Figures] = []
+    for name in job.presets:
+        began_s = perf_counter()
+        one = replayed(
+            session,
+            name,
+            job.window,
+            ratio=job.ratio,
+            cache=job.cache,
+            rates=job.rates,
+            pause_s=job.pause_s,
+            reader=reader,
+            summarise=summarise,
+        )
+        figures.append(msgspec.structs.replace(one, seconds=perf_counter() - began_s))
+    return tuple(figures)
+
+
+def _write(path: Path, picture: bytes) -> None:
+    try:
+        write_atomic(path, picture, [path.parent])
+    except ToolError as error:
+        raise UserError(f"the picture was not written: {error}") from error

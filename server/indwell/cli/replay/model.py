@@ -1,0 +1,181 @@
+"""Summaries for ``indwell replay --model``: a real endpoint writes them, as it does for the agent.
+
+They are asked for through ``agent.summarise_call``, so limits, budgets, checks and what happens on
+failure are those of a session. The model is asked as a small one is: it reads the part alone, for
+no cache holds the conversation of a replay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.receipt import usage_words
+from indwell.agent.session import Session
+from indwell.agent.small_model import SmallModel
+from indwell.agent.summarise_call import summary_step
+from indwell.agent.turn_state import TurnState
+from indwell.cli.terminal.output import cost_words
+from indwell.cli.terminal.person import AllowingApprover
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Facts, Rates, SummaryPlan
+from indwell.context.conversation import Conversation
+from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
+from indwell.files.scratch import NOWHERE
+from indwell.messages import Reply, Request, Usage
+from indwell.providers.base import Provider, StreamEvent
+from indwell.replay.summaries import Summarise, Written
+from indwell.service.user_settings import read_settings
+from indwell.sessions.memory_log import MemoryLog
+from indwell.settings.model import Settings
+from indwell.wiring.compose import Place, make_session
+from indwell.wiring.model import Model, make_model
+from indwell.workspace.disk import DiskWorkspace
+
+_HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
+_TROUBLE = ", without a model ("  # as ``agent.summarise_call`` ends its note
+
+
+@contextmanager
+def model_summaries(name: str) -> Iterator[Summarise]:
+    """Summaries by the model ``name`` of the endpoint in the settings; from the main thread.
+
+    Raises:
+        UserError: It cannot be asked: no endpoint, no key.
+    """
+    loaded = read_settings(os.environ)
+    settings = msgspec.structs.replace(loaded.settings, model=name)
+    model = make_model(settings)
+    for notice in filter(None, (*loaded.notices, model.notice)):
+        print(notice, file=sys.stderr)
+    session = _session(settings, model)
+    with asyncio.Runner() as runner:
+        asking = _Asking(session, model, runner)
+        try:
+            yield asking
+        finally:
+            runner.run(session.close())
+            if asking.n_calls:
+                print(f"summaries by {name}: {_spent(session, asking.n_calls)}", file=sys.stderr)
+
+
+def _spent(session: Session, n_calls: int) -> str:
+    calls = "1 call" if n_calls == 1 else f"{n_calls:,} calls"
+    return f"{calls}, {usage_words(session.usage)}, {cost_words(session.cost)}"
+
+
+class _Asking:
+    """Implements ``Summarise``; asks one at a time."""
+
+    def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
+        self._session, self._model, self._runner = session, model, runner
+        self._watched = _Watched(model.provider)
+        small = session.parts.small
+        assert small is not None
+        self._small = small._replace(provider=self._watched)
+
+    @property
+    def n_calls(self) -> int:
+        """Those that were answered."""
+        return self._watched.n_calls
+
+    def __call__(
+        self, conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
+    ) -> Written:
+        session, model = self._session, self._model
+        config = msgspec.structs.replace(conversation.config, model=model.name)
+        session.conversation = msgspec.structs.replace(conversation, config=config)
+        session.parts = replace(session.parts, preset=preset, small=self._small)
+        facts = msgspec.structs.replace(
+            facts, rates=model.rates, small=model.rates, is_cached=False
+        )
+        before = session.usage
+        turn = TurnState(1, "", "")
+        step = self._runner.run(summary_step(session, turn, plan, facts, lambda _event: None))
+        if self._watched.hopeless:
+            raise NobodyThere(f"{model.name!r} cannot write summaries: {self._watched.hopeless}")
+        trouble = step.note.partition(_TROUBLE)[2].removesuffix(")")
+        return Written(step, price(before, session.usage, model.rates), trouble)
+
+
+class _Watched:
+    """A ``Provider`` that remembers a failure which no other summary would be spared."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self.hopeless, self.n_calls = "", 0
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        """Ask the provider itself."""
+        try:
+            reply = await self._provider.complete(request, on_event)
+        except _HOPELESS as error:
+            self.hopeless = str(error)
+            raise
+        self.n_calls += 1
+        return reply
+
+
+def price(before: Usage, after: Usage, rates: Rates) -> float:
+    """What the calls between two sums of usage cost, times a million."""
+    cached = after.cached - before.cached
+    written = after.cache_write - before.cache_write
+    plain = after.input - before.input - cached - written
+    output = after.output - before.output
+    return (
+        plain * rates.input
+        + cached * rates.cached
+        + written * rates.cache_write
+        + output * rates.output
+    )
+
+
+def listed_rates(name: str, *, anywhere: bool = False) -> tuple[Rates, str] | None:
+    """The prices of a model, in US dollars for a million tokens, and in words whose they are.
+
+    The user's own settings count first, then what its endpoint asks.
+
+    Args:
+        name: Of the model.
+        anywhere: Else take those of any other endpoint.
+    """
+    from indwell.providers.facts import facts_for, prices_anywhere
+    from indwell.providers.pricing import OwnRates, overridden
+
+    now, settings = datetime.now(UTC), read_settings(os.environ).settings
+    prices, whose = facts_for(name, settings.base_url, now=now).prices, "at your endpoint"
+    own = OwnRates(
+        settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
+    )
+    if name == settings.model and own != OwnRates():
+        prices, whose = overridden(prices, own), "by your settings"
+    if prices is None and anywhere and (found := prices_anywhere(name, now=now)):
+        prices, whose = found[0], f"at {found[1]}, not your endpoint"
+    if prices is None:
+        return None
+    one = prices.rates
+    return Rates(one.input, one.cached, one.cache_write, one.output), f"{name} costs {whose}"
+
+
+def _session(settings: Settings, model: Model) -> Session:
+    """A session that is never saved and has no turn: only its summaries are used."""
+    place = Place("replay", MemoryLog(), NOWHERE)
+    session = make_session(
+        place,
+        DiskWorkspace([Path.cwd()]),
+        AllowingApprover(),
+        lambda: settings,
+        model,
+        environment=os.environ,
+    )
+    small = SmallModel(model.provider, model.name, model.window, model.cost, model.rates)
+    session.parts = replace(session.parts, small=small)
+    return session

@@ -1,0 +1,1 @@
+"""``indwell review``: the agent's pending changes, reviewed in a terminal."""

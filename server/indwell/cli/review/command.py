@@ -1,0 +1,279 @@
+"""The command ``indwell review``: pending changes in a terminal, as text or as JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from indwell.cli.review.files import UNSAVED, Looked, Wanted, look
+from indwell.cli.review.screen import Screen
+from indwell.cli.review.session import Review, Verdict
+from indwell.cli.stored.sessions import whole_id
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.waiting import wait_for
+from indwell.errors import SessionError, ToolError, UserError
+from indwell.files import exists
+from indwell.policy.approvals import visible
+from indwell.review.hunk import Actor, Hunk
+from indwell.review.ledger import ReviewLedger
+from indwell.review.place import review_folder
+from indwell.review.verdicts import Done
+from indwell.service.review_ledgers import open_ledger
+from indwell.sessions.store import SessionStore
+from indwell.settings.places import state_folder, undo_folder
+from indwell.workspace.disk import DiskWorkspace
+
+
+class HunkRow(msgspec.Struct, frozen=True):
+    """A pending hunk; ``old`` and ``new`` are whole texts with their line ends."""
+
+    id: str
+    path: str
+    line: int
+    kind: str
+    old: str
+    new: str
+    touched: bool
+    note: str
+    turns: tuple[Actor, ...]
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What was not done, and why; ``hunk`` is empty if it is about the whole file."""
+
+    path: str
+    why: str
+    hunk: str = ""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What is pending, or what became of a verdict.
+
+    Attributes:
+        folder: The workspace.
+        hunks: Pending ones, as they are afterwards.
+        accepted: Ids that were accepted.
+        rejected: Ids that were taken back.
+        kept: What a verdict was not carried out for.
+        unsaved: Files that an editor has not saved yet, with how many hunks.
+        copies: Where the files of before are kept.
+    """
+
+    folder: str
+    hunks: tuple[HunkRow, ...]
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    unsaved: dict[str, int] = {}
+    copies: dict[str, str] = {}
+
+
+def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
+    """Hunks as they are printed."""
+    return tuple(
+        HunkRow(
+            id=one.id,
+            path=named(one.path),
+            line=one.line,
+            kind=one.kind,
+            old="".join(one.old),
+            new="".join(one.new),
+            touched=one.is_touched,
+            note=one.note,
+            turns=one.actors,
+        )
+        for one in hunks
+    )
+
+
+def kept_of(done: Done, looked: Looked) -> tuple[Kept, ...]:
+    """Everything that was asked for and not done."""
+    return (
+        *(Kept(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
+        *(Kept(named(path), why) for path, why in done.failed),
+        *(Kept("", "it is not pending any more", one) for one in done.unknown),
+        *(Kept(named(path), UNSAVED) for path in looked.unsaved),
+    )
+
+
+def named(path: Path) -> str:
+    """A path that JSON can carry."""
+    return str(path)
+
+
+MOST_SESSIONS = 20  # of the newest, that are asked whether an editor has them open
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    files: tuple[str, ...] = ()
+    session: str = ""
+    turn: int | None = None
+    verdict: Verdict | None = None
+    everything: bool = False
+    json: bool = False
+    diff: bool = False
+
+
+class WrongLine(UserError):
+    """The command line is wrong."""
+
+
+def review(wish: Wish) -> int:
+    """Do it; 0 done, 1 something was not done.
+
+    Raises:
+        WrongLine: The command line is wrong.
+    """
+    try:
+        return wait_for(_review(wish))
+    except WrongLine:
+        raise
+    except (UserError, ToolError) as error:
+        print(visible(str(error)), file=sys.stderr)
+        return 1
+
+
+async def _review(wish: Wish) -> int:
+    state = state_folder(os.environ)
+    folder = _folder(Path.cwd(), state)
+    workspace = DiskWorkspace([folder], private=undo_folder(os.environ))
+    ledger = await open_ledger(os.environ, workspace.roots)
+    try:
+        return await _reviewed(wish, ledger, workspace, SessionStore(state, folder))
+    finally:
+        await ledger.close()
+
+
+async def _reviewed(
+    wish: Wish, ledger: ReviewLedger, workspace: DiskWorkspace, store: SessionStore
+) -> int:
+    everything = tuple(hunk for path in ledger.paths() for hunk in ledger.hunks(path))
+    wanted = _wanted(wish, everything, store)
+
+    def is_edited(sessions: Collection[str]) -> bool:
+        newest = [*sessions, *store.ids()[:MOST_SESSIONS]]
+        return any(store.is_open(one) for one in dict.fromkeys(newest))
+
+    for notice in ledger.take_notices():
+        print(visible(notice), file=sys.stderr)
+    looked = await look(ledger, workspace, wanted, is_edited=is_edited)
+    screen = Screen(Console(highlight=False), workspace.roots)
+    doing = Review(ledger, workspace, wanted, is_edited, screen)
+    if wish.verdict is not None:
+        return await _judged(wish, doing, looked, workspace.roots[0])
+    if wish.json:
+        print(json_line(_report(workspace.roots[0], looked)))
+        return 0
+    if wish.diff:
+        return await doing.print_diff(looked)
+    doing.tell_aside(looked)
+    if not looked.hunks:
+        print("nothing is pending" if not looked.unsaved else "nothing else is pending")
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        screen.listed(looked.hunks)
+        return 0
+    return await doing.walk(looked)
+
+
+async def _judged(wish: Wish, doing: Review, looked: Looked, folder: Path) -> int:
+    assert wish.verdict is not None
+    done = await doing.carry_out(wish.verdict, looked.hunks)
+    kept = kept_of(done, looked)
+    if wish.json:
+        ids = tuple(one.id for one in done.hunks)
+        after = await doing.look()
+        report = msgspec.structs.replace(
+            _report(folder, after),
+            accepted=ids if wish.verdict == "accept" else (),
+            rejected=ids if wish.verdict == "reject" else (),
+            kept=kept,
+            copies={named(path): named(copy) for path, copy in doing.copies.items()},
+        )
+        print(json_line(report))
+    else:
+        doing.tell_done(wish.verdict, done)
+        _tell_kept(kept, doing)
+        doing.tell_copies()
+    return 1 if kept else 0
+
+
+def _tell_kept(kept: Collection[Kept], doing: Review) -> None:
+    for one in kept:
+        doing.warn(f"not done: {Path(one.path).name or one.hunk}: {one.why}")
+
+
+def _report(folder: Path, looked: Looked) -> Report:
+    unsaved = {named(path): len(hunks) for path, hunks in looked.unsaved.items()}
+    return Report(folder=named(folder), hunks=rows(looked.hunks), unsaved=unsaved)
+
+
+def _folder(here: Path, state: Path) -> Path:
+    """The workspace: this folder, or the nearest above it in which an agent has changed files."""
+    here = here.resolve()
+    known = (one for one in (here, *here.parents) if exists(review_folder(state, one)))
+    return next(known, here)
+
+
+def _wanted(wish: Wish, pending: Collection[Hunk], store: SessionStore) -> Wanted:
+    """What is looked at.
+
+    Raises:
+        WrongLine: It names nothing, or several things.
+    """
+    is_narrow = wish.files or wish.session or wish.turn is not None
+    if wish.verdict is not None and not (is_narrow or wish.everything):
+        raise WrongLine(f"--{wish.verdict}: name FILE, --session or --turn, or say --all")
+    if wish.everything and is_narrow:
+        raise WrongLine("--all: leave FILE, --session and --turn away, or leave --all away")
+    places = tuple(_place(one, pending) for one in wish.files)
+    session = _session(wish.session, pending, store) if wish.session else ""
+    if wish.turn is None:
+        return Wanted(places, session)
+    if wish.turn < 1:
+        raise WrongLine(f"--turn: {wish.turn} is no number of a turn; the first one is 1")
+    actors = {one for hunk in pending for one in hunk.actors if one.turn == wish.turn}
+    sessions = sorted({one.session for one in actors})
+    if not session and len(sessions) > 1:
+        raise WrongLine(f"--turn: say which with --session: {', '.join(sessions)}")
+    return Wanted(places, session or next(iter(sessions), ""), wish.turn)
+
+
+def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
+    """The whole id of a session.
+
+    Raises:
+        WrongLine: There is none, or several begin so.
+    """
+    theirs = {actor.session for one in pending for actor in one.actors}
+    known = tuple(dict.fromkeys((*sorted(theirs), *store.ids())))
+    try:
+        session = whole_id(given, known)
+        if session not in known:
+            store.check(session)
+    except SessionError as error:
+        raise WrongLine(f"--session: {error}") from error
+    return session
+
+
+def _place(given: str, pending: Collection[Hunk]) -> Path:
+    """A file or folder; one that is gone counts if something is pending there.
+
+    Raises:
+        WrongLine: There is no such thing.
+    """
+    path = Path(given)
+    place = Path(os.path.normpath(Path.cwd() / path))
+    if exists(place):
+        return place.resolve()
+    place = place.parent.resolve() / place.name
+    if not any(one.path.is_relative_to(place) for one in pending):
+        raise WrongLine(f"{given!r}: there is no such file, and nothing is pending of it")
+    return place

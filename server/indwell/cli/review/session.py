@@ -1,0 +1,301 @@
+"""One run of ``indwell review``: which hunk comes next, questions, verdicts and their results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.cli.review.files import UNSAVED, Looked, Wanted, look
+from indwell.cli.review.screen import Screen
+from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
+from indwell.errors import ToolError
+from indwell.policy.approvals import visible
+from indwell.review.hunk import Hunk
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Done, Scope, accept, reject
+from indwell.workspace.base import Workspace
+from indwell.workspace.comparing.diff import unified_diff
+from indwell.workspace.paths import display
+
+Verdict: TypeAlias = Literal["accept", "reject"]
+
+KEYS = "[a]ccept, [r]eject, [n]ext, [b]ack, [A]/[R] rest of the file, [q]uit, [?]"
+HELP = """\
+a  accept: the change counts as yours, the file stays as it is
+r  reject: take the change back, your own lines stay
+A  accept this and all that follow in this file
+R  reject this and all that follow in this file
+n  leave it pending, go to the next (Enter does the same)
+b  back to the one before
+q  quit; what was answered stays done
+?  this help"""
+
+
+class Judge(msgspec.Struct, frozen=True):
+    """Carry out a verdict on these, which were shown or are the rest of the file."""
+
+    verdict: Verdict
+    hunks: tuple[Hunk, ...]
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Show the hunk with this index; one behind the last ends it."""
+
+    at: int
+
+
+class Quit(msgspec.Struct, frozen=True):
+    """End it."""
+
+
+class Tell(msgspec.Struct, frozen=True):
+    """Say something, and ask again."""
+
+    words: str
+
+
+Step: TypeAlias = Judge | Move | Quit | Tell
+
+
+def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
+    """What a typed line means while ``hunks[at]`` is shown; capital letters mean more."""
+    current = hunks[at]
+    match typed.strip():
+        case "a" | "r" as key:
+            return Judge("accept" if key == "a" else "reject", (current,))
+        case "A" | "R" as key:
+            rest = tuple(one for one in hunks[at:] if one.path == current.path)
+            return Judge("accept" if key == "A" else "reject", rest)
+        case "n" | "":
+            return Move(at + 1)
+        case "b" if at == 0:
+            return Tell("this is the first one")
+        case "b":
+            return Move(at - 1)
+        case "q":
+            return Quit()
+        case "?":
+            return Tell(HELP)
+        case other:
+            return Tell(f"{other[:20]!r} is none of the letters; ? explains them")
+
+
+def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
+    """Where a hunk stands now that the list is another: itself, else what came to its place."""
+    found = (index for index, one in enumerate(hunks) if one.id == shown.id)
+    return min(next(found, at), len(hunks))
+
+
+_WORDS: Mapping[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
+
+
+class Tally:
+    """What was answered so far, for people.
+
+    Args:
+        n_left: Hunks that are pending.
+    """
+
+    def __init__(self, n_left: int) -> None:
+        self._n_left = n_left
+        self._n_done = dict.fromkeys(_WORDS, 0)
+
+    @property
+    def n_done(self) -> int:
+        """All that was carried out."""
+        return sum(self._n_done.values())
+
+    @property
+    def words(self) -> str:
+        """One line."""
+        counts = [f"{number} {_WORDS[name]}" for name, number in self._n_done.items() if number]
+        left = f"{self._n_left} left pending" if self._n_left else "nothing is left pending"
+        return ", ".join([*counts, left])
+
+    def add(self, verdict: Verdict, number: int, *, n_left: int) -> None:
+        """A verdict was carried out for so many."""
+        self._n_done[verdict] += number
+        self._n_left = n_left
+
+
+class Review:
+    """What is wanted of which files.
+
+    Args:
+        ledger: Shared with editors that have the workspace open.
+        workspace: The files on disk.
+        wanted: Which hunks.
+        is_edited: See ``review_look.look``.
+        screen: Where to show it.
+
+    Attributes:
+        copies: Where files are kept as they were before something was taken back from them.
+    """
+
+    def __init__(
+        self,
+        ledger: ReviewLedger,
+        workspace: Workspace,
+        wanted: Wanted,
+        is_edited: Callable[[Collection[str]], bool],
+        screen: Screen,
+    ) -> None:
+        self._ledger = ledger
+        self._workspace = workspace
+        self._wanted = wanted
+        self._is_edited = is_edited
+        self._screen = screen
+        self.copies: dict[Path, Path] = {}
+
+    async def look(self) -> Looked:
+        """What is pending now; an editor may have answered something meanwhile."""
+        await self._ledger.refresh()
+        return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
+
+    async def carry_out(
+        self, verdict: Verdict, hunks: Sequence[Hunk], *, force: bool = False
+    ) -> Done:
+        """Carry a verdict out for these; files are kept aside before anything is taken back."""
+        if not hunks:
+            return Done()
+        scope = Scope(
+            hunks=tuple(one.id for one in hunks),
+            session=self._wanted.session or None,
+            turn=self._wanted.turn or None,
+        )
+        if verdict == "accept":
+            return await accept(self._ledger, self._workspace, scope)
+        for path in dict.fromkeys(one.path for one in hunks):
+            await self._keep(path)
+        done = await reject(self._ledger, self._workspace, scope, force=force)
+        self.copies.update(done.copies)
+        return done
+
+    async def walk(self, looked: Looked) -> int:
+        """Ask for one hunk after the other; 1 if something that was answered was not done."""
+        tally = Tally(len(looked.hunks))
+        try:
+            return await self._walk(looked, tally)
+        except asyncio.CancelledError:
+            self._screen.say("")  # below the question
+            raise
+        finally:
+            self._screen.say(tally.words)
+            self.tell_copies()
+
+    async def _walk(self, looked: Looked, tally: Tally) -> int:
+        at, code = 0, 0
+        while at < len(looked.hunks):
+            shown, text = looked.hunks[at], looked.texts.get(looked.hunks[at].path)
+            number = at + 1 + tally.n_done
+            total = len(looked.hunks) + tally.n_done
+            self._screen.hunk(shown, text, number=number, total=total)
+            move = await self._asked(looked.hunks, at)
+            if isinstance(move, Quit):
+                break
+            if isinstance(move, Move):
+                at = move.at
+                continue
+            done = await self._judge(move)
+            looked = await self.look()
+            tally.add(move.verdict, len(done.hunks), n_left=len(looked.hunks))
+            code = 1 if done.failed or done.unknown else code
+            there = place_of(looked.hunks, shown, at)
+            still = there < len(looked.hunks) and looked.hunks[there].id == shown.id
+            at = there + 1 if still else there
+        return code
+
+    async def _asked(self, hunks: Sequence[Hunk], at: int) -> Judge | Move | Quit:
+        while True:
+            typed = await typed_line(f"{KEYS}? ")
+            if typed is None:
+                return Quit()
+            said = step(hunks, at, typed)
+            if not isinstance(said, Tell):
+                return said
+            self._screen.say(said.words)
+
+    async def _judge(self, judge: Judge) -> Done:
+        """Carry it out, and ask again where somebody else has a part in it."""
+        done = await self.carry_out(judge.verdict, judge.hunks)
+        for hunk, why in done.kept:
+            self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
+        if done.kept:
+            question = "Take it back all the same, with those lines? [y/N] "
+            said = await chosen(question, YES_OR_NO, lambda: self._screen.say("Type y or n."))
+            if said:
+                kept = tuple(hunk for hunk, _ in done.kept)
+                forced = await self.carry_out(judge.verdict, kept, force=True)
+                done = msgspec.structs.replace(
+                    forced,
+                    hunks=done.hunks + forced.hunks,
+                    failed=done.failed + forced.failed,
+                    unknown=done.unknown + forced.unknown,
+                )
+        for path, why in done.failed:
+            self._screen.warn(f"{self._screen.name(path)}: {why}")
+        if done.unknown:
+            self._screen.warn("it has changed since it was shown; look at it again")
+        return done
+
+    async def print_diff(self, looked: Looked) -> int:
+        """Print everything that is wanted as one diff."""
+        for path in dict.fromkeys(one.path for one in looked.hunks):
+            hunks = [one for one in looked.hunks if one.path == path]
+            name = display(path, self._workspace.roots)
+            for one in hunks:
+                if one.kind == "opaque":
+                    print(visible(f"# {name}: {one.note}"))
+            lines = [one.id for one in hunks if one.kind != "opaque"]
+            if lines:
+                without = self._ledger.rejection(path, tuple(lines), force=True).text
+                text = unified_diff(without, looked.texts[path], name)
+                print(visible(text.replace("\r\n", "\n")), end="")
+        self.tell_aside(looked)
+        return 0
+
+    def tell_aside(self, looked: Looked) -> None:
+        """Say what is not asked about, and why."""
+        for path, hunks in looked.unsaved.items():
+            self._screen.warn(f"{self._screen.name(path)}: {_changes(len(hunks))}, {UNSAVED}")
+
+    def tell_done(self, verdict: Verdict, done: Done) -> None:
+        """Say what a verdict was carried out for."""
+        for path in dict.fromkeys(one.path for one in done.hunks):
+            number = sum(one.path == path for one in done.hunks)
+            self._screen.say(f"{_WORDS[verdict]}: {self._screen.name(path)} ({_changes(number)})")
+        if not done.hunks:
+            self._screen.say(f"nothing was {_WORDS[verdict]}")
+
+    def tell_copies(self) -> None:
+        """Say where files are kept as they were."""
+        for path, copy in self.copies.items():
+            self._screen.say(f"as it was: {self._screen.name(path)} is kept in {copy}", "dim")
+
+    def warn(self, words: str) -> None:
+        """Say what was not done."""
+        self._screen.warn(words)
+
+    async def _keep(self, path: Path) -> None:
+        """Keep a file as it is, once in a run; where it cannot be, nothing is taken back from it.
+
+        Raises:
+            ToolError: No copy can be kept.
+        """
+        if path in self.copies:
+            return
+        try:
+            snapshot = await self._workspace.read(path)
+        except ToolError:  # gone, or no text: what puts that back keeps its own copy
+            return
+        copy = await self._workspace.keep(snapshot)
+        if copy is not None:
+            self.copies[path] = copy
+
+
+def _changes(number: int) -> str:
+    return "1 change" if number == 1 else f"{number} changes"

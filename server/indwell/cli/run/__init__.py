@@ -1,0 +1,1 @@
+"""``indwell run``: a turn from the terminal, without an editor."""

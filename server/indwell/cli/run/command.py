@@ -1,0 +1,262 @@
+"""The command ``indwell run``: one turn from the terminal, on the files as they are on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from indwell.agent import events
+from indwell.agent.compacting import COMPACT, is_compact, no_command
+from indwell.agent.other_names import denied_name
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
+from indwell.agent.turn import run_turn
+from indwell.agent.words import taken_words
+from indwell.cli import DONE, LIMITED, USAGE, code_of_stop
+from indwell.cli.run.grammar import Wish
+from indwell.cli.run.limits import Limiting, within
+from indwell.cli.run.session import Footing, carrying_out, rewound, session_of, tell_rewound
+from indwell.cli.terminal.closed_output import stopping
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.output import TerminalView
+from indwell.cli.terminal.person import AllowingApprover, TerminalPerson, settled_settings
+from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
+from indwell.cli.terminal.waiting import wait_for
+from indwell.context.attachments import PastedText, Selection
+from indwell.errors import ToolError, UserError
+from indwell.files import has_other_names
+from indwell.messages import Usage
+from indwell.policy.approvals import Approver
+from indwell.policy.paths import matches_any
+from indwell.service.endpoint.connect import address_place
+from indwell.service.environment import own_environment
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.inherited_task import naming_new_session
+from indwell.service.secrets import SecretPlaces
+from indwell.service.stored_sessions import gone_words, sweep_now
+from indwell.sessions.sweeping import take_untold
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder, undo_folder
+from indwell.wiring.model import NoModel
+from indwell.workspace.base import Workspace
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.paths import FIND, display
+from indwell.workspace.text import split_lines
+
+_PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
+
+
+class WrongPlace(UserError):
+    """``--file`` names nothing that can be sent."""
+
+
+async def selection_of(place: str, workspace: Workspace, settings: Settings) -> Selection:
+    """Of ``PATH`` or ``PATH:L1-L2``.
+
+    Raises:
+        WrongPlace: There is no such file, it may not be sent, or it has no such lines.
+    """
+    match = _PLACE.match(place)
+    if match is None:
+        raise WrongPlace("the name is empty; write PATH or PATH:L1-L2")
+    try:
+        path = workspace.resolve(match["path"])
+        snapshot = await workspace.read(path)
+    except ToolError as error:
+        raise WrongPlace(str(error).removesuffix(FIND)) from error
+    shown = display(path, workspace.roots)
+    deny = settings.deny
+    if any(matches_any(name, deny) for name in (shown, match["path"])):
+        raise WrongPlace(f"{shown!r} matches a deny rule for secrets, so it is not sent")
+    if has_other_names(path) and (other := await asyncio.to_thread(_denied, path, workspace, deny)):
+        raise WrongPlace(
+            f"{shown!r} is another name (a hard link) of {other!r}, which matches a deny rule for "
+            "secrets, so it is not sent"
+        )
+    lines = split_lines(snapshot.text)
+    first = int(match["first"] or 1)
+    last = int(match["last"] or match["first"] or len(lines))
+    if not 1 <= first <= last <= len(lines):
+        raise WrongPlace(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
+    return Selection(
+        path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
+    )
+
+
+def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
+    """The other name by which a rule keeps the file back; blocks."""
+    secret = SecretPlaces(workspace.roots, lambda: deny).look()
+    return denied_name(path, workspace.roots, secret, deny)
+
+
+def run(wish: Wish) -> int:
+    """Run it; gives the exit code."""
+    shown = TerminalView(Console(), errors=Console(stderr=True))
+    view: events.Listener = _print_json if wish.json else shown
+    if refused := _refused(wish):
+        view(_failed(refused, ""))
+        return 1
+    try:
+        if wish.turn is not None and not wish.words.strip() and wish.stdin is None:
+            session, made = wait_for(rewound(wish))
+            tell_rewound(session, made, as_json=wish.json, files=wish.files)
+            return 0
+        return wait_for(_timed(wish, view))
+    except WrongPlace as error:
+        view(_failed(f"--file: {error}", wish.words))
+        return USAGE
+    except WrongInput as error:
+        view(_failed(f"stdin: {error}", wish.words))
+        return USAGE
+    except NoModel as error:
+        view(_failed(f"{error}{wait_for(_what_runs_here())}", wish.words))
+        return 1
+    except (UserError, ToolError) as error:
+        view(_failed(str(error), wish.words))
+        return 1
+    except KeyboardInterrupt as stop:
+        return code_of_stop(stop)  # the turn has told its end already
+    except asyncio.CancelledError:
+        return 1  # nobody reads any more
+
+
+def _refused(wish: Wish) -> str:
+    """Why nothing is begun for these words, if it is a command that cannot be done."""
+    if is_compact(wish.words) and not wish.session:
+        return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
+    if wish.words.lstrip().startswith("/"):  # else nothing is looked up
+        from indwell.wiring.project.skills import names_here
+
+        names = names_here((wish.folder,), os.environ, is_given=wish.trust)
+        return no_command(wish.words, names)
+    return ""
+
+
+async def _timed(wish: Wish, view: events.Listener) -> int:
+    """Do it within its time; gives the exit code."""
+    view = stopping(_placing(view))
+    untold = _failed("", wish.words)
+    return await within(wish.limits.seconds, view, partial(_turns, wish), untold)
+
+
+async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> int:
+    attached = ""
+    if wish.stdin == "text":
+        attached = await stdin_text()
+        if not wish.words.strip():
+            wish, attached = msgspec.structs.replace(wish, words=attached), ""
+    environment = own_environment()
+    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
+    trust = FolderTrust(os.environ, is_given=wish.trust)
+    settings = await settled_settings(workspace.roots, trust, view, environment)
+    if wish.scripted:
+        settings = msgspec.structs.replace(settings, provider="scripted")
+    if wish.mode is not None:
+        settings = msgspec.structs.replace(settings, mode=wish.mode)
+    if wish.approves:
+        settings = carrying_out(settings)
+    if wish.model:
+        settings = msgspec.structs.replace(settings, model=wish.model)
+    selection = None
+    if wish.place is not None:
+        selection = await selection_of(wish.place, workspace, settings)
+    approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(Console(stderr=True))
+    footing = Footing(workspace, approver, settings, trust, environment)
+    # Before there is a session: a line that is no prompt leaves no empty one behind.
+    lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
+    session, words = await session_of(wish, footing)
+    ending.push_async_callback(asyncio.to_thread, _sweep, settings, session.id)
+    ending.push_async_callback(session.close)  # first of the two
+    texts = (PastedText("standard input", attached),) if attached else ()
+    prompt = Prompt("", selection=selection, texts=texts)
+    view = naming_new_session(view, session.id)
+    limiting = Limiting(session, wish.limits)
+    return await _one_by_one(session, lines or _once(words), prompt, limiting, view)
+
+
+async def _once(words: str) -> AsyncIterator[str]:
+    yield words
+
+
+async def _one_by_one(
+    session: Session,
+    prompts: AsyncIterator[str],
+    along: Prompt,
+    limiting: Limiting,
+    view: events.Listener,
+) -> int:
+    """A turn for each prompt, until a limit ends it; what goes ``along`` goes with the first.
+
+    Gives the exit code: of the limit, else of the first turn that did not end well.
+    """
+
+    def tell(event: events.Event) -> None:
+        view(limiting.worded(event) if isinstance(event, events.TurnFinished) else event)
+
+    code = DONE
+    async for given in prompts:
+        words = taken_words(given)
+        if why := limiting.begin_turn():
+            view(msgspec.structs.replace(_failed(why, words), ending="limit"))
+            return LIMITED
+        prompt = msgspec.structs.replace(along, words=words, title=words[:60])
+        ended = limiting.end_turn(await run_turn(session, prompt, tell))
+        if ended == LIMITED:
+            return LIMITED
+        code, along = code or ended, Prompt("")
+    return code
+
+
+def _placing(view: events.Listener) -> events.Listener:
+    """``view``, told where the address stands that nobody answers at."""
+
+    def tell(event: events.Event) -> None:
+        if isinstance(event, events.TurnFinished) and event.retryable:
+            message = f"{event.message}{address_place(os.environ)}"
+            event = msgspec.structs.replace(event, message=message)
+        view(event)
+
+    return tell
+
+
+def _sweep(settings: Settings, session: str) -> None:
+    """Delete old sessions, as the server does, and say so."""
+    state = state_folder(os.environ)
+    if sweep_now(state, settings, session) is not None:
+        print(gone_words(take_untold(state)), file=sys.stderr)
+
+
+async def _what_runs_here() -> str:
+    """The end of a sentence about a missing model: a server on this machine that could be used."""
+    from indwell.providers.discovery import find_servers
+
+    ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
+    return f"; {ready[0].title} runs here: `indwell login {ready[0].name}`" if ready else ""
+
+
+def _print_json(event: events.Event) -> None:
+    sys.stdout.write(json_line(event) + "\n")
+    sys.stdout.flush()
+
+
+def _failed(message: str, draft: str) -> events.TurnFinished:
+    return events.TurnFinished(
+        turn=0,
+        ending="failed",
+        message=message,
+        answer="",
+        draft=draft,
+        rounds=0,
+        usage=Usage(),
+        cost=0.0,
+        seconds=0.0,
+    )

@@ -1,0 +1,137 @@
+"""The options of ``indwell run``, and the request that they make."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.settings.model import Mode
+
+Format: TypeAlias = Literal["text", "jsonl"]
+"""What stands on stdin: one text, or a prompt on each line."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a run may take at most; None: as much as the settings allow.
+
+    Attributes:
+        cost: US dollars.
+        tokens: In and out of all model calls.
+        rounds: Model calls.
+        seconds: From its beginning to its end.
+    """
+
+    cost: float | None = None
+    tokens: int | None = None
+    rounds: int | None = None
+    seconds: float | None = None
+
+
+_EPILOG = (
+    "Exit codes: 0 done, 1 failed, 2 the command line or stdin was wrong, 3 a limit ended it "
+    "(rounds, budget or time), 130 stopped with Ctrl-C, 143 with SIGTERM."
+)
+
+
+def limit_options(run: argparse.ArgumentParser) -> None:
+    """Put them into the grammar."""
+    run.epilog = _EPILOG
+    run.add_argument(
+        "--stdin",
+        action="store_true",
+        help="read the prompt from stdin; with words, a text that they are about",
+    )
+    run.add_argument(
+        "--input-format",
+        choices=("text", "jsonl"),
+        default="text",
+        help='jsonl: a prompt on each line of stdin, {"text": "…"}, one turn after the other in '
+        "one session",
+    )
+    run.add_argument(
+        "--max-cost",
+        type=_dollars,
+        metavar="USD",
+        help="end before a model call that could make this run cost more",
+    )
+    run.add_argument(
+        "--max-tokens",
+        type=_count,
+        metavar="N",
+        help="end before a model call that could make it take more tokens, in and out",
+    )
+    run.add_argument(
+        "--max-rounds",
+        type=_count,
+        metavar="N",
+        help="end it after N model calls and a closing word; sub-agents' own not counted",
+    )
+    run.add_argument(
+        "--time-limit", type=_seconds, metavar="SECONDS", help="end it after so many seconds"
+    )
+
+
+def limits_of(options: argparse.Namespace) -> Limits:
+    """What was said."""
+    return Limits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 13 and int(text)):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
+
+
+def _dollars(text: str) -> float:
+    return _positive(text.removeprefix("$"), "an amount of US dollars, such as 0.50")
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "a number of seconds")
+
+
+def _positive(text: str, what: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not (math.isfinite(number) and number > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return number
+
+
+NEWEST = "newest"  # no session can have this name: ids begin with a date
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
+
+    ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
+    says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
+    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one;
+    ``files``: and they are taken back too.
+    ``origin``: as ``session``, of one whose task a new session takes along.
+    ``trust``: the folder is trusted, for this time. ``approves``: its plan is carried out.
+    ``stdin``: prompts, or a text that the words are about, are read there.
+    """
+
+    words: str
+    folder: Path
+    place: str | None = None
+    json: bool = False
+    scripted: bool = False
+    allow: bool = False
+    mode: Mode | None = None
+    model: str = ""
+    session: str = ""
+    turn: int | None = None
+    files: bool = False
+    origin: str = ""
+    trust: bool = False
+    approves: bool = False
+    stdin: Format | None = None
+    limits: Limits = Limits()

@@ -1,0 +1,245 @@
+"""The session of an ``indwell run``: a new one, a resumed one, or one that was rewound."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import board_of, written_plan
+from indwell.agent.session import Session
+from indwell.cli.run.grammar import NEWEST, Wish
+from indwell.cli.stored.sessions import whole_id
+from indwell.cli.terminal.json_line import json_line
+from indwell.context.plan import next_state
+from indwell.errors import SessionError, UserError
+from indwell.policy.approvals import Approver, visible
+from indwell.review.ledger import ReviewLedger
+from indwell.review.rewound import conflict, told
+from indwell.review.verdicts import planned_rewind, rewind_files
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.inherited_task import take_task
+from indwell.service.review_ledgers import open_ledger, opened_for
+from indwell.sessions.branches import Rewind
+from indwell.sessions.forking import rewind_session
+from indwell.sessions.store import SessionStore
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder, undo_folder
+from indwell.wiring.compose import open_session
+from indwell.wiring.model import make_model
+from indwell.workspace.base import Workspace
+from indwell.workspace.disk import DiskWorkspace
+
+
+def carrying_out(settings: Settings) -> Settings:
+    """The settings of a turn that carries a plan out: ``review`` where they only let it read."""
+    if settings.mode != "plan":
+        return settings
+    return msgspec.structs.replace(settings, mode="review")
+
+
+async def approve(session: Session, words: str) -> str:
+    """Approve the plan; gives the words of the turn, with what the user added to them.
+
+    Raises:
+        UserError: There is no plan to approve, or its document cannot be one.
+    """
+    board = board_of(session)
+    next_state(board.plan.state, "approve")
+    text = await asyncio.to_thread(written_plan, board.plan)
+    board.approve(text)
+    return "\n\n".join(filter(None, (APPROVED, words.strip())))
+
+
+RESTORES = frozenset({"r", "restore"})
+NOTHING = "no change of later turns stands in the files"
+
+
+async def taken_back(
+    store: SessionStore,
+    session: str,
+    turn: int,
+    *,
+    ledger: ReviewLedger | None,
+    workspace: Workspace,
+) -> Rewind:
+    """Take the conversation back, then the files if there is a ``ledger``.
+
+    What would lose the user's work is asked about on a terminal, and kept everywhere else. The
+    notices tell what became of the files.
+
+    Raises:
+        SessionError: There is no such session or turn, it is open, or it cannot be written.
+    """
+    made = await rewind_session(store, session, turn, now=datetime.now(UTC))
+    if ledger is None:
+        return made
+    done = await rewind_files(ledger, workspace, session, turn)
+    said = told(done, workspace.roots)
+    if done.kept and sys.stdin.isatty():
+        plans = await planned_rewind(ledger, workspace, session, turn)
+        agreed = {one.path: one.before for one in plans if one.kept}
+        print(conflict(done, workspace.roots), file=sys.stderr)
+        answer = await asyncio.to_thread(input, "[K]eep mine / [r]estore: ")
+        if answer.strip().lower() in RESTORES:
+            more = await rewind_files(ledger, workspace, session, turn, force=True, agreed=agreed)
+            said += told(more, workspace.roots)
+    return made._replace(notices=(*made.notices, *(said or (NOTHING,))))
+
+
+def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = False) -> None:
+    """Say what was taken back, and how to go on."""
+    if as_json:
+        data = {"session": session, **made._asdict()}
+        sys.stdout.write(json_line(data) + "\n")
+        return
+    tell_notices(made.notices)
+    where = f"the end of turn {made.turn}" if made.turn else "its beginning"
+    print(f"taken back to {where}" + ("" if files else "; files stay as they are (--files)"))
+    if made.draft:
+        print(f"what was said next: {visible(made.draft)}")
+    print(f'go on with it: `indwell run --resume {session} "…"`')
+
+
+def tell_notices(notices: Sequence[str]) -> None:
+    """Say what the user should know, beside what is printed."""
+    for notice in notices:
+        print(visible(notice), file=sys.stderr)
+
+
+GO_ON = "Go on where you stopped."
+
+
+class Footing(msgspec.Struct, frozen=True):
+    """What the session of a run stands on, whether it is new or not."""
+
+    workspace: Workspace
+    approver: Approver
+    settings: Settings
+    trust: FolderTrust
+    environment: Mapping[str, str]
+
+
+async def session_of(wish: Wish, footing: Footing) -> tuple[Session, str]:
+    """The session that the words go to, and the words.
+
+    Raises:
+        UserError: There can be none.
+    """
+    store = SessionStore(state_folder(os.environ), footing.workspace.roots[0])
+    return await (_resumed if wish.session else _begun)(wish, footing, store)
+
+
+async def _begun(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
+    """A new session, perhaps with the task of another one, and the words for it."""
+    model = await asyncio.to_thread(make_model, on.settings)
+    origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
+    session = await open_session(
+        on.workspace,
+        on.approver,
+        lambda: on.settings,
+        model,
+        environment=on.environment,
+        trust=on.trust,
+        review=await opened_for(on.workspace, os.environ, lambda: on.settings),
+    )
+    if not origin:
+        return session, wish.words
+    try:
+        draft = await take_task(session, store, origin)
+    except BaseException:
+        await session.close()
+        raise
+    return session, _words(wish, draft)
+
+
+async def _resumed(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
+    """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
+
+    Raises:
+        UserError: It cannot be gone on with.
+    """
+    from indwell.wiring.resume import resume_session
+
+    identifier = await asyncio.to_thread(_identified, wish.session, store)
+    ledger = await opened_for(on.workspace, os.environ, lambda: on.settings)
+    if wish.turn is not None:
+        back = ledger if wish.files else None
+        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=on.workspace)
+        tell_notices(made.notices)
+    settings = on.settings if wish.model else await _with_held(on.settings, store, identifier)
+    resumed = await resume_session(
+        identifier,
+        on.workspace,
+        on.approver,
+        lambda: settings,
+        await asyncio.to_thread(make_model, settings),
+        environment=on.environment,
+        trust=on.trust,
+        review=ledger,
+    )
+    if wish.approves and board_of(resumed.session).plan.state != "approved":
+        try:
+            return resumed.session, await approve(resumed.session, wish.words)
+        except UserError:
+            await resumed.session.close()
+            raise
+    return resumed.session, _words(wish, resumed.draft)
+
+
+async def _with_held(settings: Settings, store: SessionStore, identifier: str) -> Settings:
+    """The settings, with the model that the session had.
+
+    Raises:
+        SessionError: It is not to be had any more.
+    """
+    from indwell.wiring.resume import held_with
+
+    seen = await asyncio.to_thread(store.overview, identifier)
+    held = await held_with(settings, seen.model)
+    if held.problem:
+        instead = next(iter(held.instead), "NAME")
+        raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
+    return msgspec.structs.replace(settings, model=held.model)
+
+
+def _words(wish: Wish, draft: str) -> str:
+    """What the user says now, or what was left unsaid."""
+    return wish.words if wish.words.strip() else draft or GO_ON
+
+
+async def rewound(wish: Wish) -> tuple[str, Rewind]:
+    """Take the conversation back, and the files if that is wanted.
+
+    Raises:
+        SessionError: It cannot be.
+        SettingsError: There is no place for the ledger.
+    """
+    assert wish.turn is not None
+    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
+    store = SessionStore(state_folder(os.environ), workspace.roots[0])
+    session = await asyncio.to_thread(_identified, wish.session, store)
+    ledger = await open_ledger(os.environ, workspace.roots) if wish.files else None
+    made = await taken_back(store, session, wish.turn, ledger=ledger, workspace=workspace)
+    return session, made
+
+
+def _identified(given: str, store: SessionStore) -> str:
+    """The whole id of a session of this folder.
+
+    Raises:
+        SessionError: There is none, or several begin so.
+    """
+    known = store.ids()
+    if given == NEWEST:
+        if not known:
+            raise SessionError("there is no session of this folder to go on with; begin one")
+        return known[0]
+    session = whole_id(given, known)
+    store.check(session)
+    return session

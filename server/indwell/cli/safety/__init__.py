@@ -1,0 +1,1 @@
+"""Commands on permissions, trust in folders, and the audit of a session."""

@@ -1,0 +1,143 @@
+"""``indwell trust``: trusts a folder as it is, or no longer, and lists what was answered."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.person import MEANINGS
+from indwell.cli.terminal.stdin import is_typed
+from indwell.cli.terminal.typed_line import yes_or_no
+from indwell.errors import UserError
+from indwell.policy.approvals import one_line, visible
+from indwell.policy.trust import Standing, is_unchanged
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
+from indwell.settings.places import state_folder
+from indwell.settings.trust_store import TrustStore
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What ``--json`` prints of one folder; ``files`` is what is executed or obeyed in it."""
+
+    folder: str
+    state: str
+    by: str
+    files: tuple[str, ...] = ()
+
+
+def trust(options: argparse.Namespace) -> int:
+    """Do it; 0 if it is done, 1 if it is not, 2 if nobody can be asked.
+
+    Raises:
+        UserError: It cannot be done at all.
+    """
+    if options.list:
+        return _list(as_json=options.json)
+    folder = Path(options.folder).resolve()
+    if not folder.is_dir():
+        raise UserError(f"{options.folder!r} is no folder")
+    try:
+        if options.revoke:
+            return _revoke(folder, as_json=options.json)
+        return _trust(folder, is_sure=options.yes, as_json=options.json)
+    except UserError as error:
+        print(visible(str(error)), file=sys.stderr)
+        return 1
+
+
+def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
+    settings = read_settings(os.environ).settings
+    here = FolderTrust(os.environ)
+    (standing,) = here.look((folder,), settings)
+    shown = here.shown(standing)
+    if standing.state == "trusted" and (standing.is_whole or _is_whole(shown)):
+        _tell(shown, as_json=as_json)
+        return 0
+    shown = _to_be_asked(shown)
+    if not is_sure:
+        if as_json or not is_typed():
+            # All that a --yes would be for, also the instructions of folders.
+            _tell(msgspec.structs.replace(standing, items=shown.items), as_json=as_json)
+            print("say --yes to trust it as it is now", file=sys.stderr)
+            return 2
+        print(visible(shown.question))
+        code = yes_or_no("Trust it?", MEANINGS)
+        if code:
+            print("it stays restricted")
+            return code
+    here.answer(shown, trusted=True)
+    (after,) = here.look((folder,), settings)
+    _tell(here.shown(after), as_json=as_json)
+    return 0 if after.state == "trusted" else 1
+
+
+def _is_whole(shown: Standing) -> bool:
+    """Is all of it as it was trusted, also the instructions of folders?"""
+    return shown.before is not None and is_unchanged(shown.before, shown.items)
+
+
+def _to_be_asked(standing: Standing) -> Standing:
+    """As if nobody had said no: what is shown is what will be kept."""
+    before = None if _is_whole(standing) else standing.before
+    return msgspec.structs.replace(standing, state="open", before=before)
+
+
+def _revoke(folder: Path, *, as_json: bool) -> int:
+    was_known = TrustStore(state_folder(os.environ)).forget(folder)
+    settings = read_settings(os.environ).settings
+    (after,) = FolderTrust(os.environ).look((folder,), settings)
+    if as_json:
+        _tell(after, as_json=True)
+    elif was_known:
+        print(f"forgotten: {one_line(str(folder))}")
+    else:
+        print(f"nothing was said of {one_line(str(folder))}")
+    if after.state == "trusted":
+        print(f"it is still trusted by {after.by}", file=sys.stderr)
+        return 1
+    return 0 if was_known else 1
+
+
+def _list(*, as_json: bool) -> int:
+    answers = TrustStore(state_folder(os.environ)).read()
+    if answers.problem:
+        print(visible(answers.problem), file=sys.stderr)
+        return 1
+    told = [
+        Told(
+            folder=folder,
+            state="trusted" if one.trusted else "restricted",
+            by=f"your answer of {one.at}",
+            files=tuple(one.files),
+        )
+        for folder, one in sorted(answers.folders.items())
+    ]
+    if as_json:
+        _print_json(told)
+        return 0
+    for one in told:
+        print(f"{one.state}: {one_line(one.folder)} ({one.by})")
+    if not told:
+        print("you have said nothing of any folder")
+    return 0
+
+
+def _tell(standing: Standing, *, as_json: bool) -> None:
+    names = tuple(one.name for one in standing.items)
+    if as_json:
+        _print_json(Told(standing.folder, standing.state, standing.by, names))
+        return
+    state = "trusted" if standing.state == "trusted" else "restricted"
+    print(f"{state}: {one_line(standing.folder)} ({visible(standing.by)})")
+    for name in names:
+        print(f"  {one_line(name)}")
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json_line(value) + "\n")

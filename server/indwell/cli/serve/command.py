@@ -1,0 +1,87 @@
+"""``indwell serve``: the language server on stdin and stdout, or on a port with a token."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
+
+LOADING_THRESHOLD = 10_000  # objects made between two searches for garbage; Python has 700
+SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
+
+
+def serve(*, scripted: bool, pace_s: float) -> int:
+    """Serve one editor until it says goodbye (0) or hangs up without (1).
+
+    ``initialize`` is answered before the rest of the server is loaded.
+    """
+    try:
+        if sys.stdin is not None and sys.stdin.isatty():
+            sys.stderr.write(
+                "indwell: this serves an editor, and waits for one on stdin; `indwell --help` "
+                "lists what a person can do, Ctrl-C ends it\n"
+            )
+        opened = open_line(claim_stdio())
+    except NoLine as error:
+        sys.stderr.write(f"indwell: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    if isinstance(opened, int):
+        return opened
+    return serve_opened(opened, scripted=scripted, pace_s=pace_s)
+
+
+def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
+    """Serve the one editor that comes to a port of this machine with the token.
+
+    Raises:
+        WrongAddress: The address or the token cannot be used.
+    """
+    import secrets
+
+    from indwell.lsp.wire.tcp import accept_editor, address_of, check_token, listening
+
+    host, port = address_of(address)
+    given = os.environ.pop("INDWELL_TOKEN", "")  # commands of the agent do not inherit it
+    token = check_token(given) if given else secrets.token_urlsafe(32)
+    with listening(host, port) as listener:
+        shown_host = f"[{host}]" if ":" in host else host
+        at = f"{shown_host}:{listener.getsockname()[1]}"
+        shown = "of INDWELL_TOKEN" if given else token
+        sys.stderr.write(f"indwell: listening on {at}, token {shown}\n")
+        sys.stderr.flush()
+        try:
+            opened = accept_editor(listener, token)
+        except KeyboardInterrupt:
+            return 130
+    return serve_opened(opened, scripted=scripted, pace_s=pace_s)
+
+
+def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
+    """Serve a line after ``initialize``."""
+    # While modules load, looking for garbage all the time takes 30 ms. In lsprotocol, whose classes
+    # attrs makes twice, not looking at all would cost 9 MB; in what comes after there is none.
+    usual = gc.get_threshold()
+    gc.set_threshold(LOADING_THRESHOLD, *usual[1:])
+    from indwell.lsp.messages import methods as protocol
+
+    del protocol
+    gc.disable()
+    from indwell.cli.serve.backend import EditorBackend
+    from indwell.cli.serve.logs import log_to_stderr
+    from indwell.lsp.server import make_server
+    from indwell.lsp.wire.serving import serve_line
+    from indwell.service.environment import own_environment
+
+    sys.setswitchinterval(SWITCH_S)
+    environment = own_environment()
+    log_to_stderr(environment)
+    backend = EditorBackend(environment, scripted=scripted, pace_s=pace_s)
+    server, host = make_server(backend, opened.opened)
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(*usual)
+    return serve_line(opened, server, host.stop)

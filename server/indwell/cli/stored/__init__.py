@@ -1,0 +1,1 @@
+"""Commands on what this machine stores: sessions, memory, and deleting all of it."""

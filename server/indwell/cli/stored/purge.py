@@ -1,0 +1,143 @@
+"""``indwell purge``: deletes what Indwell keeps on this machine, but for the settings file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.stdin import is_typed
+from indwell.cli.terminal.typed_line import yes_or_no
+from indwell.errors import UserError
+from indwell.files.append_log import list_names
+from indwell.files.removing import remove_own, remove_own_tree, size_b
+from indwell.service.stored_keys import key_store
+from indwell.sessions.retention import delete, stored
+from indwell.settings.keys import LOCK_NAME, KeyStore
+from indwell.settings.places import state_folder, user_file
+
+OURS = (
+    *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),
+    *("quarantine", "git"),
+    "first-run.md",
+)
+"""What we put into a state folder that the user named: only that goes, for it may hold more."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing that would go: a path with its size, or the key of an origin."""
+
+    kind: str
+    name: str
+    size_b: int = 0
+
+    @property
+    def words(self) -> str:
+        """One line of the list."""
+        size = f" ({self.size_b / 1_000_000:.1f} MB)" if self.kind != "key" else ""
+        return f"{self.kind}: {self.name}{size}"
+
+
+def purge(*, is_sure: bool, as_json: bool) -> int:
+    """List, ask, delete; 0 done or nothing to do, 1 not done, 2 if nobody can be asked."""
+    store = key_store()
+    try:
+        items = tuple(_items(store))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if not as_json:
+        print("\n".join(item.words for item in items) or "nothing is kept here")
+    if items and not is_sure and not as_json:
+        if not is_typed():
+            print("say --yes to delete this", file=sys.stderr)
+            return 2
+        code = yes_or_no(f"Delete all of this for good? The settings in {user_file()} stay.")
+        if code:
+            print("nothing was deleted")
+            return code
+        is_sure = True
+    if as_json and not is_sure:
+        sys.stdout.write(json_line({"would_delete": items}) + "\n")
+        return 0
+    failed = _delete(items, store)
+    if as_json:
+        answer = {"deleted": items, "failed": failed}
+        sys.stdout.write(json_line(answer) + "\n")
+    for sentence in failed:
+        print(sentence, file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _items(store: KeyStore) -> Iterator[Item]:
+    for path in _paths():
+        if path.exists() or path.is_symlink():
+            yield Item("folder" if path.is_dir() else "file", str(path), size_b(path))
+    for origin in store.origins():
+        yield Item("key", origin)
+
+
+def _paths() -> Iterator[Path]:
+    state = state_folder(os.environ)
+    # Private environments and caches of editor extensions, as docs/privacy.md names them.
+    others = (
+        platformdirs.user_cache_path("indwell", appauthor=False),
+        platformdirs.user_data_path("indwell", appauthor=False),
+    )
+    is_named = bool(os.environ.get("INDWELL_STATE", "").strip())
+    yield from places(state, others, user_file(), is_named=is_named)
+
+
+def places(
+    state: Path, others: Sequence[Path], settings: Path, *, is_named: bool
+) -> tuple[Path, ...]:
+    """What may go: whole folders of ours, and only our names where more may lie. Pure.
+
+    On macOS and Windows settings, state and data share one folder, and the settings stay.
+
+    Args:
+        state: The state folder.
+        others: More folders that are ours.
+        settings: The user's settings file.
+        is_named: The user named the state folder, so it may hold more than ours.
+    """
+    is_shared = is_named or settings.is_relative_to(state)
+    own = tuple(state / name for name in OURS) if is_shared else (state,)
+    more = (path for path in others if not settings.is_relative_to(path) and path != state)
+    return (*own, *dict.fromkeys(more))
+
+
+def _delete(items: Sequence[Item], store: KeyStore) -> tuple[str, ...]:
+    """Delete; gives a sentence for each thing that stays. An open session keeps its folder."""
+    state = state_folder(os.environ)
+    failed = []
+    for session in stored(state):
+        try:
+            delete(state, session.id)
+        except UserError as error:
+            failed.append(str(error))
+    for item in items:
+        try:
+            if item.kind == "key":
+                store.forget(item.name)
+            elif not (failed and _holds_sessions(Path(item.name), state)):
+                remove_own_tree(Path(item.name))
+        except (UserError, OSError) as error:
+            failed.append(f"{item.words} stays ({error})")
+    try:
+        if not store.origins():
+            remove_own(store.path)
+            remove_own(store.path.with_name(LOCK_NAME))
+    except (UserError, OSError) as error:
+        failed.append(f"{store.path} stays ({error})")
+    return tuple(failed)
+
+
+def _holds_sessions(path: Path, state: Path) -> bool:
+    sessions = state / "sessions"
+    return bool(list_names(sessions)) and sessions.is_relative_to(path)

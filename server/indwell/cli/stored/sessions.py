@@ -1,0 +1,172 @@
+"""The commands ``indwell sessions`` list, delete and fork."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.output import cost_words
+from indwell.cli.terminal.waiting import wait_for
+from indwell.errors import SessionError, UserError
+from indwell.policy.approvals import one_line
+from indwell.service.stored_sessions import gone_words, recent, size_words
+from indwell.service.user_settings import read_settings
+from indwell.sessions.branches import Fork
+from indwell.sessions.forking import fork_session
+from indwell.sessions.retention import Stored, delete, session_ids, stored
+from indwell.sessions.store import SessionStore, folder_name
+from indwell.sessions.sweeping import held_b, record_of
+from indwell.settings.places import state_folder
+
+_MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
+
+
+def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
+    """Print ``limit`` of them, newest first; 0 done, 1 if the state folder cannot be read."""
+    here = Path.cwd().resolve()
+    folder = None if all_folders else folder_name(here)
+    try:
+        state = state_folder(os.environ)
+        found = stored(state, folder=folder, limit=limit)
+        n_older = len(session_ids(state, folder=folder)) - len(found)
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        sys.stdout.write(json_line(found) + "\n")
+    elif found:
+        console = Console(highlight=False)
+        if console.is_terminal:
+            _print_table(console, found, with_folder=all_folders)
+        else:  # for programs: as it was, without a head
+            for one in found:
+                print("\t".join(_cells(one, with_folder=all_folders)))
+        if n_older > 0:
+            print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
+        print_room(state, is_terminal=console.is_terminal)
+    else:
+        where = (
+            "on this machine"
+            if all_folders
+            else f"for {one_line(str(here))}; `--all` shows other folders'"
+        )
+        print(f"no sessions are kept {where}")
+    return 0
+
+
+def print_room(state: Path, *, is_terminal: bool) -> None:
+    """Say what was deleted of late; and to a person how much room the sessions take."""
+    lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
+    if is_terminal:
+        with contextlib.suppress(UserError):  # settings that cannot be read hide no sessions
+            lines.append(size_words(held_b(state), read_settings(os.environ).settings))
+    for line in filter(None, lines):
+        print(line, file=sys.stderr)
+
+
+def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
+    """Delete them; 0 done, 1 if one could not be, after all others were.
+
+    Args:
+        ids: Whole, or as much of each as no other session begins with.
+        as_json: Print JSON.
+    """
+    gone: list[str] = []
+    failed: dict[str, str] = {}
+    for given in ids:
+        session = given
+        try:
+            state = state_folder(os.environ)
+            session = whole_id(given, session_ids(state))
+            delete(state, session)
+        except UserError as error:
+            failed[session] = str(error)
+        else:
+            gone.append(session)
+    if as_json:
+        sys.stdout.write(json_line({"deleted": gone, "failed": failed}) + "\n")
+    else:
+        for sentence in failed.values():
+            print(sentence, file=sys.stderr)
+        if gone:
+            print(f"deleted: {', '.join(gone)}")
+    return 1 if failed else 0
+
+
+def whole_id(given: str, known: Sequence[str]) -> str:
+    """The one session whose name begins with ``given``; ``given`` itself if none does. Pure.
+
+    Raises:
+        SessionError: Several do.
+    """
+    near = [one for one in known if one.startswith(given)] if given else []
+    if given in near or not near:
+        return given
+    if len(near) > 1:
+        raise SessionError(f"{len(near)} sessions begin with {given!r}; write more of it")
+    return near[0]
+
+
+def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
+    """Cells below each other, the id first and never broken; what is too long is cut."""
+    folder = ("folder",) if with_folder else ()
+    rows = [("session", "turns", "cost", "model", *folder, "words")]
+    rows += [_cells(one, with_folder=with_folder) for one in found]
+    widths = [min(max(map(cell_len, column)), _MOST_WIDTH) for column in zip(*rows, strict=True)]
+    widths[0] = max(cell_len(row[0]) for row in rows)
+    for number, row in enumerate(rows):
+        line = Text(style="" if number else "bold")
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            shown = Text(cell)
+            if 0 < at < len(row) - 1:
+                shown.truncate(width, overflow="ellipsis")
+            shown.pad_right(width - shown.cell_len)
+            line = line + shown + Text("  ")
+        line.rstrip()
+        line.truncate(max(console.width, widths[0]), overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
+    seen = one.overview
+    folder = (one.workspace,) if with_folder else ()
+    held = " ".join(filter(None, (seen.model, "imported" if seen.imported else "")))
+    cells = (one.id, str(seen.turns), cost_words(seen.cost), held, *folder, seen.title)
+    return tuple(one_line(cell) for cell in cells)
+
+
+def fork(given: str, turn: int | None, *, as_json: bool) -> int:
+    """Fork a session of this folder; 0 done, 1 if it cannot be.
+
+    Args:
+        given: Its id, or the beginning of it.
+        turn: Up to whose end; None for the last one that has ended.
+        as_json: Print JSON.
+    """
+    try:
+        store = SessionStore(state_folder(os.environ), Path.cwd())
+        made = wait_for(_forked(store, whole_id(given, store.ids()), turn))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        sys.stdout.write(json_line(made._asdict()) + "\n")
+        return 0
+    for notice in made.notices:
+        print(notice, file=sys.stderr)
+    print(f"{made.session}\tfork of {made.origin}, as it was after turn {made.turn}")
+    print(f'go on with it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
+    return 0
+
+
+async def _forked(store: SessionStore, origin: str, turn: int | None) -> Fork:
+    return await fork_session(store, origin, turn, now=datetime.now(UTC))

@@ -1,0 +1,212 @@
+"""Shows one stored session turn by turn, or one request of it, from its log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from indwell.cli.stored.sessions import whole_id
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.output import cost_words
+from indwell.errors import SessionError, UserError
+from indwell.policy.approvals import short_line, visible
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder, digest_of
+from indwell.sessions.inner_calls import InnerCall
+from indwell.sessions.overview import Overview, overview
+from indwell.sessions.rebuilding import Rebuilt, rebuilt
+from indwell.sessions.records import Wire
+from indwell.sessions.store import SessionStore
+from indwell.sessions.transcript import Piece, TurnView, transcript
+from indwell.settings.places import state_folder
+
+LINE_CHARACTERS = 200  # of a call's arguments or the first line of its result
+
+
+class _Shown(msgspec.Struct, frozen=True):
+    """A session as JSON."""
+
+    overview: Overview
+    turns: tuple[TurnView, ...]
+
+
+def show_session(given: str, *, as_json: bool) -> int:
+    """Print a session of this folder; 0 done, 1 if there is none or it cannot be read."""
+    try:
+        store = SessionStore(state_folder(os.environ), Path.cwd())
+        session = whole_id(given, store.ids())
+        reading = store.open(session)
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    seen, turns = overview(session, reading), transcript(reading.records)
+    if as_json:
+        sys.stdout.write(json_line(_Shown(seen, turns)) + "\n")
+        return 0
+    console = Console(highlight=False)
+    _line(console, f"[bold]{seen.id}[/]  {escape(seen.model)}  {cost_words(seen.cost)}")
+    for notice in reading.notices:
+        _line(console, f"[yellow]{escape(visible(notice))}[/]")
+    for turn in turns:
+        _turn(console, turn)
+    return 0
+
+
+def _turn(console: Console, turn: TurnView) -> None:
+    ending: str = turn.ending or "not ended"
+    if turn.left:
+        ending = f"{ending}, left behind"
+    _line(console, f"\n[bold]Turn {turn.turn}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
+    for piece in turn.pieces:
+        _line(console, _markup(piece))
+    if turn.message:
+        _line(console, f"[red]{escape(visible(turn.message))}[/]")
+
+
+def _markup(piece: Piece) -> str:
+    """A piece as one text; nothing in it can drive the terminal."""
+    match piece.kind:
+        case "user":
+            return f"[bold]you:[/] {escape(visible(piece.text))}"
+        case "assistant":
+            return escape(visible(piece.text))
+        case "tool":
+            said = piece.text.strip().partition("\n")[0] if piece.is_answered else "no result"
+            called = f"{piece.source} {piece.arguments}"
+            colour = "red" if piece.is_error else "dim"
+            return (
+                f"[cyan]▸[/] {escape(short_line(called, LINE_CHARACTERS))}\n"
+                f"{''.join(map(_inner, piece.inner))}"
+                f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]"
+            )
+        case _:
+            line = short_line(f"{piece.kind}: {piece.text}", LINE_CHARACTERS)
+            return f"[dim]{escape(line)}[/]"
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did, as lines of its call."""
+    said = (call.failed or call.figure).partition("\n")[0] if call.is_ended else "not ended"
+    colour = "red" if call.failed else "dim"
+    return (
+        f"  [cyan]▸[/] {escape(short_line(f'{call.tool} {call.target}', LINE_CHARACTERS))}"
+        f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]\n"
+    )
+
+
+def _line(console: Console, markup: str) -> None:
+    console.print(markup, emoji=False, soft_wrap=True)
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """A request made again, as JSON.
+
+    Attributes:
+        session: Whose.
+        turn: In which it went out.
+        number: Of it in the session.
+        attempts: How often it was sent.
+        sent: Digest of what was sent last; empty if nobody knows.
+        digest: Of what was made again.
+        equal: Are they the same bytes? None if nobody knows what was sent.
+        notices: What could not be read of the conversation before it.
+        body: What was made again.
+    """
+
+    session: str
+    turn: int
+    number: int
+    attempts: int
+    sent: str
+    digest: str
+    equal: bool | None
+    notices: tuple[str, ...]
+    body: msgspec.Raw
+
+
+def replay_request(given: str, number: str, *, as_json: bool) -> int:
+    """Print request ``number`` of a session of this folder.
+
+    Gives 0 if it is what was sent, or nobody knows that; 1 if it is not, or cannot be made again.
+    """
+    try:
+        store = SessionStore(state_folder(os.environ), Path.cwd())
+        session = whole_id(given, store.ids())
+        reading = store.open(session)
+        replayed = replay(session, rebuilt(reading.records, number_of(number)))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        sys.stdout.write(json_line(replayed) + "\n")
+    else:
+        sys.stdout.write(bytes(replayed.body).decode() + "\n")
+        for notice in (*reading.notices, *replayed.notices):
+            print(notice, file=sys.stderr)
+        print(verdict(replayed), file=sys.stderr)
+    return 1 if replayed.equal is False else 0
+
+
+def number_of(text: str) -> int:
+    """The number of a request.
+
+    Raises:
+        SessionError: ``text`` is none.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):  # noqa: PLR2004
+        raise SessionError(f"{text!r} is no number of a request; the first one is 1")
+    return int(text)
+
+
+def replay(session: str, request: Rebuilt) -> Replayed:
+    """Make the bytes of a request again.
+
+    Raises:
+        SessionError: The log says in no readable way how they were made.
+    """
+    last = request.attempts[-1] if request.attempts else None
+    body = RequestEncoder().encode(request.request, _dialect(last))
+    sent, digest = last.digest if last else "", digest_of(body)
+    return Replayed(
+        session=session,
+        turn=request.turn,
+        number=request.number,
+        attempts=len(request.attempts),
+        sent=sent,
+        digest=digest,
+        equal=digest == sent if sent else None,
+        notices=request.notices,
+        body=msgspec.Raw(body),
+    )
+
+
+def verdict(replayed: Replayed) -> str:
+    """What came of it, in a sentence."""
+    what = f"request {replayed.number} (turn {replayed.turn}, {len(bytes(replayed.body)):,} bytes)"
+    match replayed.equal:
+        case True:
+            return f"{what}: the bytes that were sent (digest {replayed.digest})"
+        case False:
+            return (
+                f"{what}: not what was sent (digest {replayed.digest}, sent was {replayed.sent}); "
+                "the log is damaged, or this Indwell writes requests in another way"
+            )
+        case None:
+            return f"{what}: the log does not say what bytes were sent"
+
+
+def _dialect(attempt: Wire | None) -> Dialect:
+    if attempt is None:
+        return Dialect()
+    try:
+        return msgspec.json.decode(attempt.dialect, type=Dialect)
+    except msgspec.DecodeError as error:
+        raise SessionError(
+            f"how request {attempt.number} was written cannot be read ({error}); "
+            "a newer Indwell may have written it"
+        ) from error

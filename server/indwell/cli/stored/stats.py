@@ -1,0 +1,229 @@
+"""``indwell stats``: what model calls and compactions came to, by day, session, turn and model.
+
+Names in the JSON are those of OpenTelemetry's conventions for generative AI where these have one
+(status "development", as read in November 2026), and begin with ``indwell.`` where they have not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from indwell.cli.stored.sessions import print_room, whole_id
+from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.output import cost_words
+from indwell.context.request.cache_health import named
+from indwell.context.request.figures import Figures
+from indwell.errors import SessionError, UserError
+from indwell.files.pieces import pieces_of
+from indwell.policy.approvals import one_line
+from indwell.sessions.retention import logs, session_ids
+from indwell.sessions.spending import local_day
+from indwell.sessions.statistics import (
+    SessionFigures,
+    Statistics,
+    by_turn,
+    scanned_figures,
+    statistics,
+)
+from indwell.sessions.store import folder_name
+from indwell.settings.places import state_folder
+
+DAYS = 30  # that are shown if nothing else is asked for
+_SESSIONS_SHOWN = 20
+_ID_SHOWN = 19  # characters: the time, which tells sessions apart
+_PLAIN_WIDTH = 160  # columns where no terminal says
+_UNBOUND_WIDTH = 10_000  # to measure what a table would like to have
+_MINUTE = 22  # characters of a time to the minute with its zone; all its seconds are of one day
+
+_Json: TypeAlias = dict[str, object]
+
+
+def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -> int:
+    """Print them; 0 done, 1 if the sessions cannot be read.
+
+    Args:
+        days: Only the last so many, today included; 0 for all. None: ``DAYS``, or all of a session.
+        session: Only this one, whole or as much as no other id begins with; empty: all.
+        all_folders: Of all folders, not only this one.
+        as_json: Print JSON.
+    """
+    span = days if days is not None else 0 if session else DAYS
+    try:
+        found = _read(session, span, all_folders=all_folders or bool(session))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    shown = statistics(found)
+    if as_json:
+        sys.stdout.write(json_line(as_data(shown, with_turns=bool(session))) + "\n")
+        return 0
+    for one in found:
+        for notice in one.notices:
+            print(f"{one.id}: {one_line(notice)}", file=sys.stderr)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PLAIN_WIDTH)
+    _print(console, shown, span, session=session)
+    if not session:
+        print_room(state_folder(os.environ), is_terminal=console.is_terminal)
+    return 0
+
+
+def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]:
+    """The sums of each session that may have something in the last ``span`` days.
+
+    Raises:
+        UserError: The state folder cannot be listed, or there is no such session.
+    """
+    state = state_folder(os.environ)
+    folder = None if all_folders else folder_name(Path.cwd().resolve())
+    now = datetime.now(UTC)
+    since, since_s = "", 0.0
+    if span > 0:
+        first = now - timedelta(days=min(span, 36_500) - 1)
+        # A day more: when a log was last written does not depend on the user's time zone.
+        since, since_s = local_day(first), (first - timedelta(days=1)).timestamp()
+    wanted = whole_id(session, session_ids(state)) if session else ""
+    paths = logs(state, folder=folder, used_after_s=since_s)
+    if wanted:
+        paths = tuple(one for one in paths if one[0] == wanted)
+        if not paths and wanted not in session_ids(state):
+            raise SessionError(
+                f"there is no session {session!r}; `indwell sessions --all` lists them"
+            )
+    return [_figures(name, log, since) for name, log in paths]
+
+
+def _figures(session: str, log: Path, since: str) -> SessionFigures:
+    try:
+        return scanned_figures(session, pieces_of(log), day_of, since=since)
+    except FileNotFoundError:
+        return SessionFigures(session)  # it is just beginning, or just being deleted
+    except OSError as error:
+        return SessionFigures(session, notices=(f"its log cannot be read ({error.strerror})",))
+
+
+def day_of(at: str) -> str:
+    """The user's date of a record's time; of a time that is none its first ten characters."""
+    return _day(f"{at[:16]}{at[-6:]}") if len(at) > _MINUTE else _day(at)
+
+
+@lru_cache(maxsize=4_096)
+def _day(at: str) -> str:
+    try:
+        return local_day(datetime.fromisoformat(at))
+    except ValueError:
+        return at[:10]
+
+
+def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
+    """All of it as JSON; ``turns`` only where one session was asked for."""
+    data: _Json = {
+        "total": named(shown.total),
+        "days": [{"day": day, **named(figures)} for day, figures in shown.days.items()],
+        "models": [
+            {"gen_ai.request.model": model, **named(figures)}
+            for model, figures in shown.models.items()
+        ],
+        "sessions": [
+            {
+                "gen_ai.conversation.id": one.id,
+                "gen_ai.request.model": one.model,
+                "indwell.workspace": one.workspace,
+                **named(one.total),
+            }
+            for one in shown.sessions
+        ],
+    }
+    if with_turns:
+        data["turns"] = [
+            {"gen_ai.conversation.id": one.id, "indwell.turn": turn, **named(figures)}
+            for one in shown.sessions
+            for turn, figures in by_turn(one).items()
+        ]
+    return data
+
+
+def _print(console: Console, shown: Statistics, span: int, *, session: str) -> None:
+    if not shown.sessions:
+        when = f" in the last {span} days" if span > 0 else ""
+        if session:
+            print(
+                f"no model calls in session {session}{when}; an imported one has none until it "
+                "goes on here"
+            )
+            return
+        print(f"no model calls{when}; `--all` counts other folders', `--days 0` older ones")
+        return
+    console.print(_table("day", shown.days, shown.total))
+    console.print()
+    if shown.total.estimated:
+        some = f"{shown.total.estimated:,} of {shown.total.requests:,} calls"
+        print(f"{some} reported no tokens; theirs are our estimates", file=sys.stderr)
+    if session:
+        for one in shown.sessions:
+            turns = {str(turn): figures for turn, figures in by_turn(one).items()}
+            console.print(Text(f"session {one.id}, {one_line(one.model)}"), soft_wrap=True)
+            console.print(_table("turn", turns, None))
+        return
+    newest = shown.sessions[:_SESSIONS_SHOWN]
+    rows = {one.id[:_ID_SHOWN]: one.total for one in newest}
+    models = [one_line(one.model) for one in newest]
+    table = _table("session", rows, None, models)
+    wide = console.options.update(width=_UNBOUND_WIDTH)
+    if console.measure(table, options=wide).maximum > console.width:
+        table = _table("session", rows, None)  # the model first: nothing else says the rest
+        table.collapse_padding = True
+    console.print(table)
+    n_older = len(shown.sessions) - _SESSIONS_SHOWN
+    if n_older > 0:
+        print(f"{n_older} older sessions are in the sums; `--json` lists them", file=sys.stderr)
+
+
+def _table(
+    title: str, rows: Mapping[str, Figures], total: Figures | None, models: Sequence[str] = ()
+) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title, no_wrap=True)
+    if models:
+        table.add_column("model", overflow="fold")
+    for name in ("calls", "tokens in", "cached", "out", "cost"):
+        table.add_column(name, justify="right", no_wrap=name != "cost")
+    table.add_column("compactions")
+    table.add_column("tokens saved", justify="right")
+    for at, (name, figures) in enumerate(rows.items()):
+        cells = (name, *models[at : at + 1], *_cells(figures))
+        table.add_row(*map(Text, cells))
+    if total is not None and len(rows) > 1:
+        table.add_row(*(Text(cell, style="bold") for cell in ("total", *_cells(total))))
+    return table
+
+
+def _cells(figures: Figures) -> tuple[str, ...]:
+    rate = figures.hit_rate
+    return (
+        f"{figures.requests:,}",
+        f"{figures.usage.input:,}",
+        "" if rate is None else f"{rate:.0%}",
+        f"{figures.usage.output:,}",
+        cost_cell(figures),
+        ", ".join(f"{layer} {one.count}" for layer, one in sorted(figures.compactions.items())),
+        f"{figures.saved:,}" if figures.compactions else "",
+    )
+
+
+def cost_cell(figures: Figures) -> str:
+    """The cost; of a sum with unpriced calls what is known, and that there is more."""
+    if figures.unpriced and figures.known_cost:
+        return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"
+    return cost_words(figures.cost).removeprefix("cost ")

@@ -1,0 +1,276 @@
+"""Prints a turn's events to a terminal as lines, with diffs in colour."""
+
+from __future__ import annotations
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.syntax import Syntax
+
+from indwell.agent import events
+from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.features.subagents.naming import Names
+from indwell.agent.gate.gate import NOT_VERIFIED
+from indwell.agent.receipt import compaction_words, to_review_words, usage_words
+from indwell.context.todo import shown_lines
+from indwell.policy.approvals import short_line, visible
+
+MOST_TOLD = 5  # runs in a turn; more is noise, and says that the window is small
+HINT = (
+    "the window is small for this work, so it is shortened again and again; a model with a larger "
+    "window would help (the rest of the turn is not told)"
+)
+
+
+class Shortenings:
+    """What a turn's compactions came to; steps that follow each other are one run."""
+
+    def __init__(self) -> None:
+        self._run: tuple[int, int] | None = None  # tokens before and after
+        self._notes: dict[str, None] = {}
+        self._n_runs = 0
+
+    def taken(self, event: events.Event) -> tuple[str, events.Event | None]:
+        """A line that comes first, and what is shown of ``event`` itself; None: nothing."""
+        if isinstance(event, events.TurnFinished) and not event.rounds:
+            event = self._told_by(event)
+        elif not self._takes(event):
+            return "", None
+        return self._line(event), event
+
+    def _takes(self, event: events.Event) -> bool:
+        """Is there something to show? Not of a step in a run, nor once enough was told."""
+        match event:
+            case events.TurnStarted():
+                self._n_runs = 0
+            case events.Compacted(before=before, after=after, note=note):
+                self._run = (self._run[0] if self._run else before, after)
+                self._notes.update({note: None} if note else {})
+                return False
+            case events.Notice(level="info", message=message) if message.startswith("summing up "):
+                return self._n_runs < MOST_TOLD
+            case events.Text(text="", restart=False) | events.UsageReported() | events.Thinking():
+                return False  # nothing of it is shown, so it ends no run
+            case _:
+                pass
+        return True
+
+    def _line(self, event: events.Event) -> str:
+        """The run that ends with ``event``, if one does and it is told."""
+        if self._run is None or isinstance(event, events.Notice):
+            return ""
+        (before, after), notes = self._run, "; ".join(self._notes)
+        self._run, self._notes = None, {}
+        self._n_runs += 1
+        if self._n_runs <= MOST_TOLD:
+            return compaction_words(before, after, notes)
+        return HINT if self._n_runs == MOST_TOLD + 1 else ""
+
+    def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
+        """The end of a turn that did nothing else: it says all of it, so no line is needed."""
+        notes = "; ".join(self._notes)
+        if self._run is None or not event.message or event.ending != "done":
+            return event
+        self._run, self._notes = None, {}
+        words = f"{event.message}; {notes}" if notes else event.message
+        return msgspec.structs.replace(event, message=words)
+
+
+MOST_OUTPUT = 20  # lines of a command's output that are shown
+NAME_LIMIT = 60  # characters of a tool's name
+TARGET_LIMIT = 1_000  # of what it works on
+FAILURE_LIMIT = 4_000  # of why something failed
+OUTPUT_LINE_LIMIT = 2_000  # of a line of output
+UNCHECKED = ": nothing looked at the changes; `check_command` in your settings names a check"
+_ANSWERED = {
+    "beforehand": "allowed by --allow-commands",
+    "uncovered": "not covered by --allow-commands, and nobody is asked",
+    "hunks": "answered: some hunks of it",
+    "unanswered": "nobody answered",
+}
+
+
+class TerminalView:
+    """Prints events as they come; plain text where there is no terminal.
+
+    Args:
+        console: Where to.
+        errors: Where it says why a turn failed, and what was not sent; ``console`` by default.
+    """
+
+    def __init__(self, console: Console, errors: Console | None = None) -> None:
+        self._console = console
+        self._errors = errors or console
+        self._in_text = False
+        self._shown_lines = 0
+        self._running: set[str] = set()
+        self._are_many = False  # calls at once: each end says which one it is of
+        self._shortenings = Shortenings()
+        self._agents = Names()
+        self._commands: tuple[BackgroundCommand, ...] = ()
+
+    def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
+        """Show one event."""
+        agent = self._agents.of(event)
+        if agent:
+            self._of_agent(agent, event)
+            return
+        line, shown = self._shortenings.taken(event)
+        if line:
+            self._line(f"[dim]{escape(visible(line))}[/]")
+        match shown:
+            case events.TurnStarted(attached=attached) if attached:
+                self._line(f"[dim]with {escape(short_line(', '.join(attached), TARGET_LIMIT))}[/]")
+            case events.Text(text=text, restart=restart):
+                self._text("\n[the answer starts again]\n" if restart else text)
+            case events.ToolStarted(id=id_, name=name, target=target):
+                self._shown_lines = 0
+                self._running.add(id_)
+                self._are_many = self._are_many or len(self._running) > 1
+                called = escape(short_line(name, NAME_LIMIT))
+                on = escape(short_line(target, TARGET_LIMIT))
+                self._line(f"[cyan]▸[/] {called} [dim]{on}[/]")
+            case events.ToolOutput(text=text):
+                self._output(text)
+            case events.ToolFinished():
+                self._finished(shown)
+            case events.EditApplied(diff=diff):
+                self._end_text()
+                self.diff(diff)
+            case events.PermissionAnswered(answer=answer):
+                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
+            case events.Steered(text=text, delivered=True):
+                self._line(f"[bold]you:[/] {escape(visible(text))}")
+            case events.TodoChanged(items=items):
+                self._listed(shown_lines(items))
+            case events.PlanChanged(state="proposed", text=text, path=path):
+                self._plan(text, path)
+            case events.Checking(what=what):
+                self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
+            case events.CommandsChanged(commands=commands):
+                self._commands = commands
+            case events.UsageReported():
+                pass  # the end has the sum
+            case events.Notice(message=message):
+                self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
+            case events.TurnFinished():
+                self._end(shown)
+            case _:
+                pass
+
+    def _of_agent(self, agent: str, event: events.Event) -> None:
+        """What a sub-agent does, in a line each; what its commands print is its own affair."""
+        name = escape(short_line(agent, NAME_LIMIT))
+        match event:
+            case events.ToolStarted():
+                called = escape(short_line(event.name, NAME_LIMIT))
+                on = escape(short_line(event.target, TARGET_LIMIT))
+                self._line(f"  [cyan]▸ {name}:[/] {called} [dim]{on}[/]")
+            case events.ToolFinished(is_error=True):
+                self._line(f"    [red]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
+            case events.EditApplied(diff=diff):
+                self._end_text()
+                self.diff(diff)
+            case events.PermissionAnswered(answer=answer):
+                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
+            case events.Notice(message=message):
+                told = escape(visible(message[:FAILURE_LIMIT]))
+                self._line(f"  [yellow]{name}: {told}[/]")
+            case _:
+                pass
+
+    def _finished(self, event: events.ToolFinished) -> None:
+        label = ""
+        if self._are_many:
+            label = f"{short_line(event.name, NAME_LIMIT)} {short_line(event.target, NAME_LIMIT)}: "
+        self._running.discard(event.id)
+        self._are_many = self._are_many and bool(self._running)
+        if event.is_error:
+            self._line(f"  [red]{escape(label + visible(event.message[:FAILURE_LIMIT]))}[/]")
+            return
+        figure = short_line(event.figure, NAME_LIMIT)
+        self._line(f"  [dim]{escape(label + figure)}  {event.seconds:.1f} s[/]")
+
+    def _listed(self, lines: tuple[str, ...]) -> None:
+        for line in lines:
+            self._line(f"  [dim]{escape(visible(line))}[/]")
+
+    def _plan(self, text: str, path: str) -> None:
+        """The whole plan as it is written, and how to go on with it."""
+        self._line("[bold]The plan:[/]")
+        for line in text.split("\n"):
+            self._line(f"  {escape(visible(line))}")
+        where = f"; to change it first, edit {visible(path)}" if path else ""
+        how = "to carry it out: indwell run --continue --approve-plan"
+        self._line(f"[dim]{escape(how + where)}[/]")
+
+    def diff(self, diff: str) -> None:
+        """Print a unified diff; nothing in it can drive the terminal."""
+        diff = visible(diff.replace("\r\n", "\n"))  # a CRLF is how that file ends its lines
+        if self._console.is_terminal:
+            self._console.print(Syntax(diff, "diff", background_color="default"))
+        else:
+            self._console.print(diff, markup=False, emoji=False, highlight=False, end="")
+
+    def _text(self, text: str) -> None:
+        self._in_text = True
+        self._console.print(
+            visible(text), end="", markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
+
+    def _end_text(self) -> None:
+        if self._in_text:
+            self._in_text = False
+            self._console.print()
+
+    def _line(self, markup: str) -> None:
+        self._end_text()
+        _print(self._console, markup)
+
+    def _problem(self, markup: str) -> None:
+        self._end_text()
+        _print(self._errors, markup)
+
+    def _output(self, text: str) -> None:
+        for line in text.splitlines():
+            self._shown_lines += 1
+            if self._shown_lines <= MOST_OUTPUT:
+                self._line(f"  [dim]│ {escape(visible(line[:OUTPUT_LINE_LIMIT]))}[/]")
+            elif self._shown_lines == MOST_OUTPUT + 1:
+                self._line("  [dim]│ …[/]")
+
+    def _end(self, event: events.TurnFinished) -> None:
+        self._end_text()
+        if event.ending != "done":
+            why = (event.message or event.ending)[:FAILURE_LIMIT]
+            self._problem(f"[red]{escape(visible(why))}[/]")
+        elif event.message:
+            self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
+        if event.verified:
+            how = UNCHECKED if event.verified == NOT_VERIFIED else ""
+            self._line(f"[dim]{escape(visible(event.verified) + how)}[/]")
+        for one in self._commands:
+            if one.state == "running":
+                called = escape(short_line(one.command, NAME_LIMIT))
+                self._line(f"[dim]{one.id} still runs, and ends with this run: {called}[/]")
+        if event.turn and event.draft:
+            self._problem(f"Your words were not sent: {escape(visible(event.draft))}")
+        if event.changes and event.to_review:
+            self._line(f"{to_review_words(event.to_review)}: indwell review")
+        if not event.rounds:
+            return  # no model was asked, so there is nothing to count
+        rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
+        self._line(
+            f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
+            f"{event.seconds:.1f} s[/]"
+        )
+
+
+def _print(console: Console, markup: str) -> None:
+    # No emoji codes: ``:ok:`` of a command is shown as it runs.
+    console.print(markup, emoji=False, highlight=False, soft_wrap=True)
+
+
+def cost_words(cost: float | None) -> str:
+    """A cost for people: never a guess."""
+    return "cost unknown" if cost is None else f"${cost:.4f}"

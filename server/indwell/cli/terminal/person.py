@@ -1,0 +1,228 @@
+"""Asks the person at the terminal: permissions, questions of the model, and trust in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from indwell.agent.events import Listener, Notice
+from indwell.agent.features.questions.asker import NOBODY, UserQuestion, answer_of
+from indwell.agent.features.questions.asker import Answer as UserAnswer
+from indwell.cli.terminal.stdin import is_typed
+from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
+from indwell.errors import SettingsError
+from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
+from indwell.policy.trust import Standing, restricted_words
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
+from indwell.settings.model import Settings
+from indwell.workspace.executable import instruction_files
+
+_NO_OR_ONCE: Mapping[str, Answer] = {
+    **dict.fromkeys(("", "n", "no"), "no"),
+    **dict.fromkeys(("y", "yes", "o", "once"), "once"),
+}
+_FOR_LONGER: Mapping[str, Answer] = {
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("a", "always"), "always"),
+}
+_BY_HUNK: Mapping[str, Literal["hunk"]] = {"h": "hunk", "hunk": "hunk"}
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class TerminalApprover:
+    """Asks at the prompt; where there is no terminal the answer is no. Implements ``Approver``."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def ask(self, question: Question) -> Reply:
+        """Show exactly what would run, and wait for a letter."""
+        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
+        heading = f"[bold yellow]{title}[/] ({reason})"
+        self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
+        self._tell_detail(question)
+        self._tell_notes(question)
+        if not is_typed():
+            self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
+            return "unanswered"
+        choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
+        choices += ", this [S]ession, [A]lways" if question.rule else ""
+        choices += ", by [H]unk" if question.hunks else ""
+        meanings: Mapping[str, Answer | Literal["hunk"]] = {
+            **_NO_OR_ONCE,
+            **(_FOR_LONGER if question.rule else {}),
+            **(_BY_HUNK if question.hunks else {}),
+        }
+        answer = await chosen(f"{choices}? ", meanings, self._tell_letters)
+        if answer == "hunk":
+            return await self._ask_by_hunk(question)
+        return answer or "unanswered"
+
+    def _tell_letters(self) -> None:
+        self._console.print(
+            "[yellow]Type one of the letters in brackets; y means yes once, Enter means no.[/]"
+        )
+
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask for each; an empty line is a no, the end of input is a no to this and the rest."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
+            prompt = f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? "
+            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters)
+            if is_allowed is None:
+                break
+            if is_allowed:
+                allowed.append(hunk.id)
+        return Chosen(tuple(allowed)) if allowed else "no"
+
+    def _tell_detail(self, question: Question) -> None:
+        """All of it, whole; a diff by what its lines are."""
+        is_diff = not question.cwd and "\n@@ " in question.detail
+        self._tell_lines(question.detail, is_diff=is_diff)
+
+    def _tell_lines(self, text: str, *, is_diff: bool) -> None:
+        for line in visible(text).split("\n"):
+            colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
+            self._console.print(
+                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
+            )
+
+    def _tell_notes(self, question: Question) -> None:
+        """What a person should know besides; what goes beyond the sandbox stands out."""
+        rule = f"This session and always are for: {question.rule}"
+        for note in (*question.notes, *([rule] if question.rule else ())):
+            is_more = question.more and question.more in note
+            style = "bold red" if is_more else "dim"
+            line = f"[{style}]{escape(one_line(note))}[/]"
+            self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
+
+
+class AllowingApprover:
+    """Says yes to commands that would be asked for, as the user said beforehand.
+
+    To nothing else: ``policy.approvals`` says what that covers. What the model itself asks for
+    beyond the sandbox nobody has seen (POL-16).
+    """
+
+    async def ask(self, question: Question) -> Said:
+        """Allow this one call if what was said covers it."""
+        return "uncovered" if question.wanted or question.uncovered else "beforehand"
+
+
+class TerminalPerson(TerminalApprover):
+    """Implements ``Approver`` and ``Asker``; where there is no terminal there is nobody.
+
+    Args:
+        console: Where to ask.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._screen = console
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Nothing has to be waited for: in a terminal nobody types into a document."""
+        del question
+
+    async def answer(self, question: UserQuestion) -> UserAnswer:
+        """Show the question, and wait for a number or words; an empty line is no answer."""
+        if not is_typed():
+            return NOBODY
+        self._tell("[bold]The model asks[/] (an answer permits nothing):")
+        for line in question.text.split("\n"):
+            self._tell(f"│ {escape(visible(line))}")
+        for number, option in enumerate(question.options, 1):
+            self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
+        how = "A number, or other words" if question.options else "Your answer"
+        typed = await typed_line(f"{how} (nothing: the model decides): ")
+        return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
+
+    def _tell(self, markup: str) -> None:
+        self._screen.print(markup, emoji=False, highlight=False, soft_wrap=True)
+
+
+MEANINGS: Mapping[str, bool] = {
+    **dict.fromkeys(("t", "trust"), True),
+    **dict.fromkeys(("", "r", "restricted", "stay", "stay restricted", "n", "no"), False),
+}
+
+
+async def settled_settings(
+    roots: Sequence[Path],
+    trust: FolderTrust,
+    view: Listener,
+    environment: Mapping[str, str],
+) -> Settings:
+    """The settings, after the question whether the folder is trusted, if it is to be asked.
+
+    Raises:
+        SettingsError: The user's own cannot be used.
+    """
+    read = partial(read_settings, environment, roots=tuple(roots), trust=trust)
+    loaded = await asyncio.to_thread(read)
+    (standing,) = await asyncio.to_thread(trust.look, roots, loaded.settings)
+    told = ""
+    if standing.state != "trusted":
+        told = await settle(trust, standing, Console(stderr=True))
+        loaded = await asyncio.to_thread(read)
+    for notice in filter(None, (*loaded.notices, told)):
+        view(Notice(0, "warning", notice))
+    return loaded.settings
+
+
+async def settle(trust: FolderTrust, standing: Standing, console: Console) -> str:
+    """Ask if nobody has said anything of the folder as it is now; gives what to tell the user.
+
+    Enter and ``r`` leave it restricted, which is stored. So does no answer, for this time only.
+    """
+    problem = ""
+    if standing.state == "open" and can_ask():
+        standing = await asyncio.to_thread(trust.shown, standing)
+        trusted = await is_trusted_at_terminal(standing, console)
+        if trusted is None:
+            return await _restricted(msgspec.structs.replace(standing, by="nobody answered"), "")
+        try:
+            trust.answer(standing, trusted=trusted)
+        except SettingsError as error:
+            problem = f"{error}; your answer counts for this time"
+        if trusted:
+            return problem
+        standing = msgspec.structs.replace(
+            standing, by=f"your answer of {datetime.now(UTC):%Y-%m-%d}"
+        )
+    if standing.state == "trusted":
+        return ""
+    return await _restricted(standing, problem)
+
+
+async def _restricted(standing: Standing, problem: str) -> str:
+    ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))
+    return "; ".join(filter(None, (restricted_words(standing, ignored), problem)))
+
+
+def can_ask() -> bool:
+    """Does somebody sit at a terminal who sees the question?"""
+    return is_typed() and sys.stderr is not None and sys.stderr.isatty()
+
+
+async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool | None:
+    """Show the question and wait for an answer; Enter is no. None if there is no answer."""
+    console.print(
+        visible(standing.question), markup=False, emoji=False, highlight=False, soft_wrap=True
+    )
+    return await chosen(
+        "stay [R]estricted (Enter), or [T]rust? ",
+        MEANINGS,
+        lambda: console.print("Type t to trust the folder, or r (or Enter) to stay restricted."),
+    )

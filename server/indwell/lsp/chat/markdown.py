@@ -1,0 +1,309 @@
+"""Makes text of any origin safe to show in a Markdown document, also while it streams. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from indwell.policy.approvals import short_line
+
+_MOST_SPAN = 400  # characters of a code span that is waited for
+_MOST_TARGET = 200  # of a target, up to what tells its kind
+
+_SIGN = re.compile(r"[\\<!\]`$]")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_NAME = rf"[\w.~+@-]{{0,{_MOST_TARGET}}}"
+_SAFE = re.compile(
+    rf"(?:\(|:[ \t]{{0,80}})(?!/[/\\])(?:https?://|mailto:|{_NAME}[/#?)]|(?=[^\s]){_NAME}\s)",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
+_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula ends where it likes
+
+
+class Inline:
+    """The words between two blank lines, line by line."""
+
+    def __init__(self) -> None:
+        self._is_sure = True  # nothing is open that began on an earlier line
+
+    def line(self, text: str) -> str:
+        """The whole of a line, or all the rest of it."""
+        return self._scan(f"{text}\n", is_whole=True)[0][:-1]
+
+    def feed(self, text: str) -> tuple[str, str]:
+        """A piece of a line: what can be given, and what must come again with more behind it."""
+        return self._scan(text, is_whole=False)
+
+    def _scan(self, text: str, *, is_whole: bool) -> tuple[str, str]:
+        given, at = [], 0
+        while (sign := _SIGN.search(text, at)) is not None:
+            given.append(text[at : sign.start()])
+            at = sign.start()
+            known = self._sign(text, at, is_whole=is_whole)
+            if known is None:
+                return "".join(given), text[at:]
+            shown, n_read = known
+            given.append(shown)
+            at += n_read
+        given.append(text[at:])
+        return "".join(given), ""
+
+    def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
+        """How a sign is shown, and how much of the text that was; None if more must come."""
+        if text[at] == "`":
+            return self._ticks(text, at, is_whole=is_whole)
+        if text[at] == "$":
+            self._is_sure = False
+            return "$", 1
+        after = text[at + 1 : at + 2]
+        if not after:
+            return None
+        match text[at]:
+            case "\\":
+                if after == "`":  # it may end a code span, but begins none
+                    self._is_sure = False
+                return ("\\", 1) if after == "\n" else (text[at : at + 2], 2)
+            case "<":
+                return ("&lt;" if _TAG.match(text, at) else "<"), 1
+            case "!":
+                return ("\\!" if after == "[" else "!"), 1
+            case _:
+                return _target(text, at, is_whole=is_whole)
+
+    def _ticks(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
+        end = at
+        while text[end : end + 1] == "`":
+            end += 1
+        run = text[at:end]
+        if not self._is_sure or len(run) >= _MOST_SPAN:
+            self._is_sure = False
+            return run, len(run)
+        if end == len(text):
+            return None
+        window = text[end : at + _MOST_SPAN]
+        close = re.search(rf"(?<!`){run}(?![`]|\Z)", window)
+        if close is not None and _UNSURE_IN_SPAN.isdisjoint(window[: close.start()]):
+            whole = text[at : end + close.end()]
+            return whole, len(whole)
+        if close is None and not is_whole and len(text) <= at + _MOST_SPAN:
+            return None
+        self._is_sure = False
+        return run, len(run)
+
+
+def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
+    """A bracket's end: with a target behind it, that is safe or made none."""
+    if text[at + 1] not in "(:":
+        return "]", 1
+    if not is_whole and _UNKNOWN.fullmatch(text, at + 1):
+        return None
+    if _SAFE.match(text, at + 1):
+        return text[at : at + 2], 2
+    return f"]\\{text[at + 1]}", 2
+
+
+_MOST = 1_000  # characters of a line's beginning that are held until it is known what the line is
+_OURS_HELD = 60  # the same of a line in a fence that may be a heading of ours
+
+_OURS = re.compile(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
+_HEADING = re.compile(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
+_FENCE = re.compile(
+    r"(?P<prefix>[ \t]*(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*)*)"
+    r"(?P<run>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)"
+)
+_UNDERLINE = re.compile(r"^[ ]{0,3}(=+|-+)[ \t]*$")
+_UNKNOWN_CHARACTERS = re.compile(
+    r"(?:[ \t>*+#=-]|\d{1,9}(?:[.)]|$))*(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,}).*)?"
+)
+_UNKNOWN_INSIDE = re.compile(r"[ \t]*(?:(?:`+|~+)[ \t]*)?")
+
+_BREAKS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
+_ODD = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def plain(text: str) -> str:
+    r"""One kind of line break, and what hides or reorders text as its code point."""
+    return _ODD.sub(lambda one: f"\\u{ord(one[0]):04x}", _BREAKS.sub("\n", text))
+
+
+def inert(text: str) -> str:
+    """Text for a fence: none of its lines is a heading of ours."""
+    return _OURS.sub(" ", plain(text))
+
+
+def quoted(text: str) -> str:
+    """Text as a block quote; no line of it can be anything else."""
+    blocks = re.split(r"(\n(?:[ \t]*\n)+)", plain(text).strip())
+    words = "".join("\n".join(map(Inline().line, one.split("\n"))) for one in blocks)
+    return "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
+
+
+class Neutral:
+    """Takes the words of one reply in pieces, and gives them fit for the document."""
+
+    def __init__(self) -> None:
+        self._rest = ""  # of a line that is not known yet, or of a sign in it
+        self._is_inside = False  # the beginning of this line was given already
+        self._fence = ""  # that is open
+        self._indent = 0  # columns that are taken off its lines
+        self._is_paragraph = False  # the line before this one has words
+        self._words = Inline()
+
+    def feed(self, text: str) -> str:
+        """Take more; gives what is known to be harmless by now."""
+        text = self._rest + text
+        held = "\r" if text.endswith("\r") else ""  # a line feed may follow
+        *lines, last = plain(text[: len(text) - len(held)]).split("\n")
+        given = [self._line(line) + "\n" for line in lines]
+        given.append(self._beginning(last) if not held else "")
+        self._rest = (last + held) if held else self._rest
+        return "".join(given)
+
+    def finish(self) -> str:
+        """The reply is over: what was held, and the end of a fence that it left open."""
+        lines = plain(self._rest).split("\n") if self._rest else []
+        rest = "\n".join(map(self._line, lines))
+        self._rest, self._is_inside, self._is_paragraph = "", False, False
+        self._words = Inline()
+        if self._fence:
+            rest += f"\n{self._fence}"
+            self._fence = ""
+        return rest
+
+    def _beginning(self, line: str) -> str:
+        """What of an unfinished line can be given already."""
+        self._rest = line
+        if not self._is_inside:
+            if self._is_unknown(line):
+                return ""
+            self._is_inside = True
+            self._rest = ""
+            if self._fence:
+                return self._in_fence(line)
+            if len(line) > _MOST and self._is_unknown(line[:_MOST]):
+                line = _forced(line)
+            self._is_paragraph = True
+            line = _HEADING.sub(r"\1###", line)
+        elif self._fence:
+            self._rest = ""
+            return line
+        given, self._rest = self._words.feed(line)
+        return given
+
+    def _is_unknown(self, line: str) -> bool:
+        """May it still become something else than a line of words?"""
+        if len(line) > _MOST:
+            return False
+        if not self._fence:
+            return _UNKNOWN_CHARACTERS.fullmatch(line) is not None
+        line = _dedented(line, self._indent)
+        is_ours = line.startswith("#") and len(line) <= _OURS_HELD
+        return is_ours or _UNKNOWN_INSIDE.fullmatch(line) is not None
+
+    def _line(self, line: str) -> str:
+        """The whole of a line, or the rest of one that has begun."""
+        if self._is_inside:
+            self._is_inside = False
+            return line if self._fence else self._words.line(line)
+        if self._fence:
+            return self._in_fence(line)
+        if len(line) > _MOST and self._is_unknown(line[:_MOST]):
+            self._is_paragraph = True
+            return self._words.line(_forced(line))
+        return self._start(line)
+
+    def _in_fence(self, line: str) -> str:
+        if len(line) > _MOST and _UNKNOWN_INSIDE.fullmatch(line, 0, _MOST):
+            return f"\\{line}"  # nobody ends a fence so
+        line = _dedented(line, self._indent)
+        mark = line.rstrip(" \t")
+        run = mark.lstrip(" ")
+        is_end = len(run) >= len(self._fence) and not run.strip(self._fence[0])
+        if is_end and len(mark) - len(run) <= 3:  # noqa: PLR2004 - spaces; four make it code
+            self._fence = ""
+        return _OURS.sub(" ", line)
+
+    def _start(self, line: str) -> str:
+        was_paragraph, self._is_paragraph = self._is_paragraph, bool(line.strip())
+        if not line.strip():
+            self._words = Inline()
+            return line
+        fence = _FENCE.fullmatch(line)
+        if fence is not None:
+            return self._opened(fence, was_paragraph=was_paragraph)
+        if was_paragraph and (under := _UNDERLINE.match(line)) is not None:
+            self._is_paragraph = under[1][0] == "="
+            return f"\\{line.lstrip()}" if self._is_paragraph else f"\n{line}"
+        return self._words.line(_HEADING.sub(r"\1###", line))
+
+    def _opened(self, fence: re.Match[str], *, was_paragraph: bool) -> str:
+        """A fence goes to column 0; one in a quote, whose end nobody sees, is none."""
+        prefix, run = fence["prefix"], fence["run"]
+        info = fence["info"].replace("|", "/")  # else some read it as the head of a table
+        if ">" in prefix:
+            return self._words.line(f"{prefix}\\{run}{info}")
+        self._fence, self._is_paragraph = run, False
+        self._words = Inline()
+        self._indent = len(prefix.expandtabs(4))
+        marks = prefix.rstrip()
+        gap = "\n" if was_paragraph else ""  # a lone mark would underline the words above it
+        return f"{gap}{marks}\n{run}{info}" if marks else f"{run}{info}"
+
+
+def _forced(line: str) -> str:
+    """A line whose beginning says nothing for too long: words, whatever it would have been."""
+    return f"\\{line[: _MOST + 1].lstrip()}{line[_MOST + 1 :]}"
+
+
+def _dedented(line: str, columns: int) -> str:
+    """A line without so many columns of white space, if it has them."""
+    if not columns:
+        return line
+    words = line.lstrip(" \t")
+    blanks = line[: len(line) - len(words)].expandtabs(4)
+    return blanks[columns:] + words
+
+
+SUMMARY_CHARACTERS = 160
+MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the session's log has all
+_HEAD = 4_000
+_TICKS = re.compile(r"`{3,}")
+
+
+def details(summary: str, *parts: str) -> str:
+    """A fold with a line that stays visible; without parts only the line."""
+    line = escaped(short_line(summary, SUMMARY_CHARACTERS))
+    if not any(parts):
+        return f"<details><summary>{line}</summary></details>"
+    inside = "\n\n".join(filter(None, parts))
+    return f"<details><summary>{line}</summary>\n\n{inside}\n\n</details>"
+
+
+def fence(text: str, language: str = "") -> str:
+    """A text in a fence that is longer than any in it; a long one with its head and tail."""
+    body = inert(bounded(text)).strip("\n")
+    longest = max((len(run[0]) for run in _TICKS.finditer(body)), default=2)
+    mark = "`" * (longest + 1)
+    return f"{mark}{language}\n{body}\n{mark}"
+
+
+def bounded(text: str) -> str:
+    """At most about ``MOST_CHARACTERS``, with what was left out said."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    tail = MOST_CHARACTERS - _HEAD
+    left_out = len(text) - MOST_CHARACTERS
+    said = f"[… {left_out:,} characters; all of it is in the session …]"
+    return f"{text[:_HEAD]}\n{said}\n{text[-tail:]}"
+
+
+def escaped(text: str) -> str:
+    """Text for an element of HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def code(text: str) -> str:
+    """A short text as inline code on one line; a backtick becomes an apostrophe."""
+    return f"`{short_line(text, SUMMARY_CHARACTERS).replace('`', chr(39)) or ' '}`"

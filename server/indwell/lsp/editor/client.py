@@ -1,0 +1,347 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.agent.events import Event, Text, Thinking, ToolOutput
+from indwell.agent.features.questions.asker import UserQuestion
+from indwell.lsp.messages import diagnostics, questions, status
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.wire.language_server import Server
+from indwell.policy.approvals import one_line, visible
+
+
+class ChatPlace(Protocol):
+    """What is sent there while a turn runs is said to the turn, which is an answer."""
+
+    def is_open(self, session: str) -> bool:
+        """Was the running turn of a session begun in its chat, and is it written there?"""
+        ...
+
+    async def lead_to(self, question: UserQuestion) -> None:
+        """Open the chat of the session that asks, with the question in it.
+
+        Raises:
+            UserError: It cannot be made.
+        """
+        ...
+
+
+T = TypeVar("T")
+
+SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
+CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn waits as long
+REGISTER_TIMEOUT_S = 5.0  # to begin to watch a folder; meanwhile nothing waits for it
+SAVE_TIMEOUT_S = 10.0  # formatters may run on save
+
+WAKE = "$/indwellWake"  # every client may ignore what begins so
+WAKE_S = (1.0, 2.0, 6.0)  # between a question and each of them
+
+MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
+
+_SHOW_AGAIN = "Show the question again"
+SURE = "Yes, I chose that answer"
+_UNSURE = (  # in a list that is answered by a number: as many as a question has answers
+    "No",
+    *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
+    _SHOW_AGAIN,
+    SURE,
+)
+
+_OURS = "indwell/"  # methods that only clients know who heed what we say of them
+_REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
+
+
+class _EventParams(msgspec.Struct, frozen=True):
+    """``protocol.EventParams`` as it is written: once, from the event itself."""
+
+    session: str
+    seq: int
+    event: Event
+
+
+class Client:
+    """The editor at the other end of the wire.
+
+    Args:
+        server: Sends; nothing else of it is used.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._numbers = itertools.count(1)
+        self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
+        self.features = Features()
+        self.chat: ChatPlace | None = None
+        self.before_asking: Callable[[], Awaitable[None]] = _at_once
+        self.still: Callable[[], Awaitable[None]] = _at_once
+
+    def apply_edit(
+        self, edit: types.WorkspaceEdit, label: str
+    ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
+        """Ask to apply an edit; the caller sets the time-out and looks at the text afterwards.
+
+        It is sent before this returns. The answer may be a JsonRpcException.
+        """
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
+        request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
+        answer = self._request(types.WORKSPACE_APPLY_EDIT, params, request)
+        self._edits[key] = request
+        answer.add_done_callback(lambda _answer: self._edits.pop(key, None))
+        return answer
+
+    def withdraw(self, edit: types.WorkspaceEdit) -> None:
+        """Say that this edit is not wanted any more; most editors apply edits before they hear."""
+        request = self._edits.get(id(edit))
+        if request is not None:
+            params = types.CancelParams(id=request)
+            self._server.protocol.notify(types.CANCEL_REQUEST, params)
+
+    def show(self, level: types.MessageType, message: str) -> None:
+        """Show a message and go on; nothing in it hides or fakes text, and a long one is cut."""
+        shown = visible(message[:MESSAGE_LIMIT])
+        message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
+        self._server.window_show_message(types.ShowMessageParams(type=level, message=message))
+
+    def log(self, message: str) -> None:
+        """Put a warning where the editor keeps them; one that takes events has it already."""
+        if self.features.has("events"):
+            return
+        params = types.LogMessageParams(
+            type=types.MessageType.Warning, message=visible(message[:MESSAGE_LIMIT])
+        )
+        self._server.window_log_message(params)
+
+    async def ready(self) -> None:
+        """Return when a question may be shown: commands are answered, and the user is still.
+
+        A client that holds questions back itself says ``ownPause``.
+        """
+        await self.before_asking()
+        if not self.features.has("ownPause"):
+            await self.still()
+            await self.before_asking()  # a command may have come meanwhile
+
+    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong.
+
+        The message is shown whole, for it may be what is allowed.
+        """
+        await self.ready()
+        by_shown = {one_line(title): title for title in titles}
+        params = types.ShowMessageRequestParams(
+            type=types.MessageType.Warning,
+            message=visible(message),
+            actions=[types.MessageActionItem(title=title) for title in by_shown],
+        )
+        asked = self._server.window_show_message_request_async(params)
+        waking = None if self.features.progress else asyncio.create_task(self._wake())
+        try:
+            answer = await _bounded(asked, timeout_s)
+        finally:
+            if waking is not None:
+                waking.cancel()
+        return by_shown.get(answer.title, answer.title) if answer is not None else None
+
+    async def _wake(self) -> None:
+        """Send something that means nothing, a few times, while a question has no answer.
+
+        While eglot waits for the answer to a command, it leaves alone what comes in one piece with
+        that answer, until something else comes. An editor that shows progress hears enough.
+        """
+        for pause_s in WAKE_S:
+            await asyncio.sleep(pause_s)
+            self._server.protocol.notify(WAKE, {})
+
+    async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """``choose`` for what can do harm; the first title is the harmless one.
+
+        Where a digit and Enter choose, they may be keys that were meant for a file. Another answer
+        than the first is then confirmed, by a number that the first question does not act on.
+        """
+        while True:
+            chosen = await self.choose(message, titles, timeout_s)
+            if chosen is None or chosen == titles[0] or not self.features.numbers:
+                return chosen
+            words = f"Indwell: did you choose {chosen!r}, or was the number meant for a file?"
+            confirmed = await self.choose(words, _UNSURE, timeout_s)
+            if confirmed != _SHOW_AGAIN:
+                return chosen if confirmed == SURE else None
+
+    async def configuration(self, section: str) -> object:
+        """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.
+
+        What comes back is any JSON.
+        """
+        item = types.ConfigurationItem(section=section)
+        params = types.ConfigurationParams(items=[item])
+        answer = await _bounded(
+            self._server.workspace_configuration_async(params), CONFIGURATION_TIMEOUT_S
+        )
+        return answer[0] if answer else None
+
+    async def watch_folder(self, folder: Path) -> bool:
+        """Ask to be told of changed files right in a folder; False if the editor does not."""
+        if not self.features.watches_files:
+            return False
+        watched = types.FileSystemWatcher(
+            glob_pattern=types.RelativePattern(base_uri=folder.as_uri(), pattern="*")
+        )
+        registration = types.Registration(
+            id=f"indwell-files-{next(self._numbers)}",
+            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=[watched]),
+        )
+        params = types.RegistrationParams(registrations=[registration])
+        try:
+            async with asyncio.timeout(REGISTER_TIMEOUT_S):
+                await self._server.client_register_capability_async(params)
+        except (TimeoutError, JsonRpcException):
+            return False
+        return True
+
+    async def register(self, wanted: list[types.Registration]) -> None:
+        """Ask to be asked; an editor that does not answer does as it likes."""
+        params = types.RegistrationParams(registrations=wanted)
+        await _bounded(self._server.client_register_capability_async(params), REGISTER_TIMEOUT_S)
+
+    async def show_document(self, uri: str) -> bool:
+        """Open a document beside what the user does; False if the editor did not."""
+        if not self.features.show_document:
+            return False
+        params = types.ShowDocumentParams(uri=uri, take_focus=False)
+        answer = await _bounded(self._server.window_show_document_async(params), SHOW_TIMEOUT_S)
+        return answer is not None and answer.success
+
+    async def refresh_text(self, uri: str) -> None:
+        """Let the editor ask for a virtual document's text again, if it shows it."""
+        params = types.TextDocumentContentRefreshParams(uri=uri)
+        method = types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH
+        await _bounded(self._request(method, params), SHOW_TIMEOUT_S)
+
+    def publish(self, diagnostics: msgspec.Struct) -> None:
+        """Show diagnostics of our own: the params of ``textDocument/publishDiagnostics``."""
+        self._server.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, diagnostics)
+
+    def refresh_lenses(self) -> None:
+        """Let the editor ask for its lenses again, if it does so; nobody waits for its answer."""
+        if self.features.refreshes_lenses:
+            answer = self._request(types.WORKSPACE_CODE_LENS_REFRESH, None)
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def create_progress(self, token: str) -> bool:
+        """Announce a progress; False if the editor does not take it."""
+        if not self.features.progress:
+            return False
+        params = types.WorkDoneProgressCreateParams(token=token)
+        try:
+            async with asyncio.timeout(SHOW_TIMEOUT_S):
+                await self._server.window_work_done_progress_create_async(params)
+        except (TimeoutError, JsonRpcException):
+            return False
+        return True
+
+    def progress(
+        self,
+        token: str,
+        value: types.WorkDoneProgressBegin
+        | types.WorkDoneProgressReport
+        | types.WorkDoneProgressEnd,
+    ) -> None:
+        """Report on a progress that was announced."""
+        droppable = isinstance(value, types.WorkDoneProgressReport)
+        params = types.ProgressParams(token=token, value=value)
+        self._server.protocol.notify(types.PROGRESS, params, droppable=droppable)
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        """Tell a rich client what happens."""
+        if self.features.has("events"):
+            params = _EventParams(session, seq, event)
+            droppable = isinstance(event, _REPEATABLE)
+            self._server.protocol.notify("indwell/event", params, droppable=droppable)
+
+    async def ask(self, params: AskParams, timeout_s: float) -> str | None:
+        """Ask for a line of text; None if the user closed the box or nobody answers.
+
+        It is shown at once: it opens because the user has just asked for it.
+        """
+        answer = await self._answer(params, timeout_s)
+        return None if answer is None else answer.text
+
+    async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
+        """The user's answer to a question that may have options; None if there is none in time."""
+        await self.ready()
+        return await self._answer(params, timeout_s)
+
+    async def _answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
+        answer = await _bounded(self._request("indwell/ask", params), timeout_s)
+        return answer if isinstance(answer, AskResult) else None
+
+    async def first_run(self, reason: str, timeout_s: float) -> bool:
+        """Let the client lead the user to a model; False if nobody answers, or they want none."""
+        params = status.FirstRunParams(reason)
+        answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
+        return isinstance(answer, status.FirstRunResult) and answer.ok
+
+    async def permission(
+        self, params: questions.PermissionParams, timeout_s: float
+    ) -> questions.PermissionResult | None:
+        """The rich form of the permission question."""
+        await self.ready()
+        answer = await _bounded(self._request("indwell/permission", params), timeout_s)
+        return answer if isinstance(answer, questions.PermissionResult) else None
+
+    async def diagnostics(
+        self, params: diagnostics.DiagnosticsParams, timeout_s: float
+    ) -> diagnostics.DiagnosticsResult | None:
+        """Which problems documents have; None if nobody answers in time, or nonsense."""
+        answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
+        return answer if isinstance(answer, diagnostics.DiagnosticsResult) else None
+
+    async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
+        """Ask to save documents; gives those that were saved."""
+        params = protocol.SaveParams(uris=uris)
+        answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
+        return answer.saved if isinstance(answer, protocol.SaveResult) else ()
+
+    def _request(
+        self, method: str, params: object, identifier: str | None = None
+    ) -> asyncio.Future[Any]:
+        line = self._server.protocol
+        request = identifier or f"indwell-asked-{next(self._numbers)}"
+        answer: asyncio.Future[Any] = asyncio.ensure_future(
+            line.send_request_async(method, params, request)
+        )
+        if method.startswith(_OURS):
+            answer.add_done_callback(partial(self._given_up, request))
+        return answer
+
+    def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
+        """Take a request back that nobody waits for any more: its card must not stay."""
+        if answer.cancelled():
+            self._server.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id=request))
+
+
+async def _at_once() -> None:
+    """Nothing has to come before a question."""
+
+
+async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:
+    """Wait for an answer; none in time, or an error, is None."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await answer
+    except (TimeoutError, JsonRpcException):
+        return None

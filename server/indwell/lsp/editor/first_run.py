@@ -1,0 +1,229 @@
+"""The first minutes in an editor: without a usable model one flow leads to one (editor §10).
+
+Standard LSP only: questions are ``window/showMessageRequest``. A key is never typed here, because
+no editor hides what is typed into such a box; for keys there is ``indwell login`` in a terminal. A
+client with a flow of its own (``firstRun``) is asked to lead instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lsprotocol import types
+
+from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.questions import AskParams
+from indwell.providers.endpoint import LocalServer, LoginOutcome, failure
+from indwell.providers.models import OfferedModel
+
+LOGIN_COMMAND = "indwell login"
+ANSWER_S = 600.0  # to fetch a key from a web page and come back
+MOST_SERVERS = 3  # buttons; editors show a handful
+MOST_MODELS = 6
+MOST_NAMED = 20  # models in the hint of a box for one line
+
+IN_TERMINAL = "OpenAI or another provider"
+TYPE_ADDRESS = "Type an address"
+TYPE_MODEL = "Type its name"
+OPEN_PAGE = "Open the page"
+NOT_NOW = "Not now"
+DONE = "Done, go on"
+BACK = "Back"
+
+DESKTOP = (
+    "An editor that was started from the desktop does not see the variables that a shell exports."
+)
+
+
+class FirstRunBackend(Protocol):
+    """What the flow needs of the composition root."""
+
+    async def lacking(self) -> str:
+        """Why no model can be called, from settings and keys read anew; empty if one can."""
+        ...
+
+    async def local_servers(self) -> tuple[LocalServer, ...]:
+        """Model servers that run on this machine; takes at most a second or so."""
+        ...
+
+    async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
+        """Test an endpoint and store it in the user's settings; without a model, the only one.
+
+        Of several models none is taken: the outcome has them as ``offered``.
+        """
+        ...
+
+    async def first_run_page(self) -> Path:
+        """A Markdown file that says how to begin.
+
+        Raises:
+            UserError: It cannot be written.
+        """
+        ...
+
+
+class FirstRun:
+    """The flow; at most one is open at any time.
+
+    Args:
+        client: The editor.
+        backend: Finds, tests and stores endpoints.
+    """
+
+    def __init__(self, client: Client, backend: FirstRunBackend) -> None:
+        self._client = client
+        self._backend = backend
+        self._open: asyncio.Task[bool] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Is the user being asked now?"""
+        return self._open is not None
+
+    async def run(self) -> bool:
+        """Lead the user to a model; True: one can be called now, and settings are to be re-read.
+
+        Whoever comes while the flow is open waits for the same end. It ends only by an answer or
+        after ``ANSWER_S``; cancelling one who waits does not close it for the others.
+        """
+        if self._open is None:
+            self._open = asyncio.create_task(self._flow(), name="first run")
+            self._open.add_done_callback(self._closed)
+        return await asyncio.shield(self._open)
+
+    async def stop(self) -> None:
+        """Close the flow; for the end of the server."""
+        if self._open is not None:
+            self._open.cancel()
+            await asyncio.wait({self._open})
+
+    def _closed(self, task: asyncio.Task[bool]) -> None:
+        self._open = None
+        if not task.cancelled():
+            task.exception()  # seen, also where nobody waits any more
+
+    async def _flow(self) -> bool:
+        is_theirs = self._client.features.has("firstRun")
+        return await (self._led_by_client() if is_theirs else self._asked())
+
+    async def _asked(self) -> bool:
+        said = ""
+        while True:
+            reason = await self._backend.lacking()
+            if not reason:
+                return True
+            servers = await self._backend.local_servers()
+            ready = [one for one in servers if one.is_ready][:MOST_SERVERS]
+            choice = await self._choose(said or _opening(reason, servers), self._titles(ready))
+            said = ""
+            if choice in {None, NOT_NOW}:
+                return False
+            if choice == OPEN_PAGE:
+                await self._show_page()
+            elif choice == IN_TERMINAL:
+                said = await self._in_terminal()
+            elif choice == TYPE_ADDRESS:
+                said = await self._typed_address()
+            for server in ready:
+                if choice == _use(server):
+                    said = await self._use_server(server)
+            if said == DONE:
+                return True
+
+    async def _led_by_client(self) -> bool:
+        reason = await self._backend.lacking()
+        is_led = bool(reason) and await self._client.first_run(reason, ANSWER_S)
+        return not reason or (is_led and not await self._backend.lacking())
+
+    def _titles(self, ready: Sequence[LocalServer]) -> tuple[str, ...]:
+        typed = (TYPE_ADDRESS,) if self._client.features.has("ask") else ()
+        return (*(_use(server) for server in ready), IN_TERMINAL, *typed, OPEN_PAGE, NOT_NOW)
+
+    async def _use_server(self, server: LocalServer) -> str:
+        """Choose a model and connect; ``DONE``, or what to say with the next question."""
+        model: str | None = server.models[0].name
+        if len(server.models) > 1:
+            model = await self._choose_model(server.models, server.title, server.name)
+        return "" if model is None else await self._connect(server.base_url, model)
+
+    async def _choose_model(
+        self, models: Sequence[OfferedModel], whose: str, login_name: str
+    ) -> str | None:
+        """One of the models: those that take tools first; None to go back."""
+        able = sorted(models, key=lambda model: model.tools is False)[:MOST_MODELS]
+        by_title = {_title(model): model.name for model in able}
+        rest = len(models) - len(able)
+        can_type = bool(rest) and self._client.features.has("ask")
+        more = f" ({rest} more: `{LOGIN_COMMAND} {login_name}`)" if rest and not can_type else ""
+        typed = (TYPE_MODEL,) if can_type else ()
+        answer = await self._choose(
+            f"Which model of {whose}?{more} It must take tools.", (*by_title, *typed, BACK)
+        )
+        if answer == TYPE_MODEL:
+            names = ", ".join(model.name for model in models[:MOST_NAMED])
+            question = AskParams(prompt="Name of the model", placeholder=names)
+            return (await self._client.ask(question, ANSWER_S) or "").strip() or None
+        return by_title.get(answer or BACK)
+
+    async def _connect(self, base_url: str, model: str | None) -> str:
+        connected = await self._backend.connect(base_url, None, model)
+        if not connected.ok and model is None and len(connected.offered) > 1:
+            base_url = connected.base_url
+            model = await self._choose_model(connected.offered, base_url, base_url)
+            return "" if model is None else await self._connect(base_url, model)
+        if connected.ok:
+            notes = "".join(f"\n{note}" for note in connected.notes)
+            self._client.show(types.MessageType.Info, f"Indwell: {connected.message}{notes}")
+            return DONE
+        failed = failure(connected.steps)
+        return f"{failed.words if failed is not None else connected.message}."
+
+    async def _in_terminal(self) -> str:
+        answer = await self._choose(
+            f"Run this in a terminal, and come back:\n{LOGIN_COMMAND}\n"
+            "It asks for the provider and the key, tests both and keeps the key in the system's "
+            f"keyring. {DESKTOP}",
+            (DONE, BACK),
+        )
+        if answer != DONE:
+            return ""
+        reason = await self._backend.lacking()
+        return f"Not yet: {reason}." if reason else DONE
+
+    async def _typed_address(self) -> str:
+        question = AskParams(
+            prompt="Address of an OpenAI-compatible endpoint that needs no key",
+            placeholder="http://127.0.0.1:8000/v1",
+        )
+        address = (await self._client.ask(question, ANSWER_S) or "").strip()
+        return await self._connect(address, None) if address else ""
+
+    async def _show_page(self) -> None:
+        page = await self._backend.first_run_page()
+        if not await self._client.show_document(page.as_uri()):
+            self._client.show(types.MessageType.Info, f"Indwell: the page is {page}")
+
+    async def _choose(self, message: str, titles: tuple[str, ...]) -> str | None:
+        return await self._client.choose(f"Indwell: {message}", titles, ANSWER_S)
+
+
+def _opening(reason: str, servers: Sequence[LocalServer]) -> str:
+    warnings = [one.warning for one in servers if one.warning]
+    found = ", ".join(server.title for server in servers)
+    here = f"\nFound on this machine: {found}." if found else ""
+    told = "".join(f"\n{warning}." for warning in warnings)
+    return f"which model shall answer? ({reason}){here}{told}\n{DESKTOP}"
+
+
+def _use(server: LocalServer) -> str:
+    only = f": {server.models[0].name}" if len(server.models) == 1 else ""
+    return f"Use {server.title}{only}"
+
+
+def _title(model: OfferedModel) -> str:
+    window = f", {model.window // 1000} k" if model.window else ""
+    without = ", no tools" if model.tools is False else ""
+    return f"{model.name}{window}{without}"

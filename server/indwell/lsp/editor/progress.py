@@ -1,0 +1,245 @@
+"""A turn as work-done progress: what runs now in one line, and a way to stop it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from lsprotocol import types
+
+from indwell.agent import events
+from indwell.agent.event_shape import FileChanged
+from indwell.agent.features.subagents.naming import Names
+from indwell.agent.gate.gate import NOT_VERIFIED
+from indwell.agent.receipt import compaction_words, to_review_words
+from indwell.lsp.editor.client import Client
+from indwell.policy.approvals import short_line
+from indwell.service.turns.stillness import WAITING
+
+LINE_LIMIT = 120  # characters of a progress line
+_STOPPED = "stopped"
+REASON_LIMIT = 300  # characters of why a turn ended; it is not shortened to a line
+SENTENCE_LIMIT = 90  # of the end of one that ended well: wider, and Neovim asks for Enter
+PATH_LIMIT = 24
+
+
+class TurnProgress:
+    """Follows one turn's events; silent where the editor takes no progress.
+
+    Args:
+        client: The editor.
+        token: Of the progress, made by us.
+    """
+
+    def __init__(self, client: Client, token: str) -> None:
+        self._client = client
+        self.token = token
+        self._shown = False
+        self._last = ""
+        self._is_held = False
+        self._agents = Names()
+
+    async def begin(self, title: str) -> None:
+        """Announce it; the editor may refuse, and then nothing is sent."""
+        self._shown = await self._client.create_progress(self.token)
+        if self._shown:
+            begin = types.WorkDoneProgressBegin(
+                title=short_line(f"Indwell: {title}", LINE_LIMIT),
+                cancellable=True,
+                message="thinking",
+            )
+            self._client.progress(self.token, begin)
+            self._report()  # what began while the editor was asked
+
+    def follow(self, event: events.Event) -> None:
+        """Show what an event means, if it means something to see."""
+        line, agent = describe(event), self._agents.of(event)
+        if line and agent:
+            line = short_line(f"agent {agent}: {line}", LINE_LIMIT)
+        if line and line != self._last:
+            self._last = line
+            self._report()
+
+    def hold(self, *, is_held: bool) -> None:
+        """Say that a question waits until the user stops typing; then show the last step again."""
+        self._is_held = is_held
+        self._report()
+
+    def end(self, message: str) -> None:
+        """Take it away."""
+        if self._shown:
+            self._shown = False
+            self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))
+        elif message.startswith(_STOPPED) and self._is_owed():
+            self._client.show(types.MessageType.Info, f"Indwell: {message}")
+
+    def _is_owed(self) -> bool:
+        """It takes progress, and was shown none: too soon, or it lost our request for a token.
+
+        lsp-mode 8.0 does, if the request comes in one piece with an answer.
+        """
+        features = self._client.features
+        return features.progress and not features.has("events")
+
+    def _report(self) -> None:
+        words = WAITING if self._is_held else self._last
+        if self._shown and words:
+            report = types.WorkDoneProgressReport(message=words, cancellable=True)
+            self._client.progress(self.token, report)
+
+
+def describe(event: events.Event) -> str:
+    """One line for an event, whatever a model or a tool put into it; empty if not worth one."""
+    return short_line(_words_of(event), LINE_LIMIT)
+
+
+def _words_of(event: events.Event) -> str:
+    match event:
+        case events.ToolStarted(name=name, target=target):
+            return f"{_VERBS.get(name, name)} {target}"
+        case events.ToolFinished(is_error=True, name=name):
+            return f"{_VERBS.get(name, name)}: failed"
+        case events.EditApplied(path=path, added=added, removed=removed):
+            return f"changed {path} +{added} −{removed}"
+        case events.PermissionAsked(title=asked) | events.QuestionAsked(question=asked):
+            return f"waiting for an answer: {asked}"
+        case events.Checking(what=what):
+            return f"checking: {what}"
+        case events.Compacted(before=before, after=after, note=note):
+            return compaction_words(before, after, note)
+        case events.Notice(message=message):
+            return message
+        case events.UsageReported():
+            return "thinking"
+        case events.Text(text=text) if text.strip():
+            return "writing"
+        case _:
+            return ""
+
+
+_VERBS = {
+    "read_file": "reading",
+    "edit_file": "editing",
+    "write_file": "writing",
+    "glob": "looking for",
+    "grep": "searching",
+    "bash": "running",
+    "todo": "planning",
+    "load_skill": "loading the skill",
+    "ask_user": "asking",
+    "remember": "proposing to remember",
+    "plan": "proposing a plan",
+}
+
+
+_SUBSTANCE = re.compile(r"\bverified\b|^checked with |\bpassed\b|\bnew errors?\b")
+_AFTER = " after the last edit"
+
+
+def summary(finished: events.TurnFinished) -> str:
+    """One sentence for the end of a turn: what changed, what it took, how it stands.
+
+    Of a turn that ended well it is a line. The verdict's substance stays: which check passed, or
+    that nothing is verified, and why. The other parts are shortened first. ``full_summary`` has
+    all.
+    """
+    if finished.ending != "done":
+        return full_summary(finished)
+    head, verdict = _head(finished), _verdict(finished)
+    substance = "; ".join(one for one in verdict.split("; ") if _SUBSTANCE.search(one)) or verdict
+    terse = substance.replace(_AFTER, "")
+    changed, by_name, lines = (_changed(finished.changes, form) for form in _FORMS)
+    review, short_review = _to_review(finished)
+    price, short_price = _price(finished)
+    tokens = short_price.split(", $")[0]
+    forms = (
+        (head, changed, review, price, verdict),
+        (head, changed, review, short_price, verdict),
+        (head, changed, short_review, short_price, verdict),
+        (head, changed, short_price, verdict),
+        (head, changed, short_review, short_price, substance),
+        (head, changed, short_price, substance),
+        (head, by_name, short_price, substance),
+        (head, by_name, tokens, substance),
+        (head, by_name, short_price, terse),
+        (head, by_name, tokens, terse),
+        (head, lines, tokens, terse),
+    )
+    sentences = [_joined(*form) for form in forms]
+    fitting = next((one for one in sentences if len(one) <= SENTENCE_LIMIT), "")
+    if fitting or not terse:
+        return fitting or sentences[-1]
+    room = SENTENCE_LIMIT - len(_joined(head, by_name, tokens, " "))
+    clauses = sorted(terse.split("; "), key=lambda one: NOT_VERIFIED not in one)
+    return _joined(head, by_name, tokens, _words_within("; ".join(clauses), room))
+
+
+def full_summary(finished: events.TurnFinished) -> str:
+    """The same with all that is known, however wide."""
+    review, price = _to_review(finished)[0], _price(finished)[0]
+    parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
+    return _joined(*parts)
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
+
+
+def _head(finished: events.TurnFinished) -> str:
+    reason = short_line(finished.message, REASON_LIMIT)
+    return {"done": reason or "done", "cancelled": _STOPPED}.get(finished.ending, reason)
+
+
+def _verdict(finished: events.TurnFinished) -> str:
+    return short_line(finished.verified, REASON_LIMIT)
+
+
+def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
+    """What waits for a verdict, and the same in short; empty if this turn changed nothing."""
+    number = finished.to_review if finished.changes else 0
+    if not number:
+        return "", ""
+    return f"{to_review_words(number)}{' in all' if number > 1 else ''}", f"{number:,} to review"
+
+
+def _price(finished: events.TurnFinished) -> tuple[str, str]:
+    """The receipt, and the same without rounds; empty if no model was called."""
+    if not finished.rounds:
+        return "", ""
+    cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
+    short = f"{finished.usage.input + finished.usage.output:,} tokens{cost}"
+    rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
+    return f"{rounds}, {short}", short
+
+
+_ONE_PASSED = re.compile(r"`([^`]*)` passed")
+_LEAST_NAME = 8  # characters of a command that still say something
+
+
+def _words_within(verdict: str, room: int) -> str:
+    """As much of a verdict as there is room for, one word at least; "passed" is never cut off."""
+    if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
+        return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
+    if verdict.endswith("` passed") and verdict.startswith("`"):
+        return f"{verdict.count('`') // 2} checks passed"
+    first, *others = verdict.split(" ")
+    for one_word in others:
+        if len(first) + 1 + len(one_word) + len(" …") > room:
+            return f"{first.rstrip(';')} …"
+        first = f"{first} {one_word}"
+    return first
+
+
+_FORMS = ("path", "name", "lines")
+
+
+def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
+    """One file by its path or name, several as a number; with the lines that came and went."""
+    if not changes:
+        return ""
+    path = changes[0].path if form == "path" else PurePath(changes[0].path).name
+    what = short_line(path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
+    added, removed = sum(one.added for one in changes), sum(one.removed for one in changes)
+    lines = f"+{added} −{removed}"
+    return lines if form == "lines" else f"{what} {lines}"

@@ -1,0 +1,292 @@
+"""The typed messages of our own: ``indwell/*`` methods and the arguments of commands.
+
+``METHODS`` is the table that the converter, ``docs/protocol.md`` and the TypeScript mirror are made
+or checked from. Field names are single words, so they are the same here and on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import attrs
+import msgspec
+from lsprotocol import types
+
+from indwell.agent.events import Event
+from indwell.lsp.messages import context, diagnostics, documents, questions, status, views
+from indwell.lsp.messages.context import Attachment
+from indwell.lsp.messages.diagnostics import SourceDiagnostics
+from indwell.lsp.messages.documents import ChatArguments, SendArguments
+from indwell.lsp.messages.names import TASK_COMMANDS
+from indwell.lsp.messages.questions import AskParams, AskResult, MemoryArguments
+from indwell.lsp.messages.status import SkillsParams, SkillsResult
+from indwell.lsp.messages.values import Arguments, Value
+from indwell.sessions.records import Ending
+from indwell.settings.model import Mode
+
+
+@attrs.frozen(eq=False, repr=False)
+class DidChangeSelectionParams(Value):
+    """The user marked something; the text comes from the synced buffer, never from here."""
+
+    uri: str
+    version: int
+    ranges: tuple[types.Range, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class DidFocusParams(Value):
+    """The document the user looks at now, or none."""
+
+    uri: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class DidChangeDiagnosticsParams(Value):
+    """All problems of one document, of all servers; see ``DocumentDiagnostics``."""
+
+    uri: str
+    diagnostics: tuple[types.Diagnostic, ...]
+    version: int | None = None
+    sources: tuple[SourceDiagnostics, ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
+class PromptParams(Value):
+    """The user's words; ``session`` is an id, ``new``, or left out for the current one.
+
+    ``mode`` holds for this turn only; left out, the one in force. ``mentions`` name files that go
+    along: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
+    listing of a folder.
+    """
+
+    text: str
+    session: str | None = None
+    mode: Mode | None = None
+    mentions: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
+class SteerParams(Value):
+    """Words for the running turn; ``session`` is an id, or left out for whichever runs."""
+
+    text: str
+    session: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class SteerResult(Value):
+    """The turn that takes them, at its next model call.
+
+    ``is_choice``: they chose an option of the model's question, and are no words besides.
+    """
+
+    session: str
+    turn: int
+    delivered: bool
+    is_choice: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class QueueParams(Value):
+    """See or change the queue; ``seq`` is the state that was seen, so that nobody's change is lost.
+
+    ``id`` names the prompt to ``remove``, ``move`` (to the place ``to``, 0-based) or ``edit`` (to
+    ``text``).
+    """
+
+    action: Literal["list", "remove", "move", "edit", "hold", "resume"] = "list"
+    seq: int | None = None
+    id: str | None = None
+    to: int | None = None
+    text: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class TurnResult(Value):
+    """How a turn ended; ``draft`` gives words back that never reached the model.
+
+    A prompt that was taken out of the queue ends as ``cancelled``, with turn 0 and no session.
+    ``verified`` says how the changes stand; it is empty if there are none.
+    """
+
+    session: str | None
+    turn: int
+    ending: Ending
+    message: str
+    answer: str
+    draft: str
+    rounds: int
+    usage: views.UsageResult
+    changes: tuple[views.FileResult, ...]
+    verified: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class EventParams(Value):
+    """One event of a session; ``seq`` counts from 1 without gaps."""
+
+    session: str
+    seq: int
+    event: Mapping[str, Any]
+
+
+@attrs.frozen(eq=False, repr=False)
+class SaveParams(Value):
+    """Documents to save before a command runs."""
+
+    uris: tuple[str, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class SaveResult(Value):
+    """Those that were saved."""
+
+    saved: tuple[str, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class TaskArguments(Arguments):
+    """The one argument of ``indwell.fix`` and its siblings; plain JSON, all of it optional.
+
+    Attributes:
+        uri: The document; the focused one if left out.
+        version: Its version when the action was offered.
+        range: Where; the selection if left out.
+        diagnostics: Problems there.
+        text: The user's words, for ``refactor`` and ``ask``.
+        wait: Answer only when the turn has ended, with its result.
+    """
+
+    uri: str | None = None
+    version: int | None = None
+    range: types.Range | None = None
+    diagnostics: tuple[types.Diagnostic, ...] = ()
+    text: str = ""
+    wait: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModeArguments(Arguments):
+    """The argument of ``indwell.mode``."""
+
+    mode: Mode
+
+
+@attrs.frozen(eq=False, repr=False)
+class NewSessionArguments(Arguments):
+    """The argument of ``indwell.newSession``; it may be left out.
+
+    Attributes:
+        inherit: The id of a session whose task goes along: requests, files, what is to be done.
+    """
+
+    inherit: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ResumeArguments(Arguments):
+    """The argument of ``indwell.resume``; all of it optional.
+
+    Attributes:
+        session: Its id; the user is asked if it is left out.
+        model: Goes on with this one of the user's models instead of the session's own.
+        wait: Answer only when it is done.
+        quiet: What goes wrong is the answer, an error as those of requests are, and no message.
+    """
+
+    session: str | None = None
+    model: str | None = None
+    wait: bool = False
+    quiet: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class TrustArguments(Arguments):
+    """The argument of ``indwell.trust``; ``wait``: answer only when the user has answered."""
+
+    wait: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartedResult(Value):
+    """What a command answers at once: session and turn that began, or the queued prompt's id."""
+
+    session: str | None
+    turn: int | None
+    queued: str | None
+
+
+class Method(NamedTuple):
+    """One row of the table; ``direction`` is seen from the server."""
+
+    direction: Literal["in", "out"]
+    params: type
+    result: type | None
+
+
+METHODS: Mapping[str, Method] = {
+    "indwell/didChangeSelection": Method("in", DidChangeSelectionParams, None),
+    "indwell/didFocus": Method("in", DidFocusParams, None),
+    "indwell/didChangeDiagnostics": Method("in", DidChangeDiagnosticsParams, None),
+    "indwell/prompt": Method("in", PromptParams, TurnResult),
+    "indwell/steer": Method("in", SteerParams, SteerResult),
+    "indwell/queue": Method("in", QueueParams, views.QueueResult),
+    "indwell/sessions": Method("in", views.SessionsParams, views.SessionsResult),
+    "indwell/session": Method("in", views.SessionParams, views.SessionResult),
+    "indwell/rename": Method("in", status.RenameParams, status.RenameResult),
+    "indwell/delete": Method("in", status.DeleteParams, status.DeleteResult),
+    "indwell/status": Method("in", status.StatusParams, status.StatusResult),
+    "indwell/providers": Method("in", status.ProvidersParams, status.ProvidersResult),
+    "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
+    "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
+    "indwell/skills": Method("in", SkillsParams, SkillsResult),
+    "indwell/login": Method("in", views.LoginParams, views.LoginResult),
+    "indwell/events": Method("in", views.EventsParams, views.EventsResult),
+    "indwell/detach": Method("in", context.DetachParams, context.DetachResult),
+    "indwell/context": Method("in", context.ContextParams, context.ContextResult),
+    "indwell/plan": Method("in", views.PlanParams, views.PlanResult),
+    "indwell/commands": Method("in", status.CommandsParams, status.CommandsResult),
+    "indwell/changes": Method("in", documents.ChangesParams, documents.ChangesResult),
+    "indwell/event": Method("out", EventParams, None),
+    "indwell/permission": Method("out", questions.PermissionParams, questions.PermissionResult),
+    "indwell/ask": Method("out", AskParams, AskResult),
+    "indwell/firstRun": Method("out", status.FirstRunParams, status.FirstRunResult),
+    "indwell/save": Method("out", SaveParams, SaveResult),
+    "indwell/diagnostics": Method(
+        "out", diagnostics.DiagnosticsParams, diagnostics.DiagnosticsResult
+    ),
+}
+
+COMMANDS: Mapping[str, type | None] = {
+    **dict.fromkeys(TASK_COMMANDS, TaskArguments),
+    "indwell.accept": documents.VerdictArguments,
+    "indwell.reject": documents.VerdictArguments,
+    "indwell.cancel": None,
+    "indwell.newSession": NewSessionArguments,
+    "indwell.compact": None,
+    "indwell.continue": None,
+    "indwell.commands": None,
+    "indwell.explainRequest": None,
+    "indwell.open": documents.OpenArguments,
+    "indwell.resume": ResumeArguments,
+    "indwell.fork": documents.ForkArguments,
+    "indwell.rewind": documents.RewindArguments,
+    "indwell.plan": views.PlanArguments,
+    "indwell.mode": ModeArguments,
+    "indwell.trust": TrustArguments,
+    "indwell.chat": ChatArguments,
+    "indwell.send": SendArguments,
+    "indwell.memory": MemoryArguments,
+}
+"""Every command with the type of its one argument."""
+
+EventJson: TypeAlias = Mapping[str, Any]
+
+
+def event_json(event: Event) -> EventJson:
+    """An event as it goes over the wire."""
+    plain: EventJson = msgspec.to_builtins(event)
+    return plain

@@ -1,0 +1,1 @@
+"""Handlers of requests and commands: each translates, calls one function and answers."""

@@ -1,0 +1,170 @@
+"""The commands of code actions, which begin a turn; background commands; the memory page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, get_args
+
+import msgspec
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.words import list_words
+from indwell.errors import ToolError, UserError
+from indwell.lsp.host import Host
+from indwell.lsp.messages import answers, status
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.names import TASK_COMMANDS
+from indwell.lsp.messages.questions import AskParams, MemoryArguments, MemoryResult
+from indwell.policy.approvals import short_line
+from indwell.prompt.tasks import Task
+from indwell.service.turns.queue import Ticket
+
+OF_WORKSPACE = MemoryArguments()
+
+
+def register_memory(server: LanguageServer, host: Host) -> None:
+    """The command."""
+
+    @server.command("indwell.memory")
+    async def memory(arguments: MemoryArguments = OF_WORKSPACE) -> MemoryResult | None:
+        try:
+            path = await host.backend.memory_page(host.root, arguments.scope)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+        shown = await host.client.show_document(path.as_uri())
+        if not shown:
+            words = f"Indwell: what is remembered stands in {path}; open it"
+            host.client.show(types.MessageType.Info, words)
+        return MemoryResult(path.as_uri(), str(path), shown)
+
+
+TITLE_CHARACTERS = 40  # of a command on a button
+CLOSE = "Let them run"
+
+
+async def commands_of(host: Host, params: status.CommandsParams) -> status.CommandsResult:
+    """Those of a session, after one was stopped if that was asked for.
+
+    Those of a session that is not open ended with it.
+
+    Raises:
+        UserError: There is none to stop by that id.
+    """
+    session = host.sessions.current
+    if session is None or params.session not in {None, session.id}:
+        if params.stop is not None:
+            raise UserError("that session is not open, so none of its background commands runs")
+        return status.CommandsResult(params.session, ())
+    board = session.parts.features.door(Board)
+    if params.stop is not None:
+        await _stop(board, params.stop)
+    rows = msgspec.to_builtins(board.event().commands)
+    return status.CommandsResult(session.id, tuple(rows))
+
+
+async def offer_stops(host: Host) -> None:
+    """Show what runs, with a button to stop each; for editors that have nothing of their own."""
+    session = host.sessions.current
+    board = session.parts.features.door(Board) if session is not None else Board()
+    running = board.running
+    if not running:
+        host.client.show(types.MessageType.Info, "Indwell: no background commands run")
+        return
+    rows = [(one.id, one.state_words(board.now), one.text) for one in running]
+    buttons = {f"Stop {one.id}: {short_line(one.text, TITLE_CHARACTERS)}": one for one in running}
+    words = f"Indwell: these commands run in the background:\n{list_words(rows)}"
+    titles = (CLOSE, *buttons)
+    chosen = await host.client.choose(words, titles, host.settings.answer_timeout_s)
+    if chosen in buttons:
+        await board.stop(buttons[chosen], "user")
+
+
+async def _stop(board: Board, name: str) -> None:
+    try:
+        one = board.get(name)
+    except ToolError as error:
+        raise UserError(str(error)) from error
+    await board.stop(one, "user")
+
+
+NOTHING = protocol.TaskArguments()
+BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before
+
+
+def register_tasks(server: LanguageServer, host: Host) -> None:
+    """A command for each task."""
+    for name in TASK_COMMANDS:
+        task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
+        assert task in get_args(Task)
+        server.command(name)(_task_command(host, task))
+
+
+def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
+    async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
+        try:
+            if arguments.uri is not None:
+                host.problems.offer(arguments.uri, arguments.diagnostics)
+                host.attention.name(arguments.uri)
+            if not arguments.wait:
+                work = _begun(host, task, arguments)
+                return await host.answering.answer(work, wait=False, within_s=BEGIN_S)
+            ticket = await run_task(host, task, arguments)
+            if ticket is None:
+                return None
+            try:
+                return answers.turn_result(ticket, await ticket.wait())
+            except asyncio.CancelledError:
+                host.turns.abandon(ticket)
+                raise
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    return run
+
+
+async def _begun(
+    host: Host, task: Task, arguments: protocol.TaskArguments
+) -> protocol.StartedResult | None:
+    ticket = await run_task(host, task, arguments)
+    return None if ticket is None else answers.started(ticket)
+
+
+async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
+    """Take the prompt of a code action; None if the user closed the question it needs.
+
+    Raises:
+        UserError: It cannot be taken, in plain words.
+    """
+    host.check_usable()
+    document = host.prompting.document(arguments.uri)
+    words = arguments.text
+    if task in {"ask", "refactor"} and not words and host.client.features.has("ask"):
+        question = "Ask about this" if task == "ask" else "Refactor how"
+        typed = await host.client.ask(AskParams(prompt=question), host.settings.answer_timeout_s)
+        if typed is None:
+            return None
+        words = typed
+    if task == "ask" and not words.strip():
+        raise UserError("there is no question; give it as `text`, or in an editor that can ask")
+    await host.prompting.look(document)
+    prompt = host.prompting.task(task, document, arguments, words)
+    is_answer = task in {"explain", "ask"}
+    shown = host.showing.answer if is_answer else host.showing.summary
+    ticket = host.turns.submit(host.waiting(prompt), shown)
+    if ticket.waiting in host.turns.queue.waiting:
+        host.showing.queued(host.turns.queue)
+        if not arguments.wait:
+            host.chores.begin(host.tell_error(ticket))
+        return ticket
+    try:
+        await ticket.begun.wait()
+    except asyncio.CancelledError:
+        host.turns.abandon(ticket)
+        raise
+    if ticket.error is not None:
+        raise ticket.error
+    return ticket

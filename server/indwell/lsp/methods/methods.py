@@ -1,0 +1,332 @@
+"""Answers the requests ``indwell/*``: reads the parameters, calls the host, converts the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar, assert_never
+
+import msgspec
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from indwell import __version__
+from indwell.agent.session import Session
+from indwell.errors import SessionOpen, UserError
+from indwell.lsp.chat.views import skill_rows
+from indwell.lsp.host import Host
+from indwell.lsp.messages import answers, status, views
+from indwell.lsp.messages import context as next_request
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.methods import QueueParams
+from indwell.lsp.messages.status import RenameResult, SkillsParams, SkillsResult
+from indwell.lsp.messages.views import LoginParams
+from indwell.lsp.methods.commands import commands_of
+from indwell.lsp.prompts.context_view import attached_rows
+from indwell.lsp.virtual.texts import context_json
+from indwell.lsp.wire.envelope import REQUEST_CANCELLED, REQUEST_FAILED
+from indwell.policy.approvals import short_line
+from indwell.providers.catalogue import CATALOGUE
+from indwell.providers.endpoint import LocalServer, LoginOutcome
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import Queue
+from indwell.sessions.overview import overview
+from indwell.settings.model import FREEDOM, Settings
+
+OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: it may be tried again once the other has ended
+
+GIVEN_BACK = 5_000_000  # characters of a draft in an error: 20 MB at most, of the wire's 32
+
+
+@contextmanager
+def in_plain_words(draft: str = "") -> Iterator[None]:
+    """What only the user can mend becomes an error with one sentence; no words are lost in it.
+
+    A text that nobody typed is not sent back: whoever sent it has it, and a wire has its limits.
+    """
+    try:
+        yield
+    except UserError as error:
+        data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else {}
+        if isinstance(error, SessionOpen):
+            data["reason"] = OPEN_ELSEWHERE
+        raise JsonRpcException(str(error), REQUEST_FAILED, data or None) from error
+
+
+async def login(host: Host, params: LoginParams) -> LoginOutcome:
+    """Test an endpoint and keep its key.
+
+    Raises:
+        UserError: It cannot be kept.
+    """
+    outcome = await host.backend.login(
+        params.provider, params.key, params.url, params.model, by_client=params.keep == "client"
+    )
+    if outcome.ok:
+        host.warn(await host.configuration.read_again())
+    return outcome
+
+
+T = TypeVar("T")
+
+HELD_BY_USER = "you asked to wait"
+
+
+def change_of(params: QueueParams, queue: Queue) -> Queue:
+    """The queue after what ``params`` ask for; the same value if they only look.
+
+    Raises:
+        UserError: The queue was changed meanwhile, the prompt does not wait, or a field is missing.
+    """
+    if params.action == "list":
+        return queue
+    line.check_seq(queue, params.seq)
+    match params.action:
+        case "remove":
+            return line.removed(queue, _given(params.id, params, "id"))
+        case "move":
+            return line.moved(
+                queue, _given(params.id, params, "id"), _given(params.to, params, "to")
+            )
+        case "edit":
+            return line.reworded(
+                queue, _given(params.id, params, "id"), _given(params.text, params, "text")
+            )
+        case "hold":
+            return line.held(queue, HELD_BY_USER)
+        case "resume":
+            return line.released(queue)
+        case never:
+            assert_never(never)
+
+
+def _given(value: T | None, params: QueueParams, name: str) -> T:
+    if value is None:
+        raise UserError(f"{params.action!r} of the queue needs `{name}`; send it along")
+    return value
+
+
+TITLE_CHARACTERS = 200  # a title is a line of a list
+
+
+async def _rename_session(host: Host, session: str, title: str) -> RenameResult:
+    """Give a session a title; an empty one gives it back its own.
+
+    Raises:
+        UserError: There is no such session, another editor has it open, or it cannot be written.
+    """
+    title = short_line(title, TITLE_CHARACTERS)
+    current = host.sessions.current
+    if current is not None and current.id == session:
+        current.retitle(title)
+        await current.parts.log.commit()
+        return RenameResult(session, current.title)
+    await host.backend.rename_session(host.root, session, title)
+    reading = await host.backend.session(host.root, session)
+    return RenameResult(session, overview(session, reading).title)
+
+
+async def _delete_session(host: Host, session: str) -> None:
+    """Delete a session; where it is the current one, the next prompt begins a new one.
+
+    Raises:
+        UserError: A turn runs in it, there is none, another editor has it open, or the system
+            refuses.
+    """
+    if session == host.sessions.id:
+        running = host.turns.running
+        if running is not None and running.session is host.sessions.current:
+            raise UserError("a turn runs in this session; stop it, and delete the session then")
+        await host.sessions.leave(for_good=True)
+    await host.backend.delete_session(host.root, session)
+    host.turns.events.forget(session)
+
+
+async def status_of(host: Host) -> status.StatusResult:
+    """What is in force now; asks no network and opens no keyring."""
+    settings, workspace = host.configuration.settings, host.sessions.workspace
+    roots = workspace.roots if workspace is not None else ()
+    lacking, standings, pictures = await asyncio.gather(
+        host.backend.seems_lacking(),
+        host.backend.standings(roots),
+        host.backend.pictures(settings),
+    )
+    # Read last: a turn may have ended meanwhile, and its end was told already.
+    settings, session = host.configuration.settings, host.sessions.current
+    return status.StatusResult(
+        session=session.id if session is not None else None,
+        title=session.title if session is not None else "",
+        mode=settings.mode,
+        modes=FREEDOM,
+        model=_model(settings, session),
+        lacking=host.configuration.problem or lacking,
+        trusted=bool(roots) and all(one.state == "trusted" for one in standings),
+        running=host.turns.running_number,
+        version=__version__,
+        pictures=pictures,
+        cost=session.cost if session is not None else None,
+    )
+
+
+def _model(settings: Settings, session: Session | None) -> str:
+    """The one that answers next, as far as anybody has chosen one."""
+    held = session.conversation.config.model if session is not None else ""
+    return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
+
+
+async def providers_of(host: Host) -> status.ProvidersResult:
+    """Model servers on this machine, looked for now, and providers by name."""
+    lacking, servers = await asyncio.gather(
+        host.backend.seems_lacking(), host.backend.local_servers()
+    )
+    return status.ProvidersResult(
+        lacking=lacking,
+        local=tuple(map(_local, servers)),
+        known=tuple(
+            status.KnownRow(one.name, one.title, one.base_url, one.key_page)
+            for one in CATALOGUE
+            if one.port is None
+        ),
+    )
+
+
+def _local(server: LocalServer) -> status.LocalRow:
+    why = server.warning
+    if server.needs_key:
+        why = why or "it wants a key"
+    elif not server.models:
+        why = why or "it has no model loaded"
+    return status.LocalRow(
+        name=server.name,
+        title=server.title,
+        url=server.base_url,
+        models=tuple(one.name for one in server.models),
+        ready=server.is_ready,
+        note=why,
+    )
+
+
+def register_methods(server: LanguageServer, host: Host) -> None:
+    """All requests of ours."""
+    _prompting(server, host)
+    _running_on(server, host)
+    _looking_back(server, host)
+    _models(server, host)
+    _context(server, host)
+
+
+def _prompting(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/prompt")
+    async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
+        with in_plain_words(params.text):
+            ticket = await host.prompt(params)
+            try:
+                return answers.turn_result(ticket, await ticket.wait())
+            except asyncio.CancelledError:
+                # Answered as cancelled, after the turn has left a valid history.
+                host.turns.abandon(ticket)
+                await ticket.ended.wait()
+                draft = ticket.finished.draft if ticket.finished else params.text
+                raise JsonRpcException("cancelled", REQUEST_CANCELLED, {"draft": draft}) from None
+
+    @server.feature("indwell/steer")
+    async def steer(params: protocol.SteerParams) -> protocol.SteerResult:
+        with in_plain_words(params.text):
+            return await host.steer(params)
+
+    @server.feature("indwell/queue")
+    def queue(params: protocol.QueueParams) -> views.QueueResult:
+        with in_plain_words():
+            return answers.queue_result(host.turns.change(partial(change_of, params)))
+
+
+def _running_on(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/commands")
+    async def background(params: status.CommandsParams) -> status.CommandsResult:
+        with in_plain_words():
+            return await commands_of(host, params)
+
+
+def _looking_back(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/sessions")
+    async def sessions(params: views.SessionsParams) -> views.SessionsResult:
+        with in_plain_words():
+            limit = answers.page_size(params.limit)
+            found, more = await host.backend.sessions(
+                host.root, limit=limit, before=params.before, query=params.query
+            )
+        return answers.sessions_result(found, host.sessions.id, more=more)
+
+    @server.feature("indwell/session")
+    async def session(params: views.SessionParams) -> views.SessionResult:
+        with in_plain_words():
+            wanted = host.sessions.id_of(params.session)
+            reading = await host.reading(wanted)
+        return await asyncio.to_thread(
+            answers.session_result, wanted, reading, before=params.before, limit=params.limit
+        )
+
+    @server.feature("indwell/skills")
+    async def skills(_params: SkillsParams | None) -> SkillsResult:
+        with in_plain_words():
+            return await skill_rows(host)
+
+    @server.feature("indwell/rename")
+    async def rename(params: status.RenameParams) -> status.RenameResult:
+        with in_plain_words():
+            return await _rename_session(host, params.session, params.title)
+
+    @server.feature("indwell/delete")
+    async def delete(params: status.DeleteParams) -> status.DeleteResult:
+        with in_plain_words():
+            await _delete_session(host, params.session)
+        return status.DeleteResult(deleted=True)
+
+    @server.feature("indwell/events")
+    def events(params: views.EventsParams) -> views.EventsResult:
+        with in_plain_words():
+            return answers.events_result(params.session, host.missed(params.session, params.after))
+
+
+def _models(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/status")
+    async def standing(_params: status.StatusParams | None) -> status.StatusResult:
+        with in_plain_words():
+            return await status_of(host)
+
+    @server.feature("indwell/providers")
+    async def providers(_params: status.ProvidersParams | None) -> status.ProvidersResult:
+        with in_plain_words():
+            return await providers_of(host)
+
+    @server.feature("indwell/models")
+    async def models(_params: views.ModelsParams | None) -> views.ModelsResult:
+        with in_plain_words():
+            offered = await host.backend.models()
+        return answers.models_result(offered, host.configuration.settings.model)
+
+    @server.feature("indwell/setModel")
+    async def set_model(params: views.SetModelParams) -> views.SetModelResult:
+        with in_plain_words():
+            await host.configuration.want_model(params.model)
+        return views.SetModelResult(model=host.configuration.settings.model)
+
+    @server.feature("indwell/login")
+    async def log_in(params: views.LoginParams) -> views.LoginResult:
+        with in_plain_words():
+            outcome = await login(host, params)
+        return answers.login_result(outcome)
+
+
+def _context(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/context")
+    async def context(_params: next_request.ContextParams | None) -> msgspec.Raw:
+        return await context_json(host)
+
+    @server.feature("indwell/detach")
+    def detach(params: next_request.DetachParams) -> next_request.DetachResult:
+        with in_plain_words():
+            host.prompting.detach(params.id)
+        return next_request.DetachResult(attached_rows(host.prompting.attached()))

@@ -1,0 +1,302 @@
+"""What the user does with a proposed plan: see, edit, approve or reject it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from indwell.agent.feature import Moment
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
+from indwell.agent.words import is_blank, taken_words
+from indwell.context.plan import Plan, PlanInput, next_state
+from indwell.errors import UserError
+from indwell.lsp.chat.chats import Chats
+from indwell.lsp.host import Host
+from indwell.lsp.messages import answers
+from indwell.lsp.messages.methods import ResumeArguments
+from indwell.lsp.messages.views import PlanArguments, PlanParams, PlanResult
+from indwell.lsp.methods.branching import take_up
+from indwell.lsp.methods.methods import in_plain_words
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import PLAN_WAITS, Ticket, proposed_in, title_of
+from indwell.sessions.branches import plan_of
+from indwell.settings.model import Mode
+
+APPROVE, EDIT, NOT_NOW = "Approve", "Edit", "Not now"
+
+
+class Planning:
+    """The plans of one editor.
+
+    Args:
+        host: Of the editor.
+        is_shown: Does a chat document show what happens in this session?
+    """
+
+    def __init__(self, host: Host, is_shown: Callable[[str], bool]) -> None:
+        self._host = host
+        self._is_shown = is_shown
+        host.documents.on_change(self._look)
+
+    async def do(self, params: PlanParams) -> PlanResult:
+        """See a session's plan, or do something with it.
+
+        Raises:
+            UserError: It cannot be done, in plain words; nothing is changed.
+        """
+        match params.action:
+            case "show":
+                return answers.plan_result(await self._shown(params.session))
+            case "edit":
+                return await self._edit(params.session, params.text)
+            case "approve":
+                return await self._approve(params.session, params.text)
+            case "reject":
+                return await self._reject(params.session, params.words)
+
+    async def open(self, session: str | None) -> PlanResult:
+        """Show the plan's document; where nothing else offers to approve it, the user is asked.
+
+        Raises:
+            UserError: There is no plan.
+        """
+        plan = await self._with_document(session)
+        if not plan.text:
+            next_state("none", "approve")  # says what to do
+        is_shown = await self._show(plan)
+        if plan.state == "proposed" and not self._is_in_chat(session):
+            self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
+        elif not is_shown and plan.path:
+            self._say_where(plan)
+        return answers.plan_result(plan)
+
+    def _is_in_chat(self, wanted: str | None) -> bool:
+        """Does a card or the chat offer to approve, where the user is? Lenses name the session."""
+        if self._host.client.features.has("events"):
+            return True
+        return wanted is not None and self._is_shown(wanted)
+
+    def afterwards(self, ticket: Ticket) -> None:
+        """A turn is over: where it proposed a plan, a plain editor's user is asked about it."""
+        session = ticket.session
+        where = session.id if session is not None and ticket.in_chat else None
+        if session is not None and proposed_in(ticket) and not self._is_in_chat(where):
+            self._host.chores.begin(self._offer(session.id, board_of(session).plan))
+
+    def actions(self, uri: str) -> list[dict[str, Any]] | None:
+        """The code actions of a plan's document; None if it is none."""
+        session = self._host.sessions.current
+        plan = Plan() if session is None else board_of(session).plan
+        document = self._host.documents.get(uri)
+        if document is None or not plan.path or document.path != Path(plan.path):
+            return None
+        if plan.state not in {"proposed", "rejected"}:
+            return []
+        command = {
+            "title": "Approve the plan as it stands here",
+            "command": "indwell.plan",
+            "arguments": [{"action": "approve"}],
+        }
+        return [{"title": command["title"], "kind": "source.indwell", "command": command}]
+
+    def _look(self, path: Path) -> None:
+        """The plan's document was closed: its card shows what the user made of it."""
+        session = self._host.sessions.current
+        if session is None or board_of(session).plan.path != str(path):
+            return
+        if self._host.documents.at(path) is None and not self._host.is_stopped:
+            self._host.chores.begin(self._edited(session))
+
+    async def _edited(self, session: Session) -> None:
+        board = board_of(session)
+        before = board.plan
+        with suppress(UserError):  # what can be no plan is told when it is approved
+            text = await asyncio.to_thread(written_plan, before)
+            if board.plan is before and before.state == "proposed":
+                board.rewrite(text)
+                await self._told(session)
+
+    async def _shown(self, wanted: str | None) -> Plan:
+        current = self._host.sessions.current
+        if wanted is None and current is None:
+            return Plan()
+        identifier = self._host.sessions.id_of(wanted)
+        if current is not None and current.id == identifier:
+            return board_of(current).plan
+        reading = await self._host.backend.session(self._host.root, identifier)
+        return plan_of(reading.records)
+
+    async def _with_document(self, wanted: str | None) -> Plan:
+        """The plan; the current session's gets a document if it has none, as in an old fork."""
+        plan, current = await self._shown(wanted), self._host.sessions.current
+        if current is None or current.id != self._host.sessions.id_of(wanted):
+            return plan
+        if plan.text and not plan.path:
+            board_of(current).tell_again()
+            await self._told(current)
+        return board_of(current).plan
+
+    async def _edit(self, wanted: str | None, text: str | None) -> PlanResult:
+        if text is None:
+            raise UserError("`edit` needs the `text` that is the plan now")
+        session = await self._taken_up(wanted, "edit")
+        board_of(session).take("edit", text)
+        return await self._told(session)
+
+    async def _approve(
+        self, wanted: str | None, text: str | None, asked: Plan | None = None
+    ) -> PlanResult:
+        """Approve it: with this ``text``, as its document has it, or only if it is ``asked``."""
+        session = await self._taken_up(wanted, "approve")
+        board = board_of(session)
+        if text is None:
+            await self._check_told(session)
+            plan = asked or board.plan
+            text = await self._words(plan)
+            self._check_idle()
+            if not _is_same(board.plan, plan):
+                raise UserError("the plan is another one now; look at it, then say so again")
+        board.approve(text)
+        self._host.configuration.leave_plan()
+        result = await self._told(session)
+        self._begin(session, APPROVED, in_chat=asked is None and wanted is not None)
+        return result
+
+    async def _reject(self, wanted: str | None, words: str | None) -> PlanResult:
+        session = await self._taken_up(wanted, "reject")
+        taken = "" if words is None or is_blank(words) else taken_words(words)
+        board_of(session).take("reject")
+        result = await self._told(session)
+        if taken:
+            self._begin(session, taken, "plan", in_chat=wanted is not None)
+        elif self._host.turns.queue.held == PLAN_WAITS:
+            self._host.turns.change(line.released)
+        return result
+
+    async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
+        """The session that is meant, current and idle, in which this can happen.
+
+        Raises:
+            UserError: It cannot be taken up, a turn runs, or it cannot happen there.
+        """
+        next_state((await self._shown(wanted)).state, happens)
+        self._check_idle()
+        identifier = self._host.sessions.id_of(wanted)
+        if identifier != self._host.sessions.id:
+            await take_up(self._host, ResumeArguments(identifier))
+            self._check_idle()
+        session = self._host.sessions.current
+        assert session is not None
+        return session
+
+    def _check_idle(self) -> None:
+        running = self._host.turns.running
+        if running is not None and running.finished is None:
+            raise UserError("a turn is running; wait for its end or stop it, then say so again")
+
+    async def _check_told(self, session: Session) -> None:
+        """Return if the user could see how the plan stands.
+
+        Raises:
+            UserError: It was told only now, as its turn was stopped before that.
+        """
+        board = board_of(session)
+        if board.is_news and board.proposed_in:
+            await self._told(session)
+            raise UserError("the plan was not shown yet; look at it, then say so again")
+
+    async def _words(self, plan: Plan) -> str:
+        """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
+        if not plan.path:
+            return plan.text
+        document = self._host.documents.at(Path(plan.path))
+        if document is not None:
+            return document.text
+        return await asyncio.to_thread(written_plan, plan)
+
+    async def _told(self, session: Session) -> PlanResult:
+        """Log and client know of it, on disk when it returns."""
+        await tell_plan(
+            board_of(session),
+            Moment(session, session.turns, partial(self._host.turns.tell, session)),
+        )
+        await session.parts.log.commit()
+        self._host.client.refresh_lenses()
+        return answers.plan_result(board_of(session).plan)
+
+    def _begin(
+        self, session: Session, words: str, mode: Mode | None = None, *, in_chat: bool
+    ) -> None:
+        prompt = Prompt(words, title=title_of(words))
+        in_chat = in_chat and self._is_shown(session.id)
+        self._host.begin(prompt, session.id, mode, is_shown=in_chat).in_chat = in_chat
+
+    async def _offer(self, session: str, plan: Plan) -> None:
+        await self._ask(session, plan, is_shown=await self._show(plan))
+
+    async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
+        """Approve, edit, or nothing for now; what the user cannot see stands in the question."""
+        words = "Indwell: the plan is ready; shall it be carried out?"
+        if not is_shown:
+            words += f"\n\n{plan.text}"
+        timeout_s = self._host.settings.answer_timeout_s
+        titles = (NOT_NOW, APPROVE, EDIT)  # first what does nothing: a digit or Enter may be a slip
+        chosen = await self._host.client.choose(words, titles, timeout_s)
+        if chosen == APPROVE:
+            try:
+                await self._approve(session, None, plan)
+            except UserError as error:
+                self._host.client.show(types.MessageType.Error, f"Indwell: {error}")
+        elif chosen == EDIT:
+            self._say_where(plan)
+
+    async def _show(self, plan: Plan) -> bool:
+        if not plan.path:
+            return False
+        uri = Path(plan.path).as_uri()
+        self._host.documents.beside.add(uri)  # it is not what the user works in
+        return await self._host.client.show_document(uri)
+
+    def _say_where(self, plan: Plan) -> None:
+        words = f"Indwell: the plan stands in {plan.path}; change it there, then run `indwell.plan`"
+        self._host.client.show(types.MessageType.Info, words)
+
+
+def _is_same(plan: Plan, other: Plan) -> bool:
+    """Are they one plan? Each has a document of its own, in which the user may write."""
+    return plan.path == other.path and (bool(plan.path) or plan.text == other.text)
+
+
+TO_OPEN = PlanArguments()
+
+
+def register_plan(server: LanguageServer, host: Host, chats: Chats) -> Planning:
+    """The request and the command."""
+    planning = Planning(host, lambda session: chats.of_session(session) is not None)
+    host.after_turn.append(planning.afterwards)
+
+    @server.feature("indwell/plan")
+    async def plan(params: PlanParams) -> PlanResult:
+        with in_plain_words(params.words or ""):
+            return await planning.do(params)
+
+    @server.command("indwell.plan")
+    async def plan_command(arguments: PlanArguments = TO_OPEN) -> PlanResult | None:
+        if arguments.action == "open":
+            work = planning.open(arguments.session)
+        else:
+            params = PlanParams(arguments.action, arguments.session, words=arguments.words)
+            work = planning.do(params)
+        return await host.answering.answer(work, wait=arguments.wait)
+
+    return planning

@@ -1,0 +1,254 @@
+"""What the user looks at and has marked: the sources of a selection, best first (editor §3).
+
+Everything is kept as ranges of documents; the text is read from the synced buffer at the moment a
+prompt is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsprotocol import types
+
+from indwell.context.attachments import OpenedFile, Problem, Selection
+from indwell.lsp.workspace.documents import Document, Documents, name_in
+from indwell.policy.paths import matches_any
+from indwell.service.mentions import is_chat
+from indwell.service.secrets import OtherNames
+from indwell.settings.model import Settings
+
+OURS = "indwell"  # their source
+_BEGIN, _END = "Change by Indwell, ", "; accept or reject it by code action"
+
+
+def hint_words(described: str) -> str:
+    """The message of a hint."""
+    return f"{_BEGIN}{described}{_END}"
+
+
+def is_hint(source: object, message: object) -> bool:
+    """Is a diagnostic with this source and message one of ours?"""
+    if source == OURS:
+        return True
+    return isinstance(message, str) and message.startswith(_BEGIN) and message.endswith(_END)
+
+
+def is_ours(diagnostic: types.Diagnostic) -> bool:
+    """Is this one of ours?"""
+    return is_hint(diagnostic.source, diagnostic.message)
+
+
+RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A range of a document at one version; ``at`` in seconds of the monotonic clock."""
+
+    uri: str
+    version: int | None
+    range: types.Range
+    at: float
+
+
+@dataclass(slots=True)
+class Attention:
+    """Collects what the editor tells, and words it for a prompt.
+
+    Args:
+        documents: The open documents.
+        monotonic: Seconds of a clock that never goes back.
+        display: A document's name as the user reads it.
+        names: Knows which files rules keep back by other names of theirs.
+    """
+
+    documents: Documents
+    monotonic: Callable[[], float]
+    display: Callable[[Document], str]
+    names: OtherNames
+    _focus: str | None = None
+    _focus_is_known: bool = False
+    _selected: Marked | None = None
+    _selected_is_known: bool = False
+    _recent: Marked | None = None
+    _named: tuple[str, str | None] | None = None  # what a request spoke of, and the newest then
+    _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
+
+    def focus(self, uri: str | None) -> None:
+        """The user looks at this document, or at none; a chat or a plan is no work to look at."""
+        if uri is not None and self._is_beside(uri):
+            return
+        self._focus, self._focus_is_known = uri, True
+
+    def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
+        """The user marked something; only the newest, largest range counts."""
+        if self._is_beside(uri):
+            return
+        self._selected_is_known = True
+        filled = [one for one in ranges if one.start != one.end]
+        largest = max(filled, key=_extent, default=None)
+        self._selected = (
+            None if largest is None else Marked(uri, version, largest, self.monotonic())
+        )
+
+    def request(self, uri: str, range_: types.Range) -> None:
+        """A request spoke of this range: a guess where nothing better is known."""
+        self.name(uri)
+        document = self.documents.get(uri)
+        if document is not None and range_.start != range_.end and not is_chat(uri):
+            self._recent = Marked(uri, document.version, range_, self.monotonic())
+
+    def name(self, uri: str) -> None:
+        """A request spoke of this document: the user has gone back to it, it seems."""
+        if not is_chat(uri) and self.documents.get(uri) is not None:
+            self._named = uri, self.documents.newest_where(_is_work)
+
+    def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
+        """All problems of a document, of all servers; hints of ours are no problems."""
+        self._problems[uri] = tuple(one for one in problems if not is_ours(one))
+
+    def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
+        """The problems last told of a document."""
+        return self._problems.get(uri, ())
+
+    def all_problems(self) -> Mapping[str, tuple[types.Diagnostic, ...]]:
+        """The problems last told of each document, as they are now."""
+        return {uri: problems for uri, problems in self._problems.items() if problems}
+
+    def _is_beside(self, uri: str) -> bool:
+        return is_chat(uri) or uri in self.documents.beside
+
+    def opened_uri(self) -> str | None:
+        """The document that the user looks at: told, else the last that was opened or spoken of."""
+        if self._focus_is_known:
+            return self._focus
+        newest = self.documents.newest_where(_is_work)
+        if self._named is None or self._named[1] != newest:
+            return newest
+        return self._named[0] if self.documents.get(self._named[0]) is not None else newest
+
+    def opened(self, settings: Settings) -> OpenedFile | None:
+        """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
+        uri = self.opened_uri()
+        document = self.documents.get(uri) if uri else None
+        if (
+            document is None
+            or not settings.attach_opened_file
+            or self.is_denied(document, settings)
+        ):
+            return None
+        return OpenedFile(
+            path=self.display(document),
+            language=document.language,
+            size=len(document.text.encode("utf-8", "replace")),
+            unsaved=document.dirt != "clean",
+        )
+
+    def selection(self, settings: Settings) -> Selection | None:
+        """What is marked now, from the best source there is."""
+        marked, note = self._selected, ""
+        if not self._selected_is_known and self._recent is not None:
+            age = self.monotonic() - self._recent.at
+            if age <= RECENT_S:
+                marked, note = self._recent, f"marked {age:.0f} s ago, perhaps no longer"
+        if marked is None:
+            return None
+        document = self.documents.get(marked.uri)
+        if document is None or document.version != marked.version:
+            return None  # the lines may have moved: uncertain ranges are left out
+        return self.at(document, marked.range, self.problems(marked.uri), settings, note=note)
+
+    def at(
+        self,
+        document: Document,
+        range_: types.Range,
+        problems: Sequence[types.Diagnostic],
+        settings: Settings,
+        *,
+        note: str = "",
+    ) -> Selection | None:
+        """The selection of one range with its exact text; None if it may not be sent."""
+        if not settings.attach_selection or self.is_denied(document, settings):
+            return None
+        first, last = lines_of(range_, document.body.n_lines)
+        if range_.start == range_.end:
+            text = document.body.line(first)
+        else:
+            encoding = self.documents.encoding
+            start, end = (document.offset(one, encoding) for one in (range_.start, range_.end))
+            text = document.text[start:end]
+        touching = touching_problems(problems, first, last) if settings.attach_diagnostics else ()
+        return Selection(
+            path=self.display(document),
+            first_line=first + 1,
+            last_line=last + 1,
+            text=text,
+            unsaved=document.dirt != "clean",
+            problems=touching,
+            note=note,
+        )
+
+    def is_denied(self, document: Document, settings: Settings) -> bool:
+        """Does a deny rule name this document: as written, as resolved (FS-05), as a hard link?
+
+        Of a hard link that is known once ``look`` has looked; before, it counts as denied.
+        """
+        names = (self.display(document), name_in(document.uri))
+        if any(matches_any(name, settings.deny) for name in names):
+            return True
+        return document.path is not None and self.names.is_kept_back(document.path, settings)
+
+    async def look(self, settings: Settings, *also: Document) -> None:
+        """Get to know the other names of what may go along next, and of documents ``also``."""
+        uris = (self.opened_uri(), *(one.uri for one in (self._selected, self._recent) if one))
+        documents = (*also, *(self.documents.get(uri) for uri in uris if uri))
+        paths = (one.path for one in documents if one is not None and one.path is not None)
+        await self.names.look(paths, settings)
+
+
+def _is_work(uri: str) -> bool:
+    return not is_chat(uri)
+
+
+def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:
+    """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before.
+
+    A stale range may lie behind the document, which has ``n_lines`` lines: there it means the end.
+    """
+    first, last = range_.start.line, range_.end.line
+    if last > first and range_.end.character == 0:
+        last -= 1
+    return min(first, n_lines - 1), min(last, n_lines - 1)
+
+
+def touching_problems(
+    problems: Sequence[types.Diagnostic], first: int, last: int
+) -> tuple[Problem, ...]:
+    """Problems that touch the lines ``first`` to ``last`` (0-based); no hints of ours."""
+    touching = [
+        one
+        for one in problems
+        if one.range.start.line <= last and one.range.end.line >= first and not is_ours(one)
+    ]
+    return tuple(problem_of(one) for one in touching)
+
+
+def problem_of(diagnostic: types.Diagnostic) -> Problem:
+    """A diagnostic as the engine knows it."""
+    severity = diagnostic.severity or types.DiagnosticSeverity.Error
+    return Problem(
+        line=diagnostic.range.start.line + 1,
+        last_line=diagnostic.range.end.line + 1,
+        severity=types.DiagnosticSeverity(severity).name.lower(),
+        message=diagnostic.message,
+        source=diagnostic.source or "",
+        code=str(diagnostic.code) if diagnostic.code is not None else "",
+    )
+
+
+def _extent(range_: types.Range) -> tuple[int, int]:
+    return (
+        range_.end.line - range_.start.line,
+        range_.end.character - range_.start.character,
+    )

@@ -1,0 +1,123 @@
+"""Which code actions are offered, and the command that each carries (editor §7). Pure.
+
+No model call to offer; each command carries all it needs as plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from cattrs import Converter
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+
+from indwell.lsp.prompts.attention import is_hint
+from indwell.lsp.wire import sync
+
+AUTOMATIC = 2  # CodeActionTriggerKind
+_QUICKFIX = "quickfix.indwell"
+_REFACTOR = "refactor.indwell"
+_SOURCE = "source.indwell"
+KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
+
+
+@cache
+def _converter() -> Converter:
+    """Of diagnostics to plain JSON; made when the first one comes, for it takes 12 ms."""
+    return get_converter()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What is known when actions are asked for.
+
+    Attributes:
+        uri: The document.
+        version: Its version now.
+        can_ask: The editor can ask the user for a line of text.
+        running: A turn runs now.
+        interrupted: Indwell ended while the last turn ran, so it can be continued.
+        known: Problems of the whole document that the editor told before. Neovim puts only those
+            of the server that it asks into a request.
+    """
+
+    uri: str
+    version: int
+    can_ask: bool
+    running: bool
+    interrupted: bool = False
+    known: tuple[types.Diagnostic, ...] = ()
+
+
+class _Offer(NamedTuple):
+    title: str
+    command: str
+    kind: str
+    needs_words: bool = False
+
+
+_OFFERS = (
+    _Offer("Fix this", "indwell.fix", _QUICKFIX),
+    _Offer("Explain this", "indwell.explain", _SOURCE),
+    _Offer("Document this", "indwell.document", _REFACTOR),
+    _Offer("Write tests for this", "indwell.test", _SOURCE),
+    _Offer("Refactor this…", "indwell.refactor", _REFACTOR),
+    _Offer("Ask about this…", "indwell.ask", _SOURCE, needs_words=True),
+)
+_FIX_ALL = _Offer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
+_CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
+_CONTINUE = _Offer("Continue the interrupted turn", "indwell.continue", _SOURCE)
+
+
+def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
+    """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
+    automatic = context.trigger_kind == AUTOMATIC
+    given = [
+        one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))
+    ]
+    problems = given or [_converter().unstructure(one) for one in _touching(place.known, range_)]
+    if automatic:
+        offers = list(_OFFERS[:1]) if problems else []
+    else:
+        offers = [one for one in _OFFERS if place.can_ask or not one.needs_words]
+        offers += [_FIX_ALL] if problems or place.known else []
+        offers += [_CANCEL] if place.running else []
+        offers += [_CONTINUE] if place.interrupted and not place.running else []
+    return [
+        _action(one, place, range_, problems) for one in offers if is_wanted(one.kind, context.only)
+    ]
+
+
+def _touching(
+    problems: Sequence[types.Diagnostic], range_: sync.Range
+) -> Sequence[types.Diagnostic]:
+    first, last = range_.start.line, range_.end.line
+    return [one for one in problems if one.range.start.line <= last and one.range.end.line >= first]
+
+
+def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """Kinds are a hierarchy: asking for ``quickfix`` asks for ``quickfix.indwell`` too."""
+    if not only:  # an empty list asks for nothing, which nobody means (gopls reads it so, too)
+        return True
+    return any(not one or kind == one or kind.startswith(one + ".") for one in only)
+
+
+def _action(
+    offered: _Offer, place: Place, range_: sync.Range, problems: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    command: dict[str, Any] = {"title": offered.title, "command": offered.command}
+    if offered not in {_CANCEL, _CONTINUE}:
+        command["arguments"] = [
+            {
+                "uri": place.uri,
+                "version": place.version,
+                "range": msgspec.to_builtins(range_),
+                "diagnostics": list(problems),
+            }
+        ]
+    action: dict[str, Any] = {"title": offered.title, "kind": offered.kind, "command": command}
+    if offered.command == "indwell.fix" and problems:
+        action["diagnostics"] = list(problems)
+    return action

@@ -1,0 +1,124 @@
+"""What the next request would contain, block by block: tier, source, tokens, cache marks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from indwell.agent.forthcoming import NOTHING, Forthcoming
+from indwell.context.compaction.presets import Preset
+from indwell.context.conversation import Conversation, queue, with_input
+from indwell.context.injections import inject
+from indwell.context.request.cache_health import Health, named
+from indwell.context.request.explain import EXCERPT, BlockFacts, explain
+from indwell.context.tokens import estimate_tokens
+from indwell.lsp.messages.context import (
+    AttachedRow,
+    BlockRow,
+    ContextResult,
+    HeadroomRow,
+    HealthRow,
+)
+from indwell.lsp.prompts.prompting import Attached, opened_id, selection_id, words_of
+from indwell.messages import Text
+
+
+def context_of(
+    session: str | None,
+    conversation: Conversation | None,
+    attached: Attached,
+    model: str,
+    preset: Preset,
+    *,
+    health: Health | None = None,
+    coming: Forthcoming = NOTHING,
+    is_whole: bool = False,
+) -> ContextResult:
+    """Lay open what would be sent if the user said something now; not on the event loop.
+
+    Args:
+        session: Its id; None before the first turn, when nothing but what is attached is known.
+        conversation: Of the session.
+        attached: What would go with the next prompt.
+        model: The one of the next turn.
+        preset: Of compaction, in force.
+        health: Of the session; None before the first turn.
+        coming: What the request says by itself.
+        is_whole: The rows' previews are the whole texts.
+    """
+    rows = attached_rows(attached)
+    if conversation is None:
+        used = sum(row.tokens for row in rows)
+        return ContextResult(
+            session, model, None, None, used, None, preset.name, (), {}, {}, (), rows, None
+        )
+    blocks = (*coming.before, *_blocks(attached), *coming.behind)
+    queued = queue(conversation, blocks)
+    next_ = with_input(queued, words=None, turn=0)
+    n_shown = None if is_whole else EXCERPT
+    told = explain(next_, preset, n_waiting=len(queued.pending), n_characters=n_shown)
+    config = next_.config
+    share = round(told.tokens / config.budget, 4) if config.budget > 0 else None
+    return ContextResult(
+        session=session,
+        model=model,
+        window=config.window,
+        budget=config.budget,
+        used=told.tokens,
+        share=share,
+        preset=preset.name,
+        headroom=tuple(
+            HeadroomRow(layer=one.layer, at=one.at, left=one.left, pays=one.pays)
+            for one in told.headroom
+        ),
+        sources=told.by_source,
+        tiers=told.by_tier,
+        blocks=tuple(map(_row, told.blocks)),
+        attached=rows,
+        health=_health(health) if health else None,
+    )
+
+
+def attached_rows(attached: Attached) -> tuple[AttachedRow, ...]:
+    """What goes with the next prompt, with the ids to detach it by."""
+    opened, marked = attached.opened, attached.selection
+    opened_text, marked_text = words_of(attached)
+    rows = []
+    if marked is not None:
+        label = f"{marked.path}:{marked.first_line}-{marked.last_line}"
+        tokens = estimate_tokens(marked_text)
+        rows.append(AttachedRow(selection_id(marked), "selection", label, tokens))
+    if opened is not None:
+        tokens = estimate_tokens(opened_text)
+        rows.append(AttachedRow(opened_id(opened), "opened", opened.path, tokens))
+    return tuple(rows)
+
+
+def _blocks(attached: Attached) -> Sequence[Text]:
+    opened, marked = words_of(attached)
+    found = [inject("ide_opened_file", opened, turn=0)] if opened else []
+    return [*found, inject("ide_selection", marked, turn=0)] if marked else found
+
+
+def _health(health: Health) -> HealthRow:
+    return HealthRow(named(health.turn), named(health.session), health.misses)
+
+
+def _row(block: BlockFacts) -> BlockRow:
+    return BlockRow(
+        message=block.message,
+        role=block.role,
+        kind=block.kind,
+        source=block.source,
+        tier=block.tier,
+        tokens=block.tokens,
+        turn=block.turn,
+        pinned=block.pinned,
+        compactable=block.compactable,
+        anchor=block.anchor,
+        state=block.state,
+        altered=block.altered,
+        first=block.first,
+        last=block.last,
+        why=block.why,
+        preview=block.excerpt,
+    )

@@ -1,0 +1,353 @@
+"""What goes with the user's words: attachments, the selection, the open file, and problems."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+import msgspec
+from lsprotocol import types
+
+from indwell.agent.gathering import no_pictures_words
+from indwell.agent.prompt import Prompt
+from indwell.agent.words import taken_words
+from indwell.context.attachments import (
+    FileProblems,
+    OpenedFile,
+    PastedText,
+    Picture,
+    Problem,
+    Selection,
+    opened_words,
+    selection_words,
+)
+from indwell.context.untrusted_text import scalar_text
+from indwell.errors import UserError
+from indwell.lsp.backend import Backend
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.context import Attachment
+from indwell.lsp.prompts.attention import Attention, lines_of, problem_of, touching_problems
+from indwell.lsp.workspace.documents import Document, Documents, name_in, path_of
+from indwell.policy.approvals import one_line, short_line
+from indwell.policy.paths import matches_any
+from indwell.prompt.tasks import TITLES, Task, named, task_words
+from indwell.service.mentions import attachments, mention_of
+from indwell.service.turns.queue import title_of
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
+from indwell.workspace.text import picture_type
+
+MOST = 40  # attachments of one prompt
+MOST_PICTURES = 10
+MOST_FILES = 200  # of problems that are looked up
+PICTURE_B = 5_000_000  # what the large providers take of one
+PICTURES_B = 30_000_000  # of all of a prompt: a line of a log has them all
+TEXT_CHARACTERS = 100_000  # of one text; about 25,000 tokens
+TEXTS_CHARACTERS = 400_000  # of all of a prompt
+LABEL_CHARACTERS = 100
+TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+Known: TypeAlias = Mapping[str, tuple[types.Diagnostic, ...]]
+"""The problems of each document, by its URI."""
+
+
+def checked(
+    attachments: Sequence[Attachment], known: Known, roots: Sequence[Path], settings: Settings
+) -> Prompt:
+    """A prompt without words that has all of them; takes a while where there are pictures.
+
+    Raises:
+        UserError: One of them cannot go along, in plain words.
+    """
+    if len(attachments) > MOST:
+        raise UserError(f"a prompt takes {MOST} attachments, not {len(attachments)}; remove some")
+    pictures: list[Picture] = []
+    texts: list[PastedText] = []
+    reported: list[FileProblems] = []
+    for one in attachments:
+        match one.kind:
+            case "image":
+                pictures.append(_picture(one, len(pictures) + 1))
+            case "text":
+                texts.append(_text(one))
+            case "problems":
+                reported += _problems(one, known, roots, settings)
+            case _:
+                assert_never(one.kind)
+    _check_sizes(pictures)
+    if sum(len(one.text) for one in texts) > TEXTS_CHARACTERS:
+        raise UserError(
+            f"the attached texts have more than {TEXTS_CHARACTERS:,} characters together"
+        )
+    return Prompt(
+        words="",
+        pictures=tuple(pictures),
+        texts=tuple(texts),
+        reported=tuple(dict.fromkeys(reported)),
+    )
+
+
+async def check_model(backend: Backend, settings: Settings) -> None:
+    """Return if the model that ``settings`` name takes pictures.
+
+    Raises:
+        UserError: It is not known to.
+    """
+    if settings.model and not await backend.pictures(settings):
+        raise UserError(no_pictures_words(settings.model))
+
+
+def _picture(one: Attachment, number: int) -> Picture:
+    label = short_line(one.label, LABEL_CHARACTERS) or f"picture {number}"
+    if len(one.data) > PICTURE_B * 4 // 3 + 4:
+        raise UserError(
+            f"the picture {label!r} is larger than {PICTURE_B // 1_000_000} MB; make it smaller"
+        )
+    try:
+        data = base64.b64decode(one.data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UserError(f"the picture {label!r} is broken (its data is no base64)") from error
+    found = picture_type(data)
+    if found not in TYPES:
+        kinds = ", ".join(kind.removeprefix("image/") for kind in TYPES)
+        raise UserError(f"{label!r} is no picture that models read; they read {kinds}")
+    if one.mime and one.mime.lower() != found:
+        raise UserError(f"the picture {label!r} is {found}, not {one.mime[:40]!r} as it says")
+    return Picture(label, found, base64.b64encode(data).decode("ascii"))
+
+
+def _check_sizes(pictures: Sequence[Picture]) -> None:
+    if len(pictures) > MOST_PICTURES:
+        raise UserError(f"a prompt takes {MOST_PICTURES} pictures, not {len(pictures)}")
+    if sum(len(one.data) for one in pictures) > PICTURES_B * 4 // 3:
+        raise UserError(
+            f"the pictures have more than {PICTURES_B // 1_000_000} MB together; send fewer"
+        )
+
+
+def _text(one: Attachment) -> PastedText:
+    label = short_line(one.label, LABEL_CHARACTERS) or "text"
+    if len(one.text) > TEXT_CHARACTERS:
+        raise UserError(
+            f"{label!r} has {len(one.text):,} characters, more than the {TEXT_CHARACTERS:,} that "
+            "can be attached; attach a part of it, or put it into a file and mention that"
+        )
+    if not one.text.strip():
+        raise UserError(f"{label!r} is empty; take it out")
+    return PastedText(label, scalar_text(one.text))
+
+
+def _problems(
+    one: Attachment, known: Known, roots: Sequence[Path], settings: Settings
+) -> list[FileProblems]:
+    if not settings.attach_diagnostics:
+        raise UserError("problems do not go along, because `attach_diagnostics` is off")
+    wanted = list(known)[:MOST_FILES] if one.uri is None else [one.uri]
+    named = {uri: _names(uri, roots) for uri in wanted if uri in known}
+    found = [
+        FileProblems(names[0], tuple(map(problem_of, known[uri])))
+        for uri, names in named.items()
+        if not any(matches_any(name, settings.deny) for name in names)
+    ]
+    if not found:
+        label = short_line(one.label, LABEL_CHARACTERS) or "the document"
+        raise UserError(f"no problems are known of {label!r} that may go along; take it out")
+    return found
+
+
+def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
+    """What a document is called: as people read it, then as it is written."""
+    path = path_of(uri)
+    shown = display(path, roots) if path is not None and roots else one_line(name_in(uri))
+    return (shown, name_in(uri))
+
+
+class Attached(msgspec.Struct, frozen=True):
+    """What would go with the next prompt."""
+
+    selection: Selection | None = None
+    opened: OpenedFile | None = None
+
+
+class Prompting:
+    """Makes prompts from what the editor shows.
+
+    Args:
+        documents: The open documents.
+        attention: What the user looks at and has marked.
+        settings: Those in force.
+    """
+
+    def __init__(
+        self, documents: Documents, attention: Attention, settings: Callable[[], Settings]
+    ) -> None:
+        self._documents = documents
+        self._attention = attention
+        self._settings = settings
+        self._detached: frozenset[str] = frozenset()
+
+    async def look(self, *also: Document) -> None:
+        """Look at what may go along, and ``also``; what is asked next goes by what was seen."""
+        await self._attention.look(self._settings(), *also)
+
+    def attached(self) -> Attached:
+        """What goes with the next prompt, less what the user has detached."""
+        settings = self._settings()
+        selection = self._attention.selection(settings)
+        opened = self._attention.opened(settings)
+        return Attached(
+            selection if selection and selection_id(selection) not in self._detached else None,
+            opened if opened and opened_id(opened) not in self._detached else None,
+        )
+
+    def detach(self, identifier: str) -> None:
+        """Leave a piece out of the next prompt.
+
+        Raises:
+            UserError: It is not attached.
+        """
+        now = self.attached()
+        ids = {selection_id(now.selection)} if now.selection else set()
+        ids |= {opened_id(now.opened)} if now.opened else set()
+        if identifier not in ids:
+            raise UserError(
+                f"nothing with the id {identifier!r} is attached; indwell/context lists what is"
+            )
+        self._detached |= {identifier}
+
+    def own_words(self, words: str) -> Prompt:
+        """The user's own words with what the editor shows.
+
+        Raises:
+            UserError: There are too many.
+        """
+        words = taken_words(words)
+        now = self._take()
+        return Prompt(
+            words=words, title=title_of(words), selection=now.selection, opened=now.opened
+        )
+
+    async def with_attached(
+        self, params: protocol.PromptParams, workspace: Workspace | None
+    ) -> Prompt:
+        """The user's own words with what the editor shows, and with all that goes along.
+
+        Raises:
+            UserError: There are too many words, or something cannot go along.
+        """
+        settings, roots = self._settings(), workspace.roots if workspace is not None else ()
+        extra = Prompt(words="")
+        if params.attachments:
+            known = self._attention.all_problems()
+            extra = await asyncio.to_thread(checked, params.attachments, known, roots, settings)
+        if params.mentions and workspace is not None:
+            wanted = tuple(map(mention_of, params.mentions))
+            found = await attachments(workspace, settings, wanted, self._attention.names)
+            if found.problems:
+                raise UserError("; ".join(found.problems))
+            extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
+        await self.look()
+        prompt = self.own_words(params.text)  # last: from here nothing is refused any more
+        return msgspec.structs.replace(
+            extra,
+            words=prompt.words,
+            title=prompt.title,
+            selection=prompt.selection,
+            opened=prompt.opened,
+        )
+
+    def document(self, uri: str | None) -> Document:
+        """The document of a task.
+
+        Raises:
+            UserError: It is not open.
+        """
+        wanted = uri or self._attention.opened_uri()
+        document = self._documents.get(wanted) if wanted else None
+        if document is None:
+            raise UserError(f"{wanted or 'the document'} is not open in the editor; open it first")
+        return document
+
+    def task(
+        self, task: Task, document: Document, arguments: protocol.TaskArguments, words: str
+    ) -> Prompt:
+        """The prompt of a code action.
+
+        Raises:
+            UserError: There are too many words.
+        """
+        words = taken_words(words)
+        settings = self._settings()
+        now = self._take()
+        known = self._attention.problems(document.uri)
+        problems = arguments.diagnostics or known
+        if not settings.attach_diagnostics or self._attention.is_denied(document, settings):
+            known = problems = ()
+        selection: Selection | None = None
+        # The name is the repository's, the words are the user's: an odd name stands in quotes.
+        place = named(self._attention.display(document))
+        reported: tuple[Problem, ...] = ()
+        if task == "fixAll":
+            reported = touching_problems(known or problems, 0, document.body.n_lines)
+        elif arguments.range is not None:
+            note = ""
+            if arguments.version is not None and arguments.version != document.version:
+                note = "the document was changed since, so the lines may have moved"
+            selection = self._attention.at(document, arguments.range, problems, settings, note=note)
+            first, last = lines_of(arguments.range, document.body.n_lines)
+            place += _lines_words(first + 1, last + 1)
+            if selection is None:
+                reported = touching_problems(problems, first, last)
+        else:
+            selection = now.selection
+            if selection is not None:
+                place = named(selection.path) + _lines_words(
+                    selection.first_line, selection.last_line
+                )
+        return Prompt(
+            words=task_words(task, place=place, words=words),
+            title=f"{TITLES[task]}: {place}",
+            selection=selection,
+            opened=now.opened,
+            problems=reported,
+        )
+
+    def _take(self) -> Attached:
+        """What is attached; detaching held for this prompt only."""
+        now = self.attached()
+        self._detached = frozenset()
+        return now
+
+
+def selection_id(selection: Selection) -> str:
+    """Stable as long as the same text of the same place is marked."""
+    place = f"{selection.path}\0{selection.first_line}\0{selection.last_line}\0{selection.text}"
+    return f"selection-{_digest(place)}"
+
+
+def opened_id(opened: OpenedFile) -> str:
+    """Stable as long as the same file is looked at."""
+    return f"opened-{_digest(opened.path)}"
+
+
+def words_of(attached: Attached) -> tuple[str, str]:
+    """The bodies that the model would read: of the opened file and of the selection."""
+    return (
+        opened_words(attached.opened) if attached.opened else "",
+        selection_words(attached.selection) if attached.selection else "",
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _lines_words(first: int, last: int) -> str:
+    return f", line {first}" if first == last else f", lines {first}-{last}"

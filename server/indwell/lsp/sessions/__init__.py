@@ -1,0 +1,1 @@
+"""The session and the turns of one editor: settings, trust, and what is kept of them."""

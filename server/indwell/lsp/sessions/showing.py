@@ -1,0 +1,197 @@
+"""What an editor without a panel shows: the end of a turn, its answer, the queue, offers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from lsprotocol import types
+
+from indwell.agent.events import TurnFinished
+from indwell.agent.session import Session
+from indwell.errors import SessionError, ToolError
+from indwell.files import write_atomic
+from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.progress import REASON_LIMIT, summary
+from indwell.lsp.sessions.turns import Turns
+from indwell.policy.approvals import short_line, visible
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, proposed_in
+from indwell.settings.model import Mode, Settings
+
+MOST_ANSWERS = 20  # that stay readable below the newest; the session's log has all
+RULE = "\n\n---\n\n"
+
+
+class AnswerDocument:
+    """One file a session, so that one window is enough (``experimental.indwell.reread``)."""
+
+    def __init__(self) -> None:
+        self._session = ""
+        self._answers: tuple[str, ...] = ()
+        self._path: Path | None = None
+
+    async def add(self, session: Session, answer: str) -> Path:
+        """Put an answer above the others; gives where they stand.
+
+        Raises:
+            SessionError: The disk does not take it.
+        """
+        if session.id != self._session:
+            self._session, self._answers, self._path = session.id, (), None
+        self._answers = (answer.rstrip("\n"), *self._answers[: MOST_ANSWERS - 1])
+        text = RULE.join(self._answers) + "\n"
+        if self._path is None:
+            self._path = await session.parts.spill("answers.md", text)
+            return self._path
+        path, data = self._path, text.encode("utf-8", "replace")
+        try:
+            await asyncio.to_thread(partial(write_atomic, path, data, [path.parent]))
+        except (ToolError, OSError) as error:
+            raise SessionError(
+                f"the answer could not be written to {str(path)!r} ({error}); make room there"
+            ) from error
+        return path
+
+
+AGAIN = "Try again"
+ANEW = "Go on in a new session"
+GO_ON = "Go on with the next"
+NOT_NOW = "Not now"
+ANSWER_LIMIT = 2_000  # characters of an answer that stand in a message
+
+Retry = Callable[[Ticket, OnEnd], None]
+Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
+
+
+class Showing:
+    """Messages, documents and offers; silent where the editor shows events itself.
+
+    Args:
+        client: The editor.
+        settings: Those in force.
+    """
+
+    def __init__(self, client: Client, settings: Callable[[], Settings]) -> None:
+        self._client = client
+        self._settings = settings
+        self._answers = AnswerDocument()
+
+    @property
+    def _is_rich(self) -> bool:
+        return self._client.features.has("events")
+
+    async def nothing(self, session: Session, finished: TurnFinished) -> None:
+        """The request's own answer says it."""
+
+    async def summary(self, session: Session, finished: TurnFinished) -> None:
+        """One sentence, or the answer where nothing was changed."""
+        if self._is_rich:
+            return
+        is_answer = finished.ending == "done" and not finished.message
+        if is_answer and not finished.changes:
+            await self.answer(session, finished)
+            return
+        is_good = finished.ending == "done"
+        level = types.MessageType.Info if is_good else types.MessageType.Error
+        if not (finished.retryable or finished.outgrown):  # the offer to try again says it
+            self._client.show(level, f"Indwell: {summary(finished)}")
+
+    async def answer(self, session: Session, finished: TurnFinished) -> None:
+        """The answer as a document beside the work."""
+        if self._is_rich:
+            return
+        is_offered = finished.retryable or finished.outgrown
+        if finished.ending != "done" and not is_offered:
+            why = short_line(finished.message, REASON_LIMIT)
+            self._client.show(types.MessageType.Error, f"Indwell: {why}")
+        if finished.answer:
+            if self._client.features.has("reread"):
+                path = await self._answers.add(session, finished.answer)
+            else:
+                path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
+            if not await self._client.show_document(path.as_uri()):
+                self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
+
+    def mode(self, mode: Mode) -> None:
+        """The user has chosen how much is asked."""
+        if not self._is_rich:
+            words = f"Indwell: the mode is `{mode}` now"
+            self._client.show(types.MessageType.Info, words)
+
+    def queued(self, queue: Queue) -> None:
+        """A prompt has to wait."""
+        if not self._is_rich:
+            number = len(queue.waiting)
+            words = f"Indwell: queued behind the running turn ({number} waiting)"
+            self._client.show(types.MessageType.Info, words)
+
+    def kept(self, number: int, path: Path) -> None:
+        """The server ends, and these were never sent."""
+        words = f"Indwell: {_prompts(number)} that waited: kept in {path}"
+        self._client.show(types.MessageType.Warning, words)
+
+    def left_over(self, path: Path) -> None:
+        """The server before this one ended, and these were never sent."""
+        words = f"Indwell: prompts that waited when the editor was closed stand in {path}"
+        self._client.show(types.MessageType.Warning, words)
+
+    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
+        """Where a turn failed, or others are held behind it, let the user decide.
+
+        Args:
+            ticket: Of the turn.
+            turns: What waits.
+            again: Sends the same words in the same session.
+            anew: Sends them in a new session, which takes an outgrown one's task along (H29).
+        """
+        if self._is_rich:
+            return
+        n_held = len(turns.queue.waiting) if turns.queue.held else 0
+        finished = ticket.finished
+        is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
+        may_retry = finished is not None and finished.retryable and not is_own
+        may_leave = finished is not None and finished.outgrown and not is_own
+        was_stopped = finished is not None and finished.ending == "cancelled"
+        if not (n_held or may_retry or may_leave):
+            # A turn that was stopped before it began has no progress whose end could say so.
+            is_shown = self._client.features.progress and ticket.session is not None
+            if was_stopped and not is_own and not is_shown:
+                self._client.show(types.MessageType.Info, "Indwell: stopped")
+            return
+        waits = "waits" if n_held == 1 else "wait"
+        behind = f"; {_prompts(n_held)} still {waits}" if n_held else ""
+        goes = "goes" if n_held == 1 else "go"
+        if was_stopped:
+            words = f"Indwell: stopped{behind}, and {goes} on with your next one"
+            self._client.show(types.MessageType.Info, words)
+            return
+        if proposed_in(ticket):  # about which the user is asked elsewhere
+            words = f"Indwell: {PLAN_WAITS}{behind}, and {goes} on after it"
+            self._client.show(types.MessageType.Info, words)
+            return
+        reason = finished.message if finished is not None else str(ticket.error)
+        offers = ((may_retry, AGAIN), (may_leave, ANEW), (n_held, GO_ON), (True, NOT_NOW))
+        titles = tuple(title for is_offered, title in offers if is_offered)
+        timeout_s = self._settings().answer_timeout_s
+        why = short_line(reason, REASON_LIMIT)
+        chosen = await self._client.choose(f"Indwell: {why}{behind}", titles, timeout_s)
+        if chosen == AGAIN and may_retry:
+            again(ticket, ticket.on_end)
+        elif chosen == ANEW and may_leave:
+            await anew(ticket, ticket.on_end)
+        elif chosen == GO_ON:
+            turns.change(line.released)
+
+
+def _shortened(answer: str, path: Path) -> str:
+    """An answer as a message: the model's words drive nothing, and of a long one the beginning."""
+    if len(answer) <= ANSWER_LIMIT:
+        return visible(answer)
+    return f"{visible(answer[:ANSWER_LIMIT])}…\n[all of it is in {path}]"
+
+
+def _prompts(number: int) -> str:
+    return "1 prompt" if number == 1 else f"{number} prompts"

@@ -1,0 +1,120 @@
+"""Asks whether a folder is trusted: at the first prompt in it, and when its files have changed.
+
+Standard LSP only (``window/showMessageRequest``). Whoever does not answer, or cannot be asked, has
+not trusted; a late answer counts for nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+from lsprotocol import types
+
+from indwell.errors import UserError
+from indwell.lsp.backend import Backend
+from indwell.lsp.editor.client import Client
+from indwell.policy.trust import STAY, TRUST, Standing, is_unchanged, restricted_words
+from indwell.workspace.executable import instruction_files
+
+
+class TrustQuestions:
+    """The questions; at most one is open at any time.
+
+    Args:
+        client: The editor.
+        backend: Knows how folders stand, and keeps answers.
+    """
+
+    def __init__(self, client: Client, backend: Backend) -> None:
+        self._client = client
+        self._backend = backend
+        self._open: asyncio.Task[bool] | None = None
+        self._told: set[str] = set()
+
+    @property
+    def is_open(self) -> bool:
+        """Is the user being asked now?"""
+        return self._open is not None
+
+    async def settle(
+        self, roots: tuple[Path, ...], timeout_s: float, *, again: bool = False
+    ) -> bool:
+        """Return when it is known how each folder stands; True if one has come to be trusted.
+
+        ``again``: the user wants to be asked, also about what they have said no to.
+
+        Whoever comes while a question stands waits for the same answer; cancelling one who waits
+        does not close it for the others.
+        """
+        if self._open is None:
+            standings = await self._backend.standings(roots)
+            if again:
+                standings = tuple([await self._open_again(one) for one in standings])
+            if self._open is None:
+                work = self._settled(standings, timeout_s)
+                self._open = asyncio.create_task(work, name="trust")
+                self._open.add_done_callback(self._closed)
+        return await asyncio.shield(self._open)
+
+    async def stop(self) -> None:
+        """Close the question; for the end of the server."""
+        if self._open is not None:
+            self._open.cancel()
+            await asyncio.wait({self._open})
+
+    def _closed(self, task: asyncio.Task[bool]) -> None:
+        self._open = None
+        if not task.cancelled():
+            task.exception()  # seen, also where nobody waits any more
+
+    async def _settled(self, standings: tuple[Standing, ...], timeout_s: float) -> bool:
+        was_trusted = False
+        for standing in standings:
+            trusted = standing.state == "open" and await self._asked(standing, timeout_s)
+            was_trusted |= trusted
+            if not trusted and standing.state != "trusted":
+                await self._tell(standing)
+        if any(one.state == "open" for one in standings):
+            await self._backend.standings(tuple(Path(one.folder) for one in standings))
+        return was_trusted
+
+    async def _open_again(self, standing: Standing) -> Standing:
+        """As if nobody had said no; of a trusted folder, what was not there when it was trusted."""
+        if standing.state != "trusted":
+            is_asked = _can_be_trusted(standing)
+            return msgspec.structs.replace(standing, state="open") if is_asked else standing
+        if standing.before is None:  # it is trusted whatever it holds, or with one above it
+            return standing
+        shown = await self._backend.shown(standing)
+        is_same = is_unchanged(standing.before, shown.items)
+        return standing if is_same else msgspec.structs.replace(shown, state="open")
+
+    async def _asked(self, standing: Standing, timeout_s: float) -> bool:
+        """Ask, and keep the answer; a question that was closed is asked again in a new process."""
+        standing = await self._backend.shown(standing)
+        question = await asyncio.to_thread(lambda: standing.question)
+        answer = await self._client.allow(question, (STAY, TRUST), timeout_s)
+        trusted = answer == TRUST
+        try:
+            await self._backend.trust(standing, trusted=trusted, keep=answer in {STAY, TRUST})
+        except UserError as error:
+            message = f"Indwell: {error}; until the server ends, your answer counts"
+            self._client.show(types.MessageType.Warning, message)
+        return trusted
+
+    async def _tell(self, standing: Standing) -> None:
+        """Say once what does not work, and why."""
+        if standing.folder in self._told:
+            return
+        self._told.add(standing.folder)
+        ignored = await asyncio.to_thread(instruction_files, Path(standing.folder))
+        words = restricted_words(standing, len(ignored))
+        here = " In the editor: the command `indwell.trust`." if _can_be_trusted(standing) else ""
+        self._client.show(types.MessageType.Warning, f"Indwell: {words}{here}")
+
+
+def _can_be_trusted(standing: Standing) -> bool:
+    """Is a word of the user's all that it lacks? Not where the editor or a broken file says no."""
+    return standing.state != "trusted" and standing.remedy == Standing("", "open", "").remedy

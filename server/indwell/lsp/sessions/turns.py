@@ -1,0 +1,313 @@
+"""The registry of turns: one at a time, the others wait; cancelled in three ways, always answered.
+
+Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
+``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well nothing
+begins by itself: what waits is held until the user says so, or sends another prompt. Telling what
+happens can go wrong; that is logged, and no turn and no prompt is lost by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from indwell.agent import events
+from indwell.agent.event_shape import Queued
+from indwell.agent.session import Session
+from indwell.agent.turn import run_turn
+from indwell.errors import UserError
+from indwell.installation import installation
+from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.progress import TurnProgress, summary
+from indwell.service.turns import queue as line
+from indwell.service.turns.event_log import EventLog
+from indwell.service.turns.queue import (
+    Afterwards,
+    OnEnd,
+    Open,
+    Queue,
+    Ticket,
+    Waiting,
+    never_started,
+    why_held,
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Turns:
+    """Queues, starts, finds, cancels and drains turns.
+
+    Attributes:
+        unsent_changed: Hears the words, by the id of their prompt, that are in no log yet.
+        listeners: Each hears every event, after the editor.
+
+    Args:
+        client: Hears events and progress.
+        open_session: Gives the session of a prompt whose turn begins.
+        afterwards: Hears of each end.
+    """
+
+    def __init__(self, client: Client, open_session: Open, afterwards: Afterwards) -> None:
+        self.events = EventLog()
+        self._client = client
+        self._open = open_session
+        self._afterwards = afterwards
+        self._tickets: dict[str, Ticket] = {}
+        self._queue = Queue()
+        self._running: Ticket | None = None
+        self._is_closed = False
+        self._progress: TurnProgress | None = None
+        self._last: Session | None = None
+        self._told: tuple[tuple[Waiting, ...], str] = ((), "")
+        self._is_mute = False
+        self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
+        self.listeners: list[Callable[[events.Event], None]] = []
+
+    @property
+    def running(self) -> Ticket | None:
+        """The turn under way, if there is one."""
+        return self._running
+
+    @property
+    def running_number(self) -> int | None:
+        """The number of the turn that clients show as running; 0 while its session is opened.
+
+        None from the turn's last event on, although the turn's records may not be on disk yet: a
+        client that heard the end and then read the number would show a turn that never ends.
+        """
+        running = self._running
+        return None if running is None or running.finished is not None else running.number
+
+    @property
+    def queue(self) -> Queue:
+        """Those that wait."""
+        return self._queue
+
+    def home(self, current: str | None) -> str:
+        """The session that a prompt for the current one is typed in; empty if that is not settled.
+
+        It is not while the session of the running turn is being opened, or one waits that is for
+        another session.
+        """
+        is_opening = self._running is not None and self._running.session is None
+        goes_on = any(one.target and not one.is_held for one in self._queue.waiting)
+        return "" if is_opening or goes_on else current or ""
+
+    def submit(self, waiting: Waiting, on_end: OnEnd, *, first: bool = False) -> Ticket:
+        """Begin a turn, or let it wait for those before it; what is held for its session goes on.
+
+        Raises:
+            UserError: Too many wait, or the server ends.
+        """
+        if self._is_closed:
+            raise UserError("the server ends; send the words again when it is back")
+        if first:
+            self._queue = line.put_first(self._queue, waiting)
+        else:
+            self._queue = line.added(self._queue, waiting)
+        ticket = self._tickets[waiting.id] = Ticket(waiting, on_end)
+        self._go_on()
+        if ticket is not self._running:
+            self._tell_queue()
+        self._unsent()
+        return ticket
+
+    def change(self, change: Callable[[Queue], Queue]) -> Queue:
+        """Take the queue's next value; what is gone from it is answered with its words.
+
+        Raises:
+            UserError: From ``change``; nothing was changed.
+        """
+        before, self._queue = self._queue, change(self._queue)
+        if self._queue.seq == before.seq:
+            return self._queue
+        for one in self._queue.waiting:
+            self._tickets[one.id].waiting = one
+        left = {one.id for one in self._queue.waiting}
+        for one in before.waiting:
+            if one.id not in left:
+                self._withdrawn(self._tickets.pop(one.id))
+        self._go_on()
+        self._tell_queue(self._last)
+        self._unsent()
+        return self._queue
+
+    def cancel(self, token: str | int | None = None) -> bool:
+        """Cancel the running turn (if ``token`` is given, only the one with this progress)."""
+        running = self._running
+        if running is None or (token is not None and running.token != token):
+            return False
+        return _stopped(running)
+
+    def abandon(self, ticket: Ticket) -> None:
+        """Nobody wants this one any more: take it out of the queue, or stop its turn."""
+        if ticket is self._running:
+            self.cancel(ticket.token)
+        elif ticket.waiting.id in self._tickets:
+            self.change(partial(line.removed, identifier=ticket.waiting.id))
+
+    async def drain(self, reason: str) -> None:
+        """Cancel what runs and wait until its session is left valid; what waits is held."""
+        running = self._running
+        if running is not None:
+            _stopped(running)
+            self._queue = line.held(self._queue, reason)
+            await running.ended.wait()
+
+    def close(self) -> tuple[str, ...]:
+        """End everything for good, without waiting for what runs; gives words that are in no log.
+
+        Those are of the prompts that waited, which are answered, and of one whose session is still
+        being opened.
+        """
+        self._is_closed = True
+        running = self._running
+        opening = (running,) if running is not None and running.session is None else ()
+        unsent = (*(one.waiting for one in opening), *self._queue.waiting)
+        if running is not None and running.session is not None and not running.is_stopped:
+            running.session.is_ending = True  # not the user's stop
+        self.cancel()
+        self.change(lambda queue: Queue(queue.seq + 1))
+        return tuple(one.prompt.words for one in unsent)
+
+    def tell(self, session: Session, event: events.Event) -> None:
+        """Number an event, keep it, and send it."""
+        seq = self.events.add(session.id, event)
+        self._quietly(partial(self._client.event, session.id, seq, event))
+        for listener in self.listeners:
+            self._quietly(partial(listener, event))
+
+    def _go_on(self) -> None:
+        if self._running is not None or self._is_closed:
+            return
+        first, self._queue = line.taken(self._queue)
+        if first is None:
+            return
+        ticket = self._running = self._tickets.pop(first.id)
+        ticket.task = asyncio.create_task(self._run(ticket))
+        ticket.task.add_done_callback(partial(self._over, ticket))
+
+    async def _run(self, ticket: Ticket) -> None:
+        try:
+            session = await self._open(ticket)
+        except UserError as error:
+            ticket.error = error
+            return
+        ticket.session, ticket.number = session, session.turns + 1
+        self._last = session
+        ticket.begun.set()
+        progress = self._progress = TurnProgress(self._client, ticket.token)
+
+        def emit(event: events.Event) -> None:
+            if not ticket.is_written:  # its words are on disk before the first event
+                ticket.is_written = True
+                self._unsent()
+            if isinstance(event, events.TurnFinished):
+                ticket.finished = event
+                self._hold_after(ticket)  # before it is told: what is sent on hearing it goes on
+            self.tell(session, event)
+            self._quietly(partial(progress.follow, event))
+            if isinstance(event, events.Notice) and event.level != "info":
+                self._quietly(partial(self._client.log, f"Indwell: {event.message}"))
+
+        self._tell_queue()
+        begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))
+        try:
+            finished = await run_turn(session, ticket.prompt, emit)
+        finally:
+            self._progress = None
+            begun.cancel()
+            if ticket.finished is not None:
+                self._quietly(partial(progress.end, summary(ticket.finished)))
+        await ticket.on_end(session, finished)
+
+    def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
+        """Show with the running turn that a question waits, or waits no more."""
+        if self._progress is not None:
+            self._quietly(partial(self._progress.hold, is_held=is_held))
+
+    async def _announce(self, progress: TurnProgress, title: str) -> None:
+        try:
+            await progress.begin(title)
+        except Exception:  # noqa: BLE001 - as in _quietly
+            self._not_told()
+
+    def _quietly(self, tell: Callable[[], None]) -> None:
+        """Tell something; turns and queue do not depend on whether it can be told."""
+        try:
+            tell()
+        except Exception:  # noqa: BLE001 - the boundary to the editor: a turn must outlive it
+            self._not_told()
+
+    def _not_told(self) -> None:
+        """In an ``except``: log it, once; the next event would only say the same."""
+        if not self._is_mute:
+            self._is_mute = True
+            _log.exception("the editor could not be told what happens; turns go on")
+
+    def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
+        """A turn's task has ended: everybody hears, and the next begins if it may."""
+        self._running = None
+        bug = None if task.cancelled() else task.exception()
+        if bug is not None:
+            _log.error("a turn ended badly", exc_info=bug)
+        if ticket.finished is None:
+            if bug is not None:
+                ticket.error = UserError(installation.fault_words(bug))
+            if ticket.error is None:
+                ticket.finished = never_started(ticket.prompt)
+            self._hold_after(ticket)
+        ticket.begun.set()
+        ticket.ended.set()
+        self._go_on()
+        if self._running is None:
+            self._tell_queue(self._last)
+        self._unsent()
+        if not self._is_closed:
+            self._afterwards(ticket)
+
+    def _hold_after(self, ticket: Ticket) -> None:
+        """Hold what waits behind a turn that did not end well."""
+        reason = why_held(ticket)
+        if reason:
+            self._queue = line.held(self._queue, reason)
+
+    def _unsent(self) -> None:
+        """Say which words would be lost if the process were killed now."""
+        running = self._running
+        begins = (running.waiting,) if running is not None and not running.is_written else ()
+        self.unsent_changed({one.id: one.prompt.words for one in (*begins, *self._queue.waiting)})
+
+    def _withdrawn(self, ticket: Ticket) -> None:
+        ticket.finished = never_started(ticket.prompt)
+        ticket.begun.set()
+        ticket.ended.set()
+
+    def _tell_queue(self, session: Session | None = None) -> None:
+        """Say what waits, if that is news and there is a session to say it in."""
+        session = session or (self._running.session if self._running else None)
+        state = (self._queue.waiting, self._queue.held)
+        if session is None or state == self._told:
+            return
+        self._told = state
+        told = events.QueueChanged(
+            turn=session.turns,
+            seq=self._queue.seq,
+            held=self._queue.held,
+            waiting=tuple(
+                Queued(one.id, one.prompt.title, one.prompt.words) for one in self._queue.waiting
+            ),
+        )
+        self.tell(session, told)
+
+
+def _stopped(running: Ticket) -> bool:
+    """Cancel its task, once: a second time would cut its tidying up short. False: it has ended."""
+    assert running.task is not None
+    if not running.is_stopped:
+        running.is_stopped = True
+        running.task.cancel()
+    return not running.task.done()

@@ -1,0 +1,116 @@
+"""Prompts that were never sent: kept on disk while they wait, and left as drafts at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from indwell.errors import SessionError
+from indwell.lsp.backend import Backend
+from indwell.lsp.sessions.showing import Showing
+from indwell.service.chores import Chores
+
+_log = logging.getLogger(__name__)
+
+
+class Keeping:
+    """Brings what is kept in line with what waits, one write at a time, beside everything else.
+
+    Args:
+        keep: Writes the words that are to be kept, by the id of their prompt.
+        chores: Own the work.
+    """
+
+    def __init__(
+        self, keep: Callable[[Mapping[str, str]], Awaitable[None]], chores: Chores
+    ) -> None:
+        self._keep = keep
+        self._chores = chores
+        self._wanted: Mapping[str, str] = {}
+        self._kept: Mapping[str, str] = {}
+        self._is_busy = False
+        self._is_stopped = False
+        self._writing = asyncio.Lock()
+
+    def want(self, unsent: Mapping[str, str]) -> None:
+        """These words are in no log; returns at once."""
+        self._wanted = unsent
+        if not self._is_busy and not self._is_stopped and unsent != self._kept:
+            self._is_busy = True
+            self._chores.begin(self._work())
+
+    def stop(self) -> None:
+        """Leave what is kept as it is."""
+        self._is_stopped = True
+
+    async def clear(self) -> None:
+        """Keep nothing any more, once what is being written is written."""
+        self._is_stopped = True
+        try:
+            async with self._writing:
+                await self._keep({})
+        except SessionError as error:
+            _log.warning("prompts that waited are still kept: %s", error)
+
+    async def _work(self) -> None:
+        try:
+            while self._wanted != self._kept and not self._is_stopped:
+                wanted = self._wanted
+                async with self._writing:
+                    await self._keep(wanted)
+                self._kept = wanted
+        except SessionError as error:
+            _log.warning("prompts that wait are not kept: %s", error)
+        finally:
+            self._is_busy = False
+
+
+class Unsent:
+    """The words of one workspace that no session's log has.
+
+    Args:
+        backend: Keeps them.
+        showing: Tells of them.
+        chores: Own the work.
+        root: The first folder of the workspace; None if none is open.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        showing: Showing,
+        chores: Chores,
+        root: Callable[[], Path | None],
+    ) -> None:
+        self._backend = backend
+        self._showing = showing
+        self._root = root
+        self._keeping = Keeping(self._keep, chores)
+        self.want = self._keeping.want
+
+    async def tell(self, root: Path) -> None:
+        """Say where those stand that earlier servers left, once."""
+        for path in await self._backend.untold_drafts(root):
+            self._showing.left_over(path)
+
+    def stop(self) -> None:
+        """What is kept stays until the same words are left as drafts."""
+        self._keeping.stop()
+
+    async def leave(self, unsent: tuple[str, ...]) -> None:
+        """The server ends: keep the words as drafts, and nothing twice."""
+        root = self._root()
+        if unsent and root is not None:
+            try:
+                path = await self._backend.keep_drafts(root, unsent)
+                self._showing.kept(len(unsent), path)
+            except SessionError:
+                _log.exception("unsent prompts are lost")
+        await self._keeping.clear()
+
+    async def _keep(self, unsent: Mapping[str, str]) -> None:
+        root = self._root()
+        if root is not None:
+            await self._backend.keep_waiting(root, unsent)

@@ -1,0 +1,256 @@
+"""The next request and a session's transcript as Markdown that no text in it can break. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+from indwell.lsp.chat.markdown import Neutral
+from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
+from indwell.policy.approvals import one_line, short_line, visible
+from indwell.sessions.inner_calls import InnerCall
+from indwell.sessions.overview import Overview
+from indwell.sessions.transcript import Piece, TurnView
+
+_TICKS = re.compile(r"`+")
+_MARKUP = re.compile(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
+
+
+def fenced(text: str, language: str = "") -> str:
+    r"""A text as a code block: its fence is longer than any run of ticks in it.
+
+    What hides or turns text is shown as its code point; line ends are ``\n``.
+    """
+    shown = visible(text.replace("\r\n", "\n"))
+    longest = max((len(run) for run in _TICKS.findall(shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    end = "" if not shown or shown.endswith("\n") else "\n"
+    return f"{fence}{language}\n{shown}{end}{fence}\n"
+
+
+def inline(text: str) -> str:
+    """A text as one line that no Markdown is read in: for headings, lists and table cells."""
+    return _MARKUP.sub(r"\\\1", one_line(text))
+
+
+def contained(text: str) -> str:
+    """Markdown of somebody else that ends where it ends, by ``neutral``; with no hidden text."""
+    words = Neutral()
+    shown = words.feed(visible(text.replace("\r\n", "\n")).rstrip("\n"))
+    return f"{shown}{words.finish()}\n"
+
+
+def folded(title: str, inside: str) -> str:
+    """Blocks that a reader opens; ``title`` is of whoever, ``inside`` is Markdown already."""
+    return f"<details><summary>{escape(one_line(title))}</summary>\n\n{inside}\n</details>\n"
+
+
+def bounded(text: str, most: int) -> str:
+    """At most so many characters: the two ends, and words about what stands between them."""
+    if len(text) <= most:
+        return text
+    head, tail = most * 3 // 4, most - most * 3 // 4
+    n_cut = len(text) - head - tail
+    return f"{text[:head]}\n[… {n_cut:,} characters are not shown …]\n{text[len(text) - tail :]}"
+
+
+BLOCK_CHARACTERS = 20_000  # of one block; what is cut stands in the session
+MOST_CHARACTERS = 2_000_000  # of all blocks' texts
+MOST_ROWS = 5_000  # of the table: one row a block
+
+_STATES = {"sent": "yes", "new": "no, new", "waiting": "no, goes with your words"}
+_TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}
+
+
+def request_markdown(context: ContextResult) -> str:
+    """The whole document; ``context`` has the blocks' whole texts as their previews."""
+    blocks = context.blocks
+    lines = ["# The next request\n", *_summary(context), ""]
+    if not blocks:
+        lines.append(
+            "No session has begun: the system prompt and the tools are known with the first turn.\n"
+        )
+        return "\n".join([*lines, *_attached(context)])
+    lines += ["## Blocks\n", *_table(blocks), "", *_rungs(context), *_attached(context)]
+    return "\n".join([*lines, "## Texts\n", *_texts(blocks)])
+
+
+def _summary(context: ContextResult) -> Iterator[str]:
+    yield f"- session: {inline(context.session or 'none yet')}"
+    yield f"- model: {inline(context.model or 'none yet')}"
+    share = f", {context.share:.0%} of it" if context.share is not None else ""
+    budget = f" of a budget of {context.budget:,}{share}" if context.budget is not None else ""
+    window = f" (window {context.window:,})" if context.window is not None else ""
+    yield f"- tokens: {context.used:,}{budget}{window}"
+    if context.sources:
+        yield f"- by source: {_sums(context.sources)}"
+    if context.tiers:
+        named_tiers = {_TIERS.get(tier, tier): number for tier, number in context.tiers.items()}
+        yield f"- by tier: {_sums(named_tiers)}"
+    if context.health is not None:
+        yield _cache(context.health)
+
+
+def _cache(health: HealthRow) -> str:
+    """What the endpoint's cache served of the session so far."""
+    n_input = health.session.get("gen_ai.usage.input_tokens", 0)
+    n_cached = health.session.get("gen_ai.usage.cache_read.input_tokens", 0)
+    words = f"- prompt cache: served {n_cached:,} of {n_input:,} tokens of this session"
+    return f"{words}; {health.misses} calls in a row got nothing" if health.misses else words
+
+
+def _sums(tokens: Mapping[str, int]) -> str:
+    found = sorted(tokens.items(), key=lambda one: -one[1])
+    return ", ".join(f"{inline(name)}: {n_tokens:,}" for name, n_tokens in found)
+
+
+def _table(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
+    yield "| # | from | kind | tier | tokens | turn | sent before | cached up to here | why |"
+    yield "|--:|---|---|--:|--:|--:|---|---|---|"
+    for number, row in enumerate(blocks[:MOST_ROWS], start=1):
+        anchor = "**mark**" if row.anchor else ""
+        cells = (
+            f"[{number}](#block-{number})",
+            f"{row.role}: {inline(row.source)}",
+            inline(row.kind),
+            str(row.tier),
+            f"{row.tokens:,}",
+            str(row.turn or ""),
+            _STATES[row.state],
+            anchor,
+            inline(row.why),
+        )
+        yield f"| {' | '.join(cells)} |"
+    if len(blocks) > MOST_ROWS:
+        yield f"\n{len(blocks) - MOST_ROWS:,} more blocks are not shown."
+
+
+def _rungs(context: ContextResult) -> Iterator[str]:
+    if context.headroom:
+        yield f"## Compaction ({inline(context.preset)})\n"
+    for one in context.headroom:
+        when = "may run now" if one.left <= 0 else f"in {one.left:,} tokens"
+        pays = ", if the saving pays" if one.pays else ""
+        yield f"- {inline(one.layer)}: from {one.at:,} tokens on ({when}){pays}"
+    if context.headroom:
+        yield ""
+
+
+def _attached(context: ContextResult) -> Iterator[str]:
+    if context.attached:
+        yield "## Goes with your next words\n"
+    for one in context.attached:
+        yield f"- {one.kind}: {inline(one.label)} ({one.tokens:,} tokens)"
+    if context.attached:
+        yield ""
+
+
+def _texts(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
+    room = MOST_CHARACTERS
+    for number, row in enumerate(blocks, start=1):
+        if room <= 0:
+            yield (
+                f"The texts of the {len(blocks) - number + 1:,} blocks from {number} on are not "
+                "shown, for the document would be too long."
+            )
+            return
+        text = bounded(row.preview, min(BLOCK_CHARACTERS, room))
+        room -= len(text)
+        yield f"### Block {number}\n"
+        spans = f", messages {row.first} to {row.last}" if row.altered else ""
+        facts = f"{row.role}, {row.source}, {row.kind}, {row.tokens:,} tokens{spans}"
+        yield f"{inline(facts)}\n"
+        yield fenced(text)
+
+
+RESULT_CHARACTERS = 4_000  # of a call's result; the session's log has all of it
+ARGUMENT_CHARACTERS = 4_000
+WORDS_CHARACTERS = 40_000  # of one piece of what somebody said
+
+LINE_CHARACTERS = 200
+
+
+def transcript_markdown(
+    seen: Overview, turns: Sequence[TurnView], notices: Sequence[str] = ()
+) -> str:
+    """The whole document, the oldest turn first; of a very long one the newest turns.
+
+    Args:
+        seen: What the session is.
+        turns: All of them.
+        notices: What is wrong with its log.
+    """
+    head = [f"# Session {seen.id}\n", _facts(seen), *(f"> {inline(one)}\n" for one in notices)]
+    shown: list[str] = []
+    room = MOST_CHARACTERS
+    for turn in reversed(turns):
+        text = _turn(turn)
+        room -= len(text)
+        if room < 0 and shown:
+            break
+        shown.append(text)
+    n_left = len(turns) - len(shown)
+    if n_left:
+        head.append(f"_{n_left} older turns are not shown; `indwell sessions show` prints them._\n")
+    if not turns:
+        head.append("_Nothing was said yet._\n")
+    return "\n".join([*head, *reversed(shown)])
+
+
+def _facts(seen: Overview) -> str:
+    n_turns = "1 turn" if seen.turns == 1 else f"{seen.turns} turns"
+    cost = "cost unknown" if seen.cost is None else f"${seen.cost:.4f}"
+    return f"{inline(seen.model)} · {n_turns} · {cost} · began {inline(seen.at)}\n"
+
+
+def _turn(turn: TurnView) -> str:
+    ending: str = turn.ending or "not ended"
+    if turn.left:
+        ending = f"{ending}, left behind"
+    lines = [f"## Turn {turn.turn}\n", f"_{inline(turn.at)} · {inline(ending)}_\n"]
+    lines += [_piece(one) for one in turn.pieces]
+    if turn.message:
+        lines.append(f"> {inline(short_line(turn.message, LINE_CHARACTERS * 5))}\n")
+    return "\n".join(lines)
+
+
+def _piece(piece: Piece) -> str:
+    """One thing; the model's words are Markdown already, everybody else's are only quoted."""
+    text = bounded(piece.text, WORDS_CHARACTERS)
+    match piece.kind:
+        case "user":
+            lines = contained(text).rstrip("\n").split("\n")
+            return "\n".join(["**You**\n", *(f"> {one}".rstrip() for one in lines), ""])
+        case "assistant":
+            return contained(text)
+        case "tool":
+            return _call(piece)
+        case "thinking":
+            return folded("Reasoning", fenced(text))
+        case _:
+            named = f"{piece.kind} {piece.source}".strip()
+            if "\n" in text:
+                return folded(named, fenced(text))
+            return f"_{inline(named)}:_ {inline(text)}\n"
+
+
+def _call(piece: Piece) -> str:
+    how = ": failed" if piece.is_error else "" if piece.is_answered else ": no result"
+    called = short_line(f"{piece.source} {piece.arguments}", LINE_CHARACTERS)
+    blocks = [fenced(bounded(piece.arguments, ARGUMENT_CHARACTERS), "json")]
+    blocks += map(_inner, piece.inner)
+    if piece.is_answered:
+        blocks.append(fenced(bounded(piece.text, RESULT_CHARACTERS)))
+    return folded(f"{called}{how}", "\n".join(blocks))
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did; what it got as a result stayed with it."""
+    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
+    how = f": {figure}" if figure else ""
+    line = f"{short_line(f'{call.tool} {call.target}', LINE_CHARACTERS)}{how}"
+    blocks = [fenced(call.failed)] if call.failed else []
+    if call.diff:
+        blocks.append(fenced(bounded(call.diff, RESULT_CHARACTERS), "diff"))
+    return folded(line, "\n".join(blocks)) if blocks else f"{inline(line)}\n"

@@ -1,0 +1,322 @@
+"""Edits one open buffer: with its exact version, within a time limit, and checked afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pygls.exceptions import JsonRpcException
+
+from indwell.errors import EditMayCome, EditRefused, TextMoved
+from indwell.lsp.editor.client import Client
+from indwell.lsp.workspace.documents import Document, Documents, digested
+from indwell.lsp.workspace.edits import (
+    QUICK,
+    Asked,
+    Unanswered,
+    is_rewritten,
+    joined,
+    seen,
+    versioned_edit,
+    was_taken,
+)
+from indwell.workspace.base import Change, Stamp
+from indwell.workspace.comparing.diff import TextEdit, line_edits
+from indwell.workspace.comparing.ends import common_last_lines, common_lines
+
+_ENDS = "\r\n"
+
+
+def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    """The same change; ends behind a character that is no ASCII move to where a line begins.
+
+    Args:
+        text: That the edits are of.
+        edits: Ascending, without overlap.
+    """
+    made: list[TextEdit] = []
+    for start, stop, new in edits:
+        first, last = _start_of(text, start), _stop_of(text, stop)
+        wide = TextEdit(first, last, text[first:start] + new + text[stop:last])
+        if made and made[-1].stop > wide.start:
+            wide = _joined(text, made.pop(), wide, start)
+        made.append(wide)
+    return tuple(made)
+
+
+def _joined(text: str, before: TextEdit, behind: TextEdit, start: int) -> TextEdit:
+    """Two that overlap: the second begins at ``start``, in a line that the first ends in or beyond.
+
+    What the first put back of that line behind its own change is text up to its stop, and may go
+    beyond ``start``; where it ends sooner, what stands between them stays. The second put back what
+    stands between its own first place and ``start``.
+    """
+    beyond = max(0, before.stop - start)
+    kept = before.text[: len(before.text) - beyond] + text[before.stop : start]
+    return TextEdit(before.start, behind.stop, kept + behind.text[start - behind.start :])
+
+
+def _start_of(text: str, at: int) -> int:
+    line = _line_start(text, at)
+    return at if text[line:at].isascii() else line
+
+
+def _stop_of(text: str, at: int) -> int:
+    line = _line_start(text, at)
+    if text[line:at].isascii():
+        return at
+    while at < len(text) and text[at] not in _ENDS:
+        at += 1
+    return at + 2 if text[at : at + 2] == "\r\n" else min(at + 1, len(text))
+
+
+def _line_start(text: str, at: int) -> int:
+    # Between the two halves of a CRLF the line has not ended yet.
+    before = at - 1 if text[at - 1 : at + 1] == "\r\n" else at
+    return max(text.rfind(end, 0, before) for end in _ENDS) + 1
+
+
+# Editors gather changes before they tell: 150 ms in Neovim, and about 3 s while it redraws
+# "-- VISUAL --" over a message. Waiting costs nothing where the change comes.
+AFTER_CHECK_S = 8.0
+GRACE_S = 0.1  # after a stop, for the editor to say that it lets go; a stop answers within 0.2 s
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """What the editor said.
+
+    Attributes:
+        problem: Why the edit was not taken, as a clause; empty if it was, or the text has it.
+        is_silent: Nothing was said in time, so it may still come.
+    """
+
+    problem: str = ""
+    is_silent: bool = False
+
+
+class BufferEdits:
+    """Sends edits to the editor; the caller sees to it that each document gets one at a time.
+
+    Args:
+        documents: What the editor has open.
+        client: Takes the edits.
+        apply_timeout_s: How long the editor may take to answer.
+        after_check_s: How long it may take from its yes to telling of the change.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        client: Client,
+        *,
+        apply_timeout_s: float,
+        after_check_s: float = AFTER_CHECK_S,
+    ) -> None:
+        self._documents = documents
+        self._client = client
+        self._apply_timeout_s = apply_timeout_s
+        self._after_check_s = after_check_s
+        self._unanswered = Unanswered(documents)
+
+    async def late_edits(self) -> tuple[Path, ...]:
+        """Files in which the editor has applied an edit after it was given up; each told once."""
+        return await self._unanswered.applied()
+
+    async def change(self, document: Document, path: Path, text: str, label: str) -> Change:
+        """Make the buffer read ``text``.
+
+        Raises:
+            TextMoved: The buffer was changed or closed meanwhile, and the edit was not taken.
+            EditMayCome: The editor has not said whether it takes the edit; so far it has not.
+            EditRefused: The editor did not take it; the buffer is untouched by it.
+        """
+        before = document.text
+        if text == before:
+            return Change(path=path, before=before, after=before, stamp=document.stamp)
+        await self._unanswered.check(document)
+        if document.text != before:
+            raise TextMoved(_moved(path))
+        version, was_clean = document.version, document.dirt != "user"
+        edits = await _edits(before, text)
+        self._check_unmoved(document, path, version)
+        asked = self._ask(document, path, edits, label, text)
+        knowing = asyncio.ensure_future(digested(text))  # while the editor is at work
+        document.n_edits += 1
+        try:
+            verdict = await self._verdict(asked)
+            if self._documents.get(document.uri) is not document:
+                raise _closed(path, verdict)
+            if document.text != text:
+                if document.version != asked.version:
+                    self._documents.on_typing()  # among these changes were some of the user's
+                return await self._not_as_proposed(asked, verdict, await knowing)
+            document.dirt = "agent" if was_clean else "user"
+            stamp = Stamp(digest=await knowing, version=document.version)
+            document.learn(text, stamp.digest)
+        finally:
+            knowing.cancel()
+            document.n_edits -= 1
+        return Change(path=path, before=before, after=text, stamp=stamp)
+
+    def _check_unmoved(self, document: Document, path: Path, version: int) -> None:
+        if self._documents.get(document.uri) is not document or document.version != version:
+            raise TextMoved(_moved(path))
+
+    def _ask(
+        self, document: Document, path: Path, edits: tuple[TextEdit, ...], label: str, text: str
+    ) -> Asked:
+        annotated = self._client.features.annotations
+        encoding = self._documents.encoding
+        if not self._client.features.says_encoding:
+            edits = whole_lines(document.text, edits)
+        edit = versioned_edit(document, edits, encoding, annotated=annotated, label=label)
+        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
+        answer.add_done_callback(seen)
+        return Asked(document, path, edit, document.version, document.text, text, answer)
+
+    async def _not_as_proposed(self, asked: Asked, verdict: _Verdict, known: str) -> Change:
+        """What a text means that is not the proposed one."""
+        document, name, now = asked.document, asked.path.name, asked.document.text
+        problem = verdict.problem
+        if document.version == asked.version:
+            if verdict.is_silent:
+                raise EditMayCome(
+                    f"{problem} and may still apply it; the text of {name!r} is untouched so far; "
+                    "read_file it before anything else"
+                )
+            if problem:
+                raise EditRefused(f"{problem}; the text of {name!r} is untouched")
+            self._unanswered.add(asked)  # an editor may tell later than we wait
+            raise EditMayCome(
+                "the editor took the edit, but has told of no change; "
+                f"read_file {name!r} before anything else"
+            )
+        if not await was_taken(asked, now):
+            words = (
+                f"{problem or 'the editor dropped the edit'}, and {name!r} was changed "
+                "meanwhile; read_file it again"
+            )
+            raise EditMayCome(words) if verdict.is_silent else TextMoved(words)
+        # The stamp is of what was proposed, so the next edit asks for a new read.
+        return Change(
+            path=asked.path,
+            before=asked.before,
+            after=now,
+            stamp=Stamp(digest=known, version=document.version),
+            verified=False,
+            note="the text now differs from the proposal: the user or the editor changed it at "
+            "the same time; read_file it before the next edit",
+        )
+
+    async def _verdict(self, asked: Asked) -> _Verdict:
+        """Wait until the text has the edit, or the editor says no, or takes too long."""
+        answer, document, version = asked.answer, asked.document, asked.version
+        try:
+            async with asyncio.timeout(self._apply_timeout_s):
+                await self._first(asked)
+            if document.text == asked.expected:
+                answer.cancel()  # the text has decided; no matter what is answered, if anything
+                return _Verdict()
+            result = answer.result()
+        except TimeoutError:
+            self._client.withdraw(asked.edit)
+            self._unanswered.add(asked)
+            words = f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
+            return _Verdict(words, is_silent=True)
+        except JsonRpcException as error:
+            return _Verdict(f"the editor refused the edit ({error})")
+        except asyncio.CancelledError:
+            await self._let_go(asked)
+            raise
+        if result is not None and not result.applied:
+            reason = f" ({result.failure_reason})" if result.failure_reason else ""
+            return _Verdict(f"the editor refused the edit{reason}")
+        await self._until_changed(document, asked.expected, version)
+        return _Verdict()
+
+    async def _let_go(self, asked: Asked) -> None:
+        """The turn was stopped: nothing should be applied after this returns (EDT-19)."""
+        self._client.withdraw(asked.edit)
+        self._unanswered.add(asked)
+        await asyncio.wait({asked.answer}, timeout=GRACE_S)
+
+    async def _first(self, asked: Asked) -> None:
+        """Return when the editor has answered or the text is as expected, whichever is first."""
+        while True:
+            event = self._documents.next_change  # taken first: what comes while we look sets it
+            if asked.answer.done() or self._is_there(asked):
+                return
+            change = asyncio.ensure_future(event.wait())
+            waiting: set[asyncio.Future[Any]] = {asked.answer, change}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                change.cancel()
+
+    def _is_there(self, asked: Asked) -> bool:
+        document = asked.document
+        return document.version != asked.version and document.text == asked.expected
+
+    async def _until_changed(self, document: Document, expected: str, version: int) -> None:
+        """Wait a moment for the change that an applied edit must bring."""
+        try:
+            async with asyncio.timeout(self._after_check_s):
+                while document.text != expected and document.version == version:
+                    await self._documents.changed()
+        except TimeoutError:
+            return  # the caller compares the text
+
+
+async def _edits(before: str, text: str) -> tuple[TextEdit, ...]:
+    """The minimal edits from one text to another; where much has changed, found in a thread."""
+    limit = min(len(before), len(text))
+    start = common_lines(before, text, limit)
+    end = common_last_lines(before, text, limit - start)
+    old, new = before[start : len(before) - end], text[start : len(text) - end]
+    if len(old) + len(new) < QUICK:
+        edits = _minimal(old, new)
+    else:
+        edits = await asyncio.to_thread(_minimal, old, new)
+    return tuple(TextEdit(start + one.start, start + one.stop, one.text) for one in edits)
+
+
+def _minimal(old: str, new: str) -> tuple[TextEdit, ...]:
+    if is_rewritten(old, new):
+        return (TextEdit(0, len(old), new),)
+    return joined(old, line_edits(old, new))
+
+
+def _moved(path: Path) -> str:
+    return (
+        f"{path.name!r} was changed in the editor meanwhile; nothing was edited; read_file it again"
+    )
+
+
+def _closed(path: Path, verdict: _Verdict) -> EditRefused:
+    """What a closed document means: the disk tells, unless the edit may still come."""
+    if verdict.is_silent:
+        return EditMayCome(
+            f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
+            "whether the edit was taken; read_file it again"
+        )
+    return TextMoved(
+        f"{path.name!r} was closed in the editor while it was edited; read_file it again"
+    )
+
+
+def clean_ones(
+    document: Callable[[Path], Document | None], paths: Iterable[Path]
+) -> tuple[Document, ...]:
+    """Of these files the open documents that the disk agrees with."""
+    found = (document(path) for path in paths)
+    return tuple(one for one in found if one is not None and one.dirt == "clean")
+
+
+async def save_ours(client: Client, clean: Sequence[Document]) -> None:
+    """Have those of them written that only we have changed since, where the editor can be asked."""
+    uris = tuple(one.uri for one in clean if one.dirt == "agent")
+    if uris and client.features.has("save"):
+        await client.save(uris)

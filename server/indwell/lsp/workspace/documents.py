@@ -1,0 +1,303 @@
+"""The documents that the editor has open: text, version, name, and who changed them last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from indwell.lsp.wire.sync import Change, Item
+from indwell.lsp.workspace.line_blocks import LineBlocks
+from indwell.policy.approvals import one_line
+from indwell.workspace.base import Stamp, digest
+from indwell.workspace.lines import document_lines
+from indwell.workspace.paths import display
+
+Dirt: TypeAlias = Literal["clean", "agent", "user"]
+"""Whose text is not on disk yet: nobody's, only the agent's, or the user's too."""
+
+LONG = 65_536  # characters; what takes a while for more is done in a thread
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """One open document.
+
+    Attributes:
+        uri: As the editor names it.
+        path: Resolved; None for what is no file (``untitled:``).
+        language: As the editor names it.
+        version: As the editor counts.
+        body: Its text.
+        dirt: Whose text is not on disk.
+        is_stale: Changes came in an impossible order, so the text may not be the editor's.
+        n_agreed: How often it was opened or saved, by the editor or by us.
+        n_edits: Edits of the agent's that the editor is taking now: what it tells meanwhile is no
+            typing.
+        by_agent: Of a chat, the lines that the agent has written into it, blanks aside.
+    """
+
+    uri: str
+    path: Path | None
+    language: str
+    version: int
+    body: LineBlocks
+    dirt: Dirt = "clean"
+    is_stale: bool = False
+    n_agreed: int = 0
+    n_edits: int = 0
+    by_agent: set[str] = field(default_factory=set, repr=False)
+    _digest: str | None = field(default=None, repr=False)
+    _origin: str | None = field(default=None, repr=False)  # until it is digested
+    _origin_digest: str = field(default="", repr=False)
+
+    @property
+    def text(self) -> str:
+        """The whole text; the same object until the next change."""
+        return self.body.text
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines with their endings, as editors count them; made anew each time."""
+        return document_lines(self.text)
+
+    @property
+    def stamp(self) -> Stamp:
+        """Identifies exactly this text."""
+        if self._digest is None:
+            self._digest = digest(self.text)
+        return Stamp(digest=self._digest, version=self.version)
+
+    async def stamped(self) -> tuple[str, Stamp]:
+        """The text of this moment and its stamp; a long text is digested in a thread."""
+        text, version, known = self.text, self.version, self._digest
+        if known is None:
+            known = await digested(text)
+            self.learn(text, known)
+        return text, Stamp(digest=known, version=version)
+
+    def learn(self, text: str, known: str) -> None:
+        """The digest of ``text`` is known; if that is still the text, nobody need find it again."""
+        if self.text is text or self.text == text:
+            self._digest = known
+
+    def agrees(self, text: str) -> None:
+        """The disk holds ``text`` now: it was opened or saved so."""
+        self._origin = text
+        self.n_agreed += 1
+
+    async def origin(self) -> str:
+        """Digest of the text that the disk held when it was opened or saved; see ``unbroken``."""
+        if self._origin is not None:
+            text = self._origin
+            known = await digested(text, unbroken)
+            if self._origin is text:
+                self._origin, self._origin_digest = None, known
+            return known
+        return self._origin_digest
+
+    def apply(self, changes: Sequence[Change], version: int | None, encoding: str) -> None:
+        """Apply the changes of one notification, in order.
+
+        A version that does not rise says that notifications were lost or came in another order;
+        from then on the document is stale, until a whole text comes (EDT-16).
+        """
+        for change in changes:
+            if change.range is None:
+                self.body = LineBlocks(change.text)
+                self.is_stale = False
+            else:
+                start, end = change.range.start, change.range.end
+                self.body.replace(
+                    (start.line, start.character), (end.line, end.character), change.text, encoding
+                )
+        if version is not None:
+            is_whole = any(change.range is None for change in changes)
+            self.is_stale |= version <= self.version and not is_whole
+            self.version = version
+        self.dirt = "user"
+        self._digest = None
+
+    def offset(self, position: types.Position, encoding: str) -> int:
+        """The offset in code points of a position; clamped to the document."""
+        return self.body.offset(position.line, position.character, encoding)
+
+    def place(self, offset: int, encoding: str) -> types.Position:
+        """The position of an offset in code points."""
+        line, character = self.body.position(offset, encoding)
+        return types.Position(line=line, character=character)
+
+
+async def digested(text: str, form: Callable[[str], str] = lambda text: text) -> str:
+    """The digest of a text in some form; of a long one in a thread: it takes 1 ms a megabyte."""
+    if len(text) < LONG:
+        return digest(form(text))
+    return await asyncio.to_thread(lambda: digest(form(text)))
+
+
+def unbroken(text: str) -> str:
+    r"""``text`` with ``\n`` for ``\r\n``: some editors show a buffer to us with other line ends.
+
+    Emacs always sends ``\n``; VS Code makes all ends of a buffer the same.
+    """
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+class Documents:
+    """All open documents by URI, and a way to wait until one changes."""
+
+    def __init__(self) -> None:
+        self.encoding = "utf-16"
+        self._by_uri: dict[str, Document] = {}
+        self._changed = asyncio.Event()
+        self.newest: str | None = None
+        self.beside: set[str] = set()  # documents of ours, which the editor shows beside the work
+        self._by_path: dict[Path, Document] = {}
+        self._listeners: list[Callable[[Path], None]] = []
+        self.on_typing: Callable[[], None] = lambda: None
+        self.n_saves: Counter[Path] = Counter()  # by the user, since the start
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._by_uri.values())
+
+    def get(self, uri: str) -> Document | None:
+        """The open document with this URI."""
+        return self._by_uri.get(uri)
+
+    def at(self, path: Path) -> Document | None:
+        """The open document of this file (resolved path): the one that was opened last."""
+        return self._by_path.get(path)
+
+    def open(self, item: Item) -> Document:
+        """Take a document that the editor opened; a second didOpen starts it anew."""
+        document = Document(
+            uri=item.uri,
+            path=path_of(item.uri),
+            language=item.language_id,
+            version=item.version,
+            body=LineBlocks(item.text),
+        )
+        document.agrees(item.text)
+        self._by_uri.pop(item.uri, None)  # opened again: now it is the newest
+        self._by_uri[item.uri] = document
+        if document.path is not None:
+            self._by_path[document.path] = document
+        if self._is_looked_at(item.uri):
+            self.newest = item.uri
+        self._tell(document)
+        return document
+
+    def change(self, uri: str, version: int | None, changes: Sequence[Change]) -> None:
+        """Apply a didChange; one for a document that is not open is ignored."""
+        document = self._by_uri.get(uri)
+        if document is not None:
+            document.apply(changes, version, self.encoding)
+            if not document.n_edits:
+                self.on_typing()
+            self._tell(document)
+
+    def saved(self, uri: str, text: str | None = None) -> None:
+        """The editor wrote the document to disk; ``text`` is what it wrote, if it says so."""
+        document = self._by_uri.get(uri)
+        if document is not None:
+            if text is not None and (document.is_stale or document.text != text):
+                document.apply([Change(text=text)], None, self.encoding)
+            document.agrees(document.text)
+            document.dirt = "clean"
+            if document.path is not None:
+                self.n_saves[document.path] += 1
+            self._tell(document)
+
+    def close(self, uri: str) -> None:
+        """The editor closed the document; from now on the disk holds the truth."""
+        document = self._by_uri.pop(uri, None)
+        if self.newest == uri:
+            self.newest = next(filter(self._is_looked_at, reversed(self._by_uri)), None)
+        if document is not None:
+            if document.path is not None and self._by_path.get(document.path) is document:
+                del self._by_path[document.path]
+                same = (one for one in self if one.path == document.path)
+                self._by_path.update((document.path, one) for one in same)
+            self._tell(document)
+
+    async def changed(self) -> None:
+        """Wait until any document is opened, changed, saved or closed."""
+        await self._changed.wait()
+
+    def newest_where(self, fits: Callable[[str], bool]) -> str | None:
+        """Of the documents that a user could have opened, the newest whose URI fits."""
+        fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
+        return next(fitting, None)
+
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set when the next document is opened, changed, saved or closed."""
+        return self._changed
+
+    def on_change(self, listener: Callable[[Path], None]) -> None:
+        """Let ``listener`` hear of each file whose buffer is opened, changed, saved or closed.
+
+        And of those that the editor says were changed on disk.
+        """
+        self._listeners.append(listener)
+
+    def changed_on_disk(self, uris: Iterable[str]) -> None:
+        """The editor says that these files were created, changed or deleted."""
+        for path in filter(None, map(path_of, uris)):
+            for listener in self._listeners:
+                listener(path)
+
+    def _is_looked_at(self, uri: str) -> bool:
+        """Could a user work in it? Editors open other schemes for peeks and for the background."""
+        return uri.startswith(("file:", "untitled:")) and uri not in self.beside
+
+    def _tell(self, document: Document) -> None:
+        """Wake everybody who waits now; later waiters wait for the next change."""
+        if document.path is not None:
+            for listener in self._listeners:
+                listener(document.path)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def name_in(uri: str) -> str:
+    """The path that a URI of any scheme names, as it is written: for rules that go by names."""
+    return unquote(urlsplit(uri).path)
+
+
+def path_of(uri: str) -> Path | None:
+    """The resolved path of a ``file:`` URI; None for any other."""
+    if not uri.startswith("file:"):
+        return None
+    path = to_fs_path(uri)
+    try:
+        return Path(path).resolve() if path else None
+    except ValueError:
+        return None  # a NUL, or half of a character: no file has such a name
+
+
+_CELL = "vscode-notebook-cell:"
+
+
+def notebook_of(uri: str) -> Path | None:
+    """The path of the notebook whose cell it is, as VS Code names cells; None for anything else."""
+    if not uri.startswith(_CELL):
+        return None
+    return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")
+
+
+def shown_name(document: Document, roots: tuple[Path, ...]) -> str:
+    """Relative to the first of ``roots`` that holds it; of a cell that of its notebook."""
+    if document.path is not None:
+        return display(document.path, roots)
+    notebook = notebook_of(document.uri)
+    if notebook is None:
+        return one_line(document.uri)
+    return f"{display(notebook, roots)} (a cell)"

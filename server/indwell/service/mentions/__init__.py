@@ -1,1 +1,0 @@
-"""Files that a prompt mentions with ``@path``: found, checked and attached."""

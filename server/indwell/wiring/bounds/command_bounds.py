@@ -1,0 +1,369 @@
+"""The bounds of a command under the current settings, policy and trust, and how well they hold."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from indwell.agent.features.skills.shelf import Shelf
+from indwell.files.aside import Quarantine
+from indwell.files.removing import remove_own_tree
+from indwell.files.scratch import NOWHERE, parted, scratch_folder
+from indwell.policy.call_facts import Policy
+from indwell.policy.rules import Rules, globs_of
+from indwell.policy.widening import Widening
+from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
+from indwell.sandbox.finding import own_installation
+from indwell.sandbox.gate import heed
+from indwell.sandbox.strength import strength
+from indwell.service.folder_trust import FolderTrust
+from indwell.settings.model import Mode, Settings
+from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.home_view import HomeView, home_view, homes
+from indwell.workspace.base import Workspace
+
+__all__ = ["confiner", "strength"]
+
+_OF_ROOT = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private")
+_SYSTEM_SECRETS = _OF_ROOT if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+"""That root can read."""
+
+_NOT_WRITABLE = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/srv")
+
+
+def confiner(
+    roots: tuple[Path, ...],
+    settings: Callable[[], Settings],
+    *,
+    own: Sequence[str] = (),
+    home: Path | None = None,
+    restricted: Sequence[Path] = (),
+    quarantine: Path | None = None,
+) -> Bounds:
+    """What gives each command of a session its bounds; None is none at all.
+
+    Args:
+        roots: The workspace's folders that are trusted, resolved.
+        settings: Those of now.
+        own: Folders of Indwell itself, which no widening shows.
+        home: The user's folder, if it is not that of the system.
+        restricted: Folders that are not trusted, in the others or beside them: nothing in them is
+            changed, and their secret files are hidden as well.
+        quarantine: The folder for what a command made although it may not.
+    """
+    place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
+    heed(place)
+    return Bounds(
+        roots,
+        settings,
+        own=tuple(own),
+        home=home,
+        restricted=tuple(restricted),
+        quarantine=place,
+    )
+
+
+class Bounds:
+    """See ``confiner``."""
+
+    def __init__(
+        self,
+        roots: tuple[Path, ...],
+        settings: Callable[[], Settings],
+        *,
+        own: tuple[str, ...],
+        home: Path | None,
+        restricted: tuple[Path, ...],
+        quarantine: Quarantine,
+    ) -> None:
+        self._quarantine = quarantine
+        self._one_at_a_time = threading.Lock()
+        self._is_closed = False
+        self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
+        beside = dict.fromkeys(root.resolve() for root in restricted)
+        self._restricted = tuple(root for root in beside if root not in self._roots)
+        self._settings = settings
+        self._own = own
+        self._home = (home or Path.home()).resolve()
+        self._homes = (home,) if home else homes()
+        self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], Guard] = {}
+
+    def close(self) -> None:
+        """The session has ended; blocks for a moment."""
+        self._is_closed = True
+        for one in tuple(self._guards.values()):
+            one.close()
+
+    def __call__(self, widening: Widening) -> Confinement | None:
+        """The bounds of one command; says nothing of the disk yet."""
+        if widening.unconfined or strength().level in {"S1", "S0"}:
+            return None
+        settings = self._settings()
+        # What the user's rules deny, no widening shows or opens.
+        reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
+        deny = (*reads, *(() if widening.shows_secrets else settings.deny))
+        only_reads = settings.mode == "plan" or widening.reads_only
+        writable = () if only_reads else tuple(filter(self._may_be_written, self._roots))
+        return Confinement(
+            writable=tuple(map(str, writable)),
+            readable=tuple(map(str, (*self._restricted, *self._roots))),
+            hidden=(*self._own, *(() if widening.shows_secrets else _SYSTEM_SECRETS)),
+            hosts=widening.hosts,
+            look=lambda: self._look(deny, edits, writable, widening),
+        )
+
+    def _view(self, settings: Settings) -> HomeView:
+        roots = (*self._roots, *self._restricted)
+        return home_view(self._homes, roots, os.environ, settings.home_shown)
+
+    def _may_be_written(self, root: Path) -> bool:
+        """A home folder, or one above it, holds what runs by itself: too much for a command."""
+        return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
+
+    def _look(
+        self,
+        deny: tuple[str, ...],
+        edits: tuple[str, ...],
+        writable: Collection[Path],
+        widening: Widening,
+    ) -> Guarded:
+        harmless = self._settings().harmless_names
+        seen = HomeView() if widening.shows_secrets else self._view(self._settings())
+        looks = {
+            root: self._guard(root, deny, edits, harmless).look(
+                only_git=widening.writes_protected,
+                installs=widening.installs,
+                keeps_git=widening.keeps_git,
+                is_writable=root in writable,
+            )
+            for root in self._roots
+        }
+        beside = [
+            self._guard(root, deny, (), harmless).look(is_writable=False)
+            for root in self._restricted
+        ]
+        open_ones = [one for root, one in looks.items() if root in writable]
+        installed = () if widening.writes_protected else own_installation(self._roots)
+        shut = [
+            str(one)
+            for one in (*self._restricted, *installed)
+            if any(one.is_relative_to(root) for root in writable)
+        ]
+        every = (*looks.values(), *beside)
+        with self._one_at_a_time:  # looks run in threads, and all share one
+            scratch, mask = self._scratch
+        return Guarded(
+            scratch=scratch,
+            mask=mask,
+            protected=(*shut, *(path for one in open_ones for path in one.protected)),
+            minor=tuple(path for one in open_ones for path in one.minor),
+            missing=tuple(
+                path for one in open_ones for path in one.missing if not _is_in_one(path, shut)
+            ),
+            hidden=tuple(
+                dict.fromkeys((*seen.hidden, *(path for one in every for path in one.hidden)))
+            ),
+            shown=seen.shown,
+            environment=seen.environment,
+            refused=next((one.refused for one in every if one.refused), ""),
+            settle=lambda: tuple(note for one in open_ones for note in one.settle()),
+            settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),
+            quarantine=self._quarantine,
+            watched=lambda hear, hold: _all_watched(open_ones, hear, hold),
+        )
+
+    @functools.cached_property
+    def _scratch(self) -> tuple[str, str]:
+        """What the session's commands find at /tmp, and where files are hidden; both go with it."""
+        folder = scratch_folder()
+        if folder == NOWHERE:
+            return "", ""
+        weakref.finalize(self, remove_own_tree, folder)
+        temporary, mask = parted(folder.resolve())
+        return str(temporary), str(mask)
+
+    def _guard(
+        self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...], harmless: tuple[str, ...]
+    ) -> Guard:
+        known = self._guards.get((root, deny, edits, harmless))
+        if known is None:
+            known = Guard(root, deny, edits, harmless, quarantine=self._quarantine)
+            self._guards[root, deny, edits, harmless] = known
+            if self._is_closed:  # a look ahead that began as the session ended
+                known.close()
+        return known
+
+
+@contextlib.contextmanager
+def _all_watched(looks: Sequence[Guarded], hear: Hear, hold: Hold) -> Iterator[None]:
+    """Watch all of these folders."""
+    with contextlib.ExitStack() as stack:
+        for one in looks:
+            stack.enter_context(one.watched(hear, hold))
+        yield
+
+
+def _is_in_one(path: str, folders: Collection[str]) -> bool:
+    return any(path == one or path.startswith(f"{one}/") for one in folders)
+
+
+class BoundsNow:
+    """What gives each command of a session its bounds; None is none at all.
+
+    Args:
+        workspace: Its folders.
+        settings: Those of now.
+        trust: How the folders stand.
+        shelf: Whose skills a command can read.
+        own: Folders of Indwell itself.
+        quarantine: One of them, for what a command made although it may not.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Callable[[], Settings],
+        trust: FolderTrust,
+        shelf: Shelf,
+        *,
+        own: tuple[str, ...],
+        quarantine: Path,
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._trust = trust
+        self._shelf = shelf
+        self._own = own
+        self._quarantine = quarantine
+        self._folders: tuple[tuple[Path, ...], tuple[str, ...]] | None = None
+        self._bounds: Bounds | None = None
+
+    def __call__(self, widening: Widening) -> Confinement | None:
+        """The bounds of one command."""
+        roots = self._workspace.roots
+        folders = self._trust.trusted(roots), self._trust.restricted(roots)
+        if self._bounds is None or folders != self._folders:
+            self._folders = folders
+            self._bounds = self._made(*folders)
+        held = self._bounds(widening)
+        return held and showing(held, self._shelf.readable)
+
+    def close(self) -> None:
+        """The session has ended: watch nothing any more; blocks for a moment."""
+        if self._bounds is not None:
+            self._bounds.close()
+
+    def _made(self, trusted: tuple[Path, ...], restricted: tuple[str, ...]) -> Bounds:
+        left = tuple(dict.fromkeys(Path(one).resolve() for one in restricted))
+        return confiner(
+            trusted, self._settings, own=self._own, restricted=left, quarantine=self._quarantine
+        )
+
+
+def policy_now(
+    settings: Settings,
+    granted: frozenset[str],
+    trust: FolderTrust,
+    roots: Sequence[Path],
+    *,
+    own: tuple[str, ...],
+    readable: tuple[str, ...],
+    in_git: tuple[str, ...] = (),
+    git_unchecked: tuple[str, ...] = (),
+) -> Policy:
+    """The policy of this moment.
+
+    Args:
+        settings: As they are now.
+        granted: Exact rules that the user gave.
+        trust: How the folders stand.
+        roots: The workspace's folders.
+        own: Absolute folders of Indwell itself.
+        readable: Those beneath ``own`` that may be read all the same.
+        in_git: Protected files in git that the user has not agreed to, in words.
+        git_unchecked: What of git's data could not be checked, in words.
+    """
+    return Policy(
+        mode=settings.mode,
+        deny=settings.deny,
+        granted=granted,
+        rules=rules_of(settings),
+        own=own,
+        readable=readable,
+        roots=tuple(map(str, trust.trusted(roots))),
+        restricted=trust.restricted(roots),
+        obeyed=(*trust.obeyed(roots), *map(str, own_installation(roots))),
+        writes_confined=strength().level in {"S3", "S3m"},
+        sandbox=strength().words,
+        asks_for_all=strength().level == "S0",
+        harmless=settings.harmless_names,
+        repository_roots=trust.repository_roots(roots),
+        in_git=in_git,
+        git_unchecked=git_unchecked,
+    )
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules that the settings hold."""
+    return Rules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
+
+
+_HELD = "what reads, builds, tests and works on the folder's files runs without a question"
+_READS = "what only reads runs without a question, all else is asked for"
+CONSEQUENCES: Mapping[Level, str] = {
+    "S3": _HELD,
+    "S3m": _HELD,
+    "S2": _READS,
+    "S1": "what surely only reads runs without a question, all else is asked for",
+    "S0": "every command is asked for",
+}
+"""What may run unasked at each level; as ``decide`` has it."""
+
+
+def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
+    """One sentence: how commands are held, and what that means for questions.
+
+    Args:
+        held: How.
+        mode: Of the settings.
+        is_restricted: Is the folder not trusted that they would run in?
+    """
+    return (
+        f"commands are {held.words or 'not sandboxed'}: {_consequence(held, mode, is_restricted)}"
+    )
+
+
+def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noqa: FBT001
+    if is_restricted:
+        return "none runs in this folder, which is restricted"
+    is_whole = held.level in {"S3", "S3m"}
+    if mode == "plan":
+        tests = ", and builds and tests that then write nothing" if is_whole else ""
+        return f"only what reads runs{tests}; the mode is `plan`"
+    if mode == "ask" and is_whole:
+        return f"{_READS}; the mode is `ask`"
+    return CONSEQUENCES[held.level]
+
+
+def home_words(held: Strength) -> str:
+    """What no sandbox hides from commands, a sentence for the doctor; empty where one does."""
+    if held.level not in {"S1", "S0"}:
+        return ""
+    return (
+        "; nothing hides your home folder from a command that runs: it can read your keys there, "
+        "and reach the network"
+    )
+
+
+def notice_of(held: Strength) -> str:
+    """What the user is told before the first turn; empty where the sandbox is whole (SBX-16)."""
+    if held.level in {"S3", "S3m"}:
+        return ""
+    reason = f" ({held.reason})" if held.reason else ""
+    state = "sandbox: limited" if held.level == "S2" else "sandbox: off"
+    return f"{state}{reason}; {state_words(held)}"

@@ -1,0 +1,119 @@
+"""How a session's conversation begins, and how it continues with another model."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import msgspec
+
+from indwell.agent.budget import Budgets
+from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.resume import tools_digest
+from indwell.agent.session import Session
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.request.assemble import without_pictures
+from indwell.prompt.environment import Surroundings
+from indwell.prompt.system import Machine, system_prompt
+from indwell.sessions.records import Prefixed
+from indwell.sessions.spending import local_day
+from indwell.skills.catalogue import catalogue
+from indwell.tools.base import Registry
+from indwell.wiring.model import Model, unkept
+from indwell.workspace.base import Workspace
+from indwell.workspace.branch import branch_of
+
+
+async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
+    """What the reminder of a turn tells."""
+    return Surroundings(
+        date=local_day(datetime.now(UTC)),
+        folder=str(workspace.roots[0]),
+        branch=await branch_of(workspace),
+        model=model,
+    )
+
+
+def this_machine() -> Machine:
+    """What the system prompt tells of it."""
+    return Machine(  # noqa: S604 - `shell` is a word for the prompt, nothing is run
+        system=f"{platform.system()} {platform.release()}",
+        architecture=platform.machine(),
+        shell="bash",
+        python=platform.python_version(),
+    )
+
+
+def first_conversation(
+    session: str, model: Model, tools: Registry, own_words: str, shelf: Shelf
+) -> Conversation:
+    """Without a message.
+
+    Args:
+        session: Its id, for the endpoint's cache.
+        model: That is asked.
+        tools: All that it can call.
+        own_words: The user's standing instructions.
+        shelf: Whose own skills the model is told of.
+    """
+    names = tuple(spec.name for spec in tools.specs)
+    prompt = system_prompt(this_machine(), names, own_words, catalogue(shelf.known.own))
+    return Conversation(
+        config=Config(
+            model.name,
+            model.window,
+            model.max_output,
+            cache_key=session,
+            takes_pictures=model.pictures,
+        ),
+        system=(system_block(prompt),),
+        tools=tools.specs,
+    )
+
+
+def prefix_of(session: Session) -> Prefixed:
+    """What stands before every request of a session, for its log."""
+    talk = session.conversation
+    system = tuple(block.text for block in talk.system)
+    digest = tools_digest(talk.tools)
+    return Prefixed(system=system, tools=digest, at=session.timestamp(), specs=talk.tools)
+
+
+def with_model(session: Session, model: Model) -> None:
+    """Let the next turn of ``session`` ask another model; the conversation goes on."""
+    workspace, before = session.parts.workspace, session.parts.hang_up
+    if model.key is not None:
+        session.parts.also_hide(model.key.reveal())
+
+    async def hang_up() -> None:
+        await before()
+        await model.hang_up()
+
+    session.parts = replace(
+        session.parts,
+        provider=model.provider,
+        other_model=model.other,
+        hang_up=hang_up,
+        cost=model.cost,
+        surroundings=lambda: surroundings_of(workspace, model.name),
+        rates=model.rates,
+        small=model.small,
+    )
+    config = msgspec.structs.replace(
+        session.conversation.config,
+        model=model.name,
+        window=model.window,
+        max_output=model.max_output,
+        takes_pictures=model.pictures,
+    )
+    conversation = session.conversation
+    if not model.pictures:
+        conversation = without_pictures(conversation)
+    session.conversation = msgspec.structs.replace(conversation, config=config)
+    session.notice = model_notice(model, session.parts.budgets)
+
+
+def model_notice(model: Model, budgets: Budgets, *more: str) -> str:
+    """What the user should know of a model and its price, before all that is told besides."""
+    return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))

@@ -1,0 +1,119 @@
+"""Commands that a project or its user names: hooks, and the commands that check the project."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from indwell.agent.features.hooks.book import Found, FoundHook, HookBook
+from indwell.agent.gate.gate import Command, Gate, Wanted
+from indwell.errors import SettingsError, ToolError
+from indwell.files import is_file, read_bytes
+from indwell.files.guarded import why_foreign
+from indwell.files.marks import mark_of
+from indwell.sandbox.finding import program_on_path
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import workspace_file
+from indwell.settings.hook_tables import project_hooks
+from indwell.settings.load import WORKSPACE_FILE, workspace_table
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.problems.checks import FILES, Check, found_checks
+
+
+def hooks_of(
+    workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
+) -> HookBook:
+    """A book that looks anew each turn; a project's file counts only as it was trusted."""
+    root = workspace.roots[0]
+
+    def look() -> Found:
+        own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
+        data = workspace_file(root)
+        if data is None or why_foreign(root / WORKSPACE_FILE):  # said with the settings
+            return Found(own, root)
+        if not trust.obeys(root, WORKSPACE_FILE, data):
+            return Found(own, root)
+        try:
+            table = workspace_table(data.decode("utf-8", "replace"))
+        except SettingsError:  # said where the settings are read
+            return Found(own, root)
+        hooks, _ = project_hooks(table, WORKSPACE_FILE)
+        return Found((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
+
+    return HookBook(look)
+
+
+MOST_B = 1_000_000  # of a file that names checks; no honest one has as many
+
+
+def gate_of(workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust) -> Gate:
+    """The gate of a session; until the editor is known there are only the checks."""
+
+    def wanted() -> Wanted:
+        now = settings()
+        return Wanted(is_on=now.check_edits, timeout_s=now.check_timeout_s)
+
+    return Gate(checks=ProjectChecks(workspace, settings, trust), wanted=wanted)
+
+
+class ProjectChecks:
+    """Finds checks anew each time, as the project's files may change; implements ``Checks``.
+
+    Args:
+        workspace: Its folders.
+        settings: Those of now; ``check_command`` is the user's own.
+        trust: In a folder that is not trusted nothing is run.
+    """
+
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._trust = trust
+
+    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+        """Those that are about these files; reads five small files of each folder."""
+        roots = [
+            root
+            for root in self._workspace.roots
+            if self._trust.is_trusted(root) and any(path.is_relative_to(root) for path in paths)
+        ]
+        own = self._settings().check_command.strip()
+        if own:
+            return tuple(Command(own, own, root, is_own=True) for root in roots[:1])
+        found = (command for root in roots for command in _found(root))
+        return tuple(one for one in found if any(map(one.is_about, paths)))
+
+    def mark(self, folder: Path) -> str:
+        """See ``mark_of``."""
+        return mark_of(folder)
+
+
+def _found(root: Path) -> list[Command]:
+    """The checks that the project names, and whose programs are there."""
+    contents = {}
+    for name in FILES:
+        with contextlib.suppress(ToolError):  # not there, or no file
+            contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
+    commands = []
+    for check in found_checks(contents):
+        program = _program(root, check)
+        if program:
+            words = f"{shlex.quote(program)} {check.arguments}"
+            commands.append(Command(check.name, words, root, check.suffixes))
+    return commands
+
+
+def _program(root: Path, check: Check) -> str:
+    """The first of its programs that is there, as the shell finds it; empty if none is."""
+    for program in check.programs:
+        if "/" in program:
+            if is_file(root / program):
+                return program
+        elif program_on_path(program) is not None:
+            return program
+    return ""
