@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.gate.checking_commands import MOST, Check, checks_in
+from indwell.agent.features.checks.checking_commands import MOST, Check, checks_in
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import asks, call, says

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.agent.events import Notice, TurnFinished
-from indwell.agent.gate.gate import Command, Gate, NoChecks, Wanted
-from indwell.agent.gate.source import Known, Reports, ScriptedSource, Source
+from indwell.agent.features.checks.gate import Command, Gate, NoChecks, Wanted
+from indwell.agent.features.checks.source import Known, Reports, ScriptedSource, Source
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
@@ -30,8 +30,8 @@ LINE = 'shop/invoice.py:1: undefined name "totl" [ruff F821]'
 
 
 def with_gate(world: World, source: Source, wanted: Wanted = Wanted()) -> None:  # noqa: B008
-    gate = Gate(source=source, wanted=lambda: wanted)
-    world.session.parts = dataclasses.replace(world.session.parts, gate=gate)
+    gate = world.session.parts.features.door(Gate)
+    gate.source, gate.wanted = source, lambda: wanted
 
 
 def said(world: World, source: str) -> list[str]:
@@ -277,7 +277,7 @@ async def test_why_nothing_is_known_is_said_and_checks_are_run_from_then_on(
     script = [READ, EDIT, says(), BACK, says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         with_gate(world, Vague())
-        world.session.parts.gate.checks = checks = Counted()
+        world.session.parts.features.door(Gate).checks = checks = Counted()
         first = await world.turn()
         assert (first.verified, checks.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
@@ -381,7 +381,9 @@ async def test_the_task_card_lists_the_check_that_fails_until_it_passes(tmp_path
         with_gate(world, source)
         await world.turn("rename it")
         assert '- "the editor\'s problems" (turn 1): shop/invoice.py:1' in card()
-        world.session.parts.gate.source = ScriptedSource({FILE: (WRONG,)}, {FILE: ()})
+        world.session.parts.features.door(Gate).source = ScriptedSource(
+            {FILE: (WRONG,)}, {FILE: ()}
+        )
         await world.turn("repair it")
         await world.turn("thanks")
         assert "Checks whose last run failed" not in card()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.agent.gate.words import Standing, standing_words
+from indwell.agent.features.checks.words import Standing, standing_words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.agent.gate.source import Known
+from indwell.agent.features.checks.source import Known
 from indwell.context.attachments import Problem
 from indwell.lsp.messages.diagnostics import (
     DiagnosticsParams,

@@ -16,6 +16,8 @@ import msgspec
 from indwell.agent.events import Event, TurnFinished
 from indwell.agent.feature import Feature, Features
 from indwell.agent.features.attachments.feature import attachments_feature
+from indwell.agent.features.checks.feature import checks_feature
+from indwell.agent.features.checks.gate import Gate
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.folders import NOTHING, Found
 from indwell.agent.features.time.feature import time_feature
@@ -195,6 +197,7 @@ async def a_world(
             Instructions(instructions, of_folders).feature(),
             attachments_feature(),
             *features,
+            checks_feature(Gate()),
         )
     )
     registry = registry or Registry(

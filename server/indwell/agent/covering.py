@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from indwell.agent.asked import display
-from indwell.agent.check_permit import check_id
 from indwell.agent.events import Listener, Notice
 from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.session import Session
+from indwell.files.marks import file_mark
 from indwell.messages import ToolUse
 from indwell.review.checkpoints.beside import apart as apart_from
 from indwell.review.hunk import Actor
-from indwell.tools.base import Call
+from indwell.tools.base import Call, Marks
 
 NAMED = 3  # of the files that a check has changed
 
@@ -71,7 +71,7 @@ async def uncover_beside(session: Session) -> None:
 
 
 def covered_check(
-    session: Session, turn: int, name: str, emit: Listener
+    session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
     """What a check stands in; what it writes is said, for it is to write nothing."""
     coverage = session.parts.coverage
@@ -87,4 +87,12 @@ def covered_check(
         tell(f"the check {name} changed {named}{more}; rewind the turn to take that back")
 
     actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
-    return coverage.around(actor, check_id(turn), accepted=accepted, tell=tell, hear=hear)
+    return coverage.around(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
+
+
+def changed_marks(session: Session, turn: int) -> Marks:
+    """What the disk tells of the files that a turn has changed, by edits and commands. Blocks."""
+    review = session.parts.review
+    known = () if review is None else review.known()
+    paths = {*session.parts.features.changed(turn), *known}
+    return {path: file_mark(path) for path in paths}

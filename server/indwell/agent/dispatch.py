@@ -14,13 +14,11 @@ from itertools import groupby
 import msgspec
 
 from indwell.agent.asked import display
-from indwell.agent.covering import apart, covered
+from indwell.agent.covering import apart, changed_marks, covered
 from indwell.agent.delivering import deliver
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
 from indwell.agent.feature import Moment
-from indwell.agent.gating import before_edit, note_changes, note_command, tell_problems
 from indwell.agent.hunks import tell_hunks
-from indwell.agent.looking_back import look_of
 from indwell.agent.permit import Permit, Previewing, permitted
 from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
@@ -66,7 +64,8 @@ async def dispatch(
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
     bound += [(use, flood) for use in uses[MOST_CALLS:]]
     gate, asking = asyncio.Semaphore(PARALLEL), session.asking
-    made: dict[str, Outcome] = {}
+    features = session.parts.features
+    outcomes: dict[str, Outcome] = {}
     ran: dict[str, list[EditApplied]] = {}
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
@@ -78,19 +77,15 @@ async def dispatch(
                     session.is_editing = False
                     tell_hunks(session, emit)
         changes.extend(outcome.changes)
-        note_changes(session, use, outcome, made)
-        if not isinstance(call, ToolError):
-            await note_command(session, use, call, outcome)
+        outcomes[use.id] = outcome
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
-        outcome = session.parts.features.result(
-            outcome, session.conversation.messages, tuple(results.values())
-        )
+        outcome = features.result(outcome, session.conversation.messages, tuple(results.values()))
         results[use.id] = tool_result(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )
-        if use.id in ran:
+        if use.id in ran and not isinstance(call, ToolError):
             moment = Moment(session, use.meta.turn, emit)
-            await session.parts.features.after_tool(moment, use, outcome, ran[use.id])
+            await features.after_tool(moment, use, call, outcome, ran[use.id])
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
         if parallel:
@@ -99,7 +94,13 @@ async def dispatch(
             for use, call in group:
                 # Bound anew: what a call means (its folder, say) may follow from the one before.
                 await one(use, call if isinstance(call, ToolError) else _bind(session, use))
-    await tell_problems(session, uses, made, results)
+    if uses:
+        moment = Moment(session, uses[0].meta.turn, emit)
+        by_id = {use.id: use for use in uses}
+        for call_id, words in (await features.after_reply(moment, uses, outcomes)).items():
+            outcome = outcomes[call_id]
+            text = f"{outcome.text}\n{words}"
+            results[call_id] = tool_result(by_id[call_id], text, is_error=outcome.is_error)
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
@@ -145,9 +146,9 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             raise call
         check_no_marks(call, use.arguments)
         moment = Moment(session, turn, emit)
-        await session.parts.features.before_tool(moment, use, call)  # a stop needs no question
+        # A stop needs no question; and it may take a while, so permission is asked for after it.
+        await session.parts.features.before_tool(moment, use, call)
         preview = _previewing(session, use, call)
-        await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview, asking)
         if call.effect != "read":
@@ -216,7 +217,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         covered=covered(session, use, permit, emit),
         turn=use.meta.turn,
         call_id=use.id,
-        look=partial(look_of, session, use.meta.turn),
+        look=partial(changed_marks, session, use.meta.turn),
         tell=emit,
     )
 

@@ -132,6 +132,8 @@ class Feature(Generic[SessionT]):
         remind: What the next request should say, in requests and in previews of them.
         before_tool: Before permission is asked for; raises ``ToolError`` to stop the call.
         after_tool: A call that ran has ended; with the edits that were told of it.
+        after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
+            gives words to add to results, by id.
         on_stop: The model is content; True to let the turn go on.
         result: Replace the result of a tool call, given the conversation and the other results of
             the same reply. Synchronous, so that two parallel calls see each other's results.
@@ -143,6 +145,10 @@ class Feature(Generic[SessionT]):
         ends_turn: The user is next, so the turn with this number ends after these results: its
             answer, if the model gave none. None: it goes on.
         end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
+        changed: Files that the turn with this number has changed. A command that runs on them
+            keeps marks of how they were.
+        verified: How the changes of the turn with this number stand, in words for its end; empty
+            if there are none.
         after_compaction: The conversation is shorter; with its tokens before and after.
         unpinned: Kinds of blocks that compaction may cut, though they are pinned.
         compacted: The conversation was compacted, so the model may no longer see what it saw.
@@ -164,7 +170,14 @@ class Feature(Generic[SessionT]):
     begin: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     before_tool: Callable[[Moment[SessionT], ToolUse, Call], Awaitable[None]] | None = None
     after_tool: (
-        Callable[[Moment[SessionT], ToolUse, Outcome, Sequence[EditApplied]], Awaitable[None]]
+        Callable[[Moment[SessionT], ToolUse, Call, Outcome, Sequence[EditApplied]], Awaitable[None]]
+        | None
+    ) = None
+    after_reply: (
+        Callable[
+            [Moment[SessionT], Sequence[ToolUse], Mapping[str, Outcome]],
+            Awaitable[Mapping[str, str]],
+        ]
         | None
     ) = None
     on_stop: Callable[[Moment[SessionT]], Awaitable[bool]] | None = None
@@ -176,6 +189,8 @@ class Feature(Generic[SessionT]):
     steered: Steered | None = None
     ends_turn: Callable[[int], str | None] | None = None
     end: Callable[[Moment[SessionT], Ended], Awaitable[None]] | None = None
+    changed: Callable[[int], Collection[Path]] | None = None
+    verified: Callable[[int], str] | None = None
     after_compaction: Callable[[Moment[SessionT], int, int], Awaitable[None]] | None = None
     unpinned: Callable[[], frozenset[Source]] | None = None
     compacted: Callable[[], None] | None = None
@@ -328,13 +343,36 @@ class Features(Generic[SessionT]):
         self,
         moment: Moment[SessionT],
         use: ToolUse,
+        call: Call,
         outcome: Outcome,
         applied: Sequence[EditApplied],
     ) -> None:
         """A call that ran has ended."""
         for one in reversed(self._features):
             if one.after_tool is not None:
-                await one.after_tool(moment, use, outcome, applied)
+                await one.after_tool(moment, use, call, outcome, applied)
+
+    async def after_reply(
+        self, moment: Moment[SessionT], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
+    ) -> Mapping[str, str]:
+        """All calls of a reply have ended; gives words to add to results, by ids of calls."""
+        words: dict[str, str] = {}
+        for one in self._features:
+            if one.after_reply is not None:
+                for call_id, more in (await one.after_reply(moment, uses, outcomes)).items():
+                    words[call_id] = "\n".join(filter(None, (words.get(call_id), more)))
+        return words
+
+    def changed(self, turn: int) -> frozenset[Path]:
+        """Files that a turn has changed, as far as features keep count of them."""
+        return frozenset(
+            path for one in self._features if one.changed for path in one.changed(turn)
+        )
+
+    def verified(self, turn: int) -> str:
+        """How the changes of a turn stand, by the first feature that says it."""
+        said = (one.verified(turn) for one in self._features if one.verified is not None)
+        return next(filter(None, said), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:
         """The model is content; does a feature let the turn go on? The first one decides."""

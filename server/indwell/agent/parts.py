@@ -14,7 +14,6 @@ from typing import Any
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
 from indwell.agent.feature import Features
-from indwell.agent.gate.gate import Gate
 from indwell.agent.git_entries import GitEntries
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
@@ -106,7 +105,6 @@ class Parts:
         review: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into it.
         git: Protected files that commands bring into git; None where nobody looks.
-        gate: What is known of the problems of files, and which commands check.
     """
 
     provider: Provider
@@ -142,7 +140,6 @@ class Parts:
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
     git: GitEntries | None = None
-    gate: Gate = field(default_factory=Gate)
     mode: Callable[[], Mode] = in_review
     other_model: Callable[[str], OtherModel | None] = no_other_model
     is_private: Callable[[Path], bool] = lies_in_no_home

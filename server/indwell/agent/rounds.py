@@ -16,7 +16,6 @@ from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
 from indwell.agent.fit import fit, too_large_for
-from indwell.agent.gating import goes_on
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.sending import send, sending_of
 from indwell.agent.session import Session
@@ -77,10 +76,8 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
                 return "repeated", repeated
         elif not session.steering:
             ending = _ending_of(reply)
-            is_asked = ending[0] == "done" and (
-                await goes_on(session, turn, emit)
-                or await session.parts.features.on_stop(Moment(session, turn.number, emit))
-            )
+            moment = Moment(session, turn.number, emit)
+            is_asked = ending[0] == "done" and await session.parts.features.on_stop(moment)
             if not (is_asked or session.steering):  # words may have come while it was looked at
                 return ending
         if turn.rounds >= limit:

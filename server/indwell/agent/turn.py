@@ -192,7 +192,7 @@ def _finish(
         changes=changes,
         figures=named(of_turn(session.health, turn.number)),
         to_review=0 if session.parts.review is None else session.parts.review.n_pending,
-        verified=session.parts.gate.verdict(turn.number),
+        verified=session.parts.features.verified(turn.number),
     )
 
 

@@ -18,6 +18,7 @@ from lsprotocol import types
 from indwell.agent.compacting import COMPACT
 from indwell.agent.continuing import CONTINUE, NOTHING
 from indwell.agent.features.background.board import Board
+from indwell.agent.features.checks.gate import Gate
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
@@ -323,7 +324,7 @@ class Host:
         notices = self.configuration.notices
         waiting = ticket.waiting
         session = await self.sessions.get(waiting.target or waiting.home or None)
-        session.parts.gate.source = self.problems
+        session.parts.features.door(Gate).source = self.problems
         session.parts.features.door(Board).outside = partial(self.turns.tell, session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session

@@ -234,6 +234,7 @@ def make_session(
         companion,
         lambda: settings().mode,
         hooks_of(workspace, settings, trust),
+        gate_of(workspace, settings, trust),
         bounds.close,
     )
     boards, features = boards_and_features(given)
@@ -297,7 +298,6 @@ def make_session(
         also_hide=secrecy.also_hide,
         secret_files=secret.look,
         repositories=secret.repositories,
-        gate=gate_of(workspace, settings, trust),
         review=review,
         coverage=coverage_of(workspace, review, secret.look, own, hide),
     )

@@ -10,6 +10,8 @@ from indwell.agent.feature import Features
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
+from indwell.agent.features.checks.feature import checks_feature
+from indwell.agent.features.checks.gate import Gate
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
@@ -56,6 +58,7 @@ class Given(NamedTuple):
         companion: Memory, and questions to the user.
         mode: The one in force.
         hooks: Commands that run at moments of a turn.
+        gate: What is known of the problems of files, and which commands check.
         let_go: Ends the watch over the workspace, with the session; blocks for a moment.
     """
 
@@ -66,6 +69,7 @@ class Given(NamedTuple):
     companion: Companion
     mode: Callable[[], Mode]
     hooks: HookBook
+    gate: Gate
     let_go: Callable[[], None]
 
 
@@ -88,6 +92,7 @@ def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
             skills_feature(given.shelf),
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
+            checks_feature(given.gate),
         )
     )
     return Boards(Wish(), background), features

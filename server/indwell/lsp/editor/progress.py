@@ -10,8 +10,8 @@ from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.event_shape import FileChanged
+from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.naming import Names
-from indwell.agent.gate.gate import NOT_VERIFIED
 from indwell.agent.receipt import compaction_words, to_review_words
 from indwell.lsp.editor.client import Client
 from indwell.policy.approvals import short_line

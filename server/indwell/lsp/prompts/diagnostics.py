@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
-from indwell.agent.gate.source import Known
+from indwell.agent.features.checks.source import Known
 from indwell.context.attachments import Problem
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.diagnostics import DiagnosticsParams, DocumentDiagnostics
@@ -62,7 +62,7 @@ def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
 
 
 class EditorProblems:
-    """What the editor knows of problems; implements ``agent.gate.source.Source``.
+    """What the editor knows of problems; implements ``agent.features.checks.source.Source``.
 
     Args:
         client: The editor.

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from indwell.agent.features.checks.gate import Command, Gate, Wanted
 from indwell.agent.features.hooks.book import Found, FoundHook, HookBook
-from indwell.agent.gate.gate import Command, Gate, Wanted
 from indwell.errors import SettingsError, ToolError
 from indwell.files import is_file, read_bytes
 from indwell.files.guarded import why_foreign

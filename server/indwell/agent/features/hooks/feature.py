@@ -131,7 +131,11 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
 
 
 async def _after_tool(
-    moment: Moment[Session], use: ToolUse, outcome: Outcome, applied: Sequence[EditApplied]
+    moment: Moment[Session],
+    use: ToolUse,
+    _call: Call,
+    outcome: Outcome,
+    applied: Sequence[EditApplied],
 ) -> None:
     """Tell hooks of each edit of a call that has run, then of the call itself."""
     session, turn, emit = moment.session, moment.turn, moment.emit

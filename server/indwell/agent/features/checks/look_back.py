@@ -1,4 +1,4 @@
-"""The look at the end of a turn: what is new since it began, by everybody who knows."""
+"""Looks for new problems at the end of a turn: in the editor, and with the project's checks."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.asked import display
-from indwell.agent.check_run import run_check
+from indwell.agent.covering import changed_marks
 from indwell.agent.events import Listener
-from indwell.agent.gate.gate import Command, Gate, Located, Ran, TurnGate
-from indwell.agent.gate.source import Known
-from indwell.agent.gate.words import Standing, both, quoted, standing_words, stay_words
+from indwell.agent.features.checks.gate import Command, Gate, Located, Ran, TurnGate
+from indwell.agent.features.checks.run_check import run_check
+from indwell.agent.features.checks.source import Known
+from indwell.agent.features.checks.words import Standing, both, quoted, standing_words, stay_words
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
-from indwell.files.marks import changed_since, file_mark
-from indwell.tools.base import Marks
+from indwell.files.marks import changed_since
 from indwell.workspace.paths import visible
 
 END_SETTLE_S = 2.0  # once more at the end of a turn
 
 
-async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
+async def look_back(gate: Gate, session: Session, state: TurnGate, emit: Listener) -> None:
     """Find out what is new since the turn began, by everybody who knows."""
     paths = tuple(state.files)
-    known = await _known(session, state, paths)
+    known = await _known(gate, session, state, paths)
     silence = tuple(dict.fromkeys(why for of in known.late.values() for why in of))
-    session.parts.gate.is_vague = bool(silence)
+    gate.is_vague = bool(silence)
     found = await asyncio.to_thread(state.new_by, known)
     seen = {path for path in paths if known.is_seen(path)}
     verified = dict.fromkeys(source for path in seen for source in known.reports[path])
     is_sure = all(state.is_compared(path, known) for path in seen)
     left = tuple(path for path in paths if path not in seen)
-    runs = await _check(session, state, left, emit) if left else {}
+    runs = await _check(gate, session, state, left, emit) if left else {}
     others: set[Path] = set()
     checked: list[str] = []
     passed: list[str] = []
@@ -51,11 +51,11 @@ async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
         others |= theirs
         found[by] = tuple(one for one in new if one.path not in theirs)
         if ran.state == "ran":
-            is_read = not command.is_own or command.command in session.parts.gate.readable
+            is_read = not command.is_own or command.command in gate.readable
             (checked if is_read else passed).append(by)
             seen |= {path for path in left if command.is_about(path) and path not in ran.stale}
             is_sure = is_sure and (was_read or not ran.problems)
-    proven = state.proven(await asyncio.to_thread(look_of, session, state.turn))
+    proven = state.proven(await asyncio.to_thread(changed_marks, session, state.turn))
     seen = seen.union(*proven.values())
     names = (await hidden(session, quoted(check.name)) for check in proven)
     left = tuple(path for path in paths if path not in seen)
@@ -72,7 +72,7 @@ async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
         why=tuple(why) if checked or passed else (*why, *silence, *_unseen(session, left, known)),
     )
     state.verdict = stay_words(n_errors) if n_errors else standing_words(standing)
-    _remember(session, state, found, known, runs)
+    _remember(gate, session, state, found, known, runs)
 
 
 def _unseen(session: Session, left: Sequence[Path], known: Known) -> tuple[str, ...]:
@@ -91,9 +91,9 @@ def _unseen(session: Session, left: Sequence[Path], known: Known) -> tuple[str, 
     return tuple(clauses)
 
 
-async def _known(session: Session, state: TurnGate, paths: Sequence[Path]) -> Known:
+async def _known(gate: Gate, session: Session, state: TurnGate, paths: Sequence[Path]) -> Known:
     """What the editor's checkers know of the files as they are."""
-    known = await session.parts.gate.source.problems(paths, settle_s=END_SETTLE_S)
+    known = await gate.source.problems(paths, settle_s=END_SETTLE_S)
     return Known() if known is None else shown_of(session, state, known)
 
 
@@ -118,10 +118,9 @@ async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) 
 
 
 async def _check(
-    session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
+    gate: Gate, session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
 ) -> Mapping[Command, Ran]:
     """Run the checks that are about these files, and keep how they ended."""
-    gate = session.parts.gate
     commands = await asyncio.to_thread(gate.checks.commands, paths)
     runs: dict[Command, Ran] = {}
     loop = asyncio.get_running_loop()
@@ -131,7 +130,7 @@ async def _check(
         if left_s <= 0:
             runs[command] = Ran("broken", why="was not run: no time was left for it")
             continue
-        runs[command] = await run_check(session, state.turn, command, emit, left_s)
+        runs[command] = await run_check(gate, session, state.turn, command, emit, left_s)
     marks = await marks_of(gate, commands)
     for command, ran in runs.items():
         gate.kept.pop(command.command, None)
@@ -142,20 +141,14 @@ async def _check(
     return runs
 
 
-def look_of(session: Session, turn: int) -> Marks:
-    """What the disk tells of the files that a turn has changed, by edits and commands. Blocks."""
-    review = session.parts.review
-    known = () if review is None else review.known()
-    return {path: file_mark(path) for path in {*session.parts.gate.of(turn).files, *known}}
-
-
 async def marks_of(gate: Gate, commands: Sequence[Command]) -> Mapping[Path, str]:
     """What each folder of theirs holds, as a mark."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
 
 
-def _remember(
+def _remember(  # noqa: PLR0917 - what each knew, side by side
+    gate: Gate,
     session: Session,
     state: TurnGate,
     found: Mapping[str, tuple[Located, ...]],
@@ -163,7 +156,6 @@ def _remember(
     runs: Mapping[Command, Ran],
 ) -> None:
     """Which checks fail since turns of this session, for the task card (H27)."""
-    gate = session.parts.gate
     now = {
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }

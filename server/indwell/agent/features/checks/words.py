@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.gate.gate import NOT_VERIFIED, Located
+from indwell.agent.features.checks.gate import NOT_VERIFIED, Located
 from indwell.context.attachments import Problem
 from indwell.workspace.problems.difference import Difference
 

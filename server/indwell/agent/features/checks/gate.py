@@ -1,6 +1,6 @@
-"""What the gate holds: who knows problems, which commands check, and what the turn has done so far.
+"""The state of checks: who knows problems, which commands check, what the turn has done so far.
 
-It knows no session: ``agent.gating`` and ``agent.check_run`` do what it needs of one.
+It knows no session: ``feature`` and ``run_check`` beside it do what needs one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from indwell.agent.gate.checking_commands import Check
-from indwell.agent.gate.source import Known, Silence, Source
+from indwell.agent.features.checks.checking_commands import Check
+from indwell.agent.features.checks.source import Known, Silence, Source
 from indwell.context.attachments import Problem
 from indwell.tools.base import Marks, Succeeded
 from indwell.workspace.base import Change

@@ -1,6 +1,6 @@
-"""The diagnostics gate in the loop: before an edit, after the calls of a reply, at a turn's end.
+"""Checks as a feature: before an edit, after the calls of a reply, and when a turn wants to end.
 
-It costs nothing where nobody knows problems; nothing here waits for longer than it says.
+They cost nothing where nobody knows problems; nothing here waits for longer than it says.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.asked import display
-from indwell.agent.check_run import run_check
-from indwell.agent.events import Listener, Notice
-from indwell.agent.gate.checking_commands import checks_in
-from indwell.agent.gate.gate import Gate
-from indwell.agent.gate.words import ASKED, listed, new_errors, told_words
-from indwell.agent.looking_back import errors_of, look_back, look_of, marks_of, shown_of
+from indwell.agent.covering import changed_marks
+from indwell.agent.events import EditApplied, Listener, Notice
+from indwell.agent.feature import Feature, Moment
+from indwell.agent.features.checks.checking_commands import checks_in
+from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.look_back import errors_of, look_back, marks_of, shown_of
+from indwell.agent.features.checks.run_check import run_check
+from indwell.agent.features.checks.words import ASKED, listed, new_errors, told_words
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
-from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
-from indwell.context.conversation import tool_result
 from indwell.context.injections import inject
 from indwell.errors import ToolError
-from indwell.messages import ToolResult, ToolUse
+from indwell.messages import ToolUse
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.paths import visible
 
@@ -35,11 +35,48 @@ EDIT_SETTLE_S = 2.0  # after the edits of a reply, for word of them
 BASELINE_S = 10.0  # that a check may hold up the first edit of a turn
 
 
-async def before_edit(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:
+def checks_feature(gate: Gate) -> Feature[Session]:
+    """The checks of one session; its sub-agents share them."""
+
+    async def before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
+        await _before_edit(gate, moment, use, call)
+
+    async def after_tool(
+        moment: Moment[Session],
+        use: ToolUse,
+        call: Call,
+        outcome: Outcome,
+        _applied: Sequence[EditApplied],
+    ) -> None:
+        if outcome.changes:
+            gate.of(use.meta.turn).note(outcome.changes)
+        await _note_command(gate, moment, call, outcome)
+
+    async def after_reply(
+        moment: Moment[Session], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
+    ) -> Mapping[str, str]:
+        return await _new_problems(gate, moment, uses, outcomes)
+
+    async def on_stop(moment: Moment[Session]) -> bool:
+        return await _goes_on(gate, moment)
+
+    return Feature(
+        name="checks",
+        door=gate,
+        before_tool=before_tool,
+        after_tool=after_tool,
+        after_reply=after_reply,
+        on_stop=on_stop,
+        changed=lambda turn: tuple(gate.of(turn).files),
+        verified=gate.verdict,
+    )
+
+
+async def _before_edit(gate: Gate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
     """Know what is wrong before a file is edited for the first time in a turn."""
-    gate = session.parts.gate
     if call.effect != "edit" or not gate.wanted().is_on:
         return
+    session = moment.session
     state = gate.of(use.meta.turn)
     paths = tuple(path for path in _paths(session, call) if path not in state.files | state.before)
     if not paths:
@@ -51,21 +88,12 @@ async def before_edit(session: Session, use: ToolUse, call: Call, emit: Listener
         return
     state.is_begun = True
     if not state.files:
-        await _begin(session, use.meta.turn, paths, emit)
+        await _begin(gate, session, use.meta.turn, paths, moment.emit)
 
 
-def note_changes(
-    session: Session, use: ToolUse, outcome: Outcome, made: dict[str, Outcome]
-) -> None:
-    """A call has changed files: remember it, and keep its outcome in ``made``."""
-    if outcome.changes:
-        made[use.id] = outcome
-        session.parts.gate.of(use.meta.turn).note(outcome.changes)
-
-
-async def note_command(session: Session, use: ToolUse, call: Call, outcome: Outcome) -> None:
+async def _note_command(gate: Gate, moment: Moment[Session], call: Call, outcome: Outcome) -> None:
     """A command has run: remember it, if it is a check that passed on what the turn has changed."""
-    gate, succeeded, turn = session.parts.gate, outcome.succeeded, use.meta.turn
+    succeeded, turn = outcome.succeeded, moment.turn
     state = gate.of(turn)
     if succeeded is None or not state.files or not gate.wanted().is_on:
         return
@@ -76,60 +104,48 @@ async def note_command(session: Session, use: ToolUse, call: Call, outcome: Outc
     texts = tuple(one.command for one in declared)
     checks = await asyncio.to_thread(checks_in, facts.command, Path(facts.cwd), texts)
     if checks:
-        after = await asyncio.to_thread(look_of, session, turn)
+        after = await asyncio.to_thread(changed_marks, moment.session, turn)
         state.note_passed(checks, succeeded, after)
 
 
-async def tell_problems(
-    session: Session,
-    uses: Sequence[ToolUse],
-    outcomes: Mapping[str, Outcome],
-    results: dict[str, ToolResult],
-) -> None:
+async def _new_problems(
+    gate: Gate, moment: Moment[Session], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
+) -> Mapping[str, str]:
     """Let the last edit of a reply say what all its edits did to the problems of their files.
 
-    That is one wait for a reply, however many files it edits; and it is over when they are told.
-
-    Args:
-        session: The session.
-        uses: The calls of the reply, in order.
-        outcomes: Of those that changed files, by the id of the call, with no secret in them.
-        results: Of all; the last of those that edited a file is replaced.
+    That is one wait for a reply, however many files it edits.
     """
-    gate = session.parts.gate
-    if not outcomes or not gate.wanted().is_on:
-        return
-    state = gate.of(uses[0].meta.turn)
-    edited = [use for use in uses if use.id in outcomes]
+    session = moment.session
+    edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
+    if not edited or not gate.wanted().is_on:
+        return {}
+    state = gate.of(moment.turn)
     changes = (change for use in edited for change in outcomes[use.id].changes)
     paths = dict.fromkeys(change.path for change in changes)
     for path in paths:
         gate.source.edited(path)
     known = await gate.source.problems(tuple(paths), settle_s=EDIT_SETTLE_S)
     if known is None or not known.reports:
-        return
+        return {}
     found = await asyncio.to_thread(state.untold, shown_of(session, state, known))
     words = await hidden(session, told_words(found, lambda path: _named(session, path)))
-    if words:
-        last = edited[-1]
-        outcome = outcomes[last.id]
-        text = f"{outcome.text}\n{words}"
-        results[last.id] = tool_result(last, text, is_error=outcome.is_error)
+    return {edited[-1].id: words} if words else {}
 
 
-async def goes_on(session: Session, turn: TurnState, emit: Listener) -> bool:
+async def _goes_on(gate: Gate, moment: Moment[Session]) -> bool:
     """Look once more before a turn ends; True if the model is asked to repair what it left.
 
     Asked once a turn, and only if a round is left for it.
     """
-    gate = session.parts.gate
-    state = gate.of(turn.number)
+    session, turn, emit = moment.session, moment.session.under_way, moment.emit
     if session.helping is not None:  # the turn that it works for looks once, at its own end
         return False
+    assert turn is not None
+    state = gate.of(turn.number)
     if not state.files or not gate.wanted().is_on or session.parts.policy().mode == "plan":
         return False
     if state.n_seen != state.n_edits:
-        await look_back(session, state, emit)
+        await look_back(gate, session, state, emit)
     found = {by: errors for by, new in state.found.items() if (errors := errors_of(new))}
     if not found or state.was_asked or turn.rounds >= session.parts.round_limit:
         return False
@@ -147,9 +163,10 @@ async def goes_on(session: Session, turn: TurnState, emit: Listener) -> bool:
     return True
 
 
-async def _begin(session: Session, turn: int, paths: Sequence[Path], emit: Listener) -> None:
+async def _begin(
+    gate: Gate, session: Session, turn: int, paths: Sequence[Path], emit: Listener
+) -> None:
     """Run the checks before the first edit, unless it is known how they ended last."""
-    gate = session.parts.gate
     state = gate.of(turn)
     commands = await asyncio.to_thread(gate.checks.commands, paths)
     if not commands:
@@ -165,7 +182,7 @@ async def _begin(session: Session, turn: int, paths: Sequence[Path], emit: Liste
         left_s = until - loop.time()
         if command.command in gate.slow or left_s <= 0:
             continue
-        ran = await run_check(session, turn, command, emit, left_s)
+        ran = await run_check(gate, session, turn, command, emit, left_s)
         state.runs[command.command] = ran
         if ran.state == "broken":
             gate.slow.add(command.command)
