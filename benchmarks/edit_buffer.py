@@ -27,7 +27,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import converted
 from indwell.lsp.wire.envelope import Response, encoded, opened
-from indwell.lsp.wire.language_server import Server, make_language_server
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
@@ -54,7 +54,7 @@ class Editor:
         self.out_at = self.back_s = 0.0
         self.pulse: Pulse | None = None
         self._server, self._documents, self._uri = server, documents, uri
-        server.protocol.send = self._take
+        server.send = self._take
 
     def _take(self, body: bytes, *, droppable: bool = False) -> None:
         del droppable
@@ -84,7 +84,7 @@ class Editor:
         self.back_s = perf_counter() - started
         response = opened(answer)
         assert isinstance(response, Response)
-        self._server.protocol.answered(response)
+        self._server.answered(response)
 
 
 def didchange(uri: str, version: int, changes: list[dict[str, Any]]) -> bytes:
@@ -137,7 +137,7 @@ async def edits(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve() / "large.py"  # noqa: ASYNC240 - before anything is measured
         path.write_text(text)
-        documents, server = Documents(), make_language_server("0")
+        documents, server = Documents(), Server()
         editor = Editor(server, documents, path.as_uri())
         workspace = EditorWorkspace(
             documents, Client(server), DiskWorkspace([path.parent]), apply_timeout_s=10

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 from lsprotocol.types import Position, Range
-from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.messages.features import Features
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.buffer_edits import GRACE_S, BufferEdits
 from indwell.lsp.workspace.edits import MOST_EDITS
 from indwell.workspace.base import Change, Stamp, digest
@@ -52,7 +52,7 @@ def obedient() -> tuple[Any, Any]:
 
     async def behave(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
         await withdrawn.wait()
-        raise JsonRpcException("cancelled", -32800)
+        raise RequestError("cancelled", -32800)
 
     return behave, lambda _edit: withdrawn.set()
 

@@ -20,22 +20,25 @@ class Line:
     def __init__(self) -> None:
         self.sent: list[object] = []
 
-    def window_show_message(self, params: types.ShowMessageParams) -> None:
+    def notify(self, _method: str, params: object) -> None:
         self.sent.append(params)
 
-    async def window_show_message_request_async(
-        self, params: types.ShowMessageRequestParams
+    async def send_request_async(
+        self, method: str, params: types.ShowMessageRequestParams
     ) -> types.MessageActionItem:
+        assert method == "window/showMessageRequest"
         self.sent.append(params)
         assert params.actions is not None
-        return params.actions[0]
+        return params.actions[self.choice()]
+
+    def choice(self) -> int:
+        return 0
 
 
 class Asked:
     """The asking half of a server: what was sent, and the answers by hand."""
 
     def __init__(self) -> None:
-        self.protocol = self
         self.sent: list[tuple[str, object, str | None]] = []
         self.answers: list[asyncio.Future[object]] = []
 
@@ -94,12 +97,8 @@ class Numbers(Line):
         super().__init__()
         self._numbers = list(numbers)
 
-    async def window_show_message_request_async(
-        self, params: types.ShowMessageRequestParams
-    ) -> types.MessageActionItem:
-        self.sent.append(params)
-        assert params.actions is not None
-        return params.actions[self._numbers.pop(0) - 1]
+    def choice(self) -> int:
+        return self._numbers.pop(0) - 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,6 @@ class Lying(Line):
 
     def __init__(self) -> None:
         super().__init__()
-        self.protocol = self
         self.woken = asyncio.Event()
         self.heard: list[str] = []
 
@@ -135,11 +133,11 @@ class Lying(Line):
         self.heard.append(method)
         self.woken.set()
 
-    async def window_show_message_request_async(
-        self, params: types.ShowMessageRequestParams
+    async def send_request_async(
+        self, method: str, params: types.ShowMessageRequestParams
     ) -> types.MessageActionItem:
         await self.woken.wait()
-        return await super().window_show_message_request_async(params)
+        return await super().send_request_async(method, params)
 
 
 async def test_an_editor_that_leaves_a_question_lying_is_woken() -> None:

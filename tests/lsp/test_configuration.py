@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from indwell.errors import UserError
 from indwell.lsp.backend import Configured
 from indwell.lsp.messages.features import Features
 from indwell.lsp.sessions.configuration import Configuration, in_mode, model_identity
+from indwell.lsp.wire.envelope import RequestError
 from indwell.providers.models import OfferedModel
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing
@@ -179,7 +179,7 @@ class ConfigurableEditor(Editor):
 
 
 def an_error() -> Any:
-    raise JsonRpcException("no such thing", -32601)
+    raise RequestError("no such thing", -32601)
 
 
 @pytest.mark.parametrize("section", [an_error, lambda: {"mode": ["x"], "odd": 1}])

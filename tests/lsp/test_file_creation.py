@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, ToolError
 from indwell.lsp.messages.features import Features
 from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Change, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
@@ -70,7 +70,7 @@ async def makes_and_says_nothing(path: Path) -> Result:
 
 
 async def fails(_path: Path) -> Result:
-    raise JsonRpcException("create is not supported", -32601)
+    raise RequestError("create is not supported", -32601)
 
 
 async def answers_null(_path: Path) -> None:

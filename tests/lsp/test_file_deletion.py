@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.messages.features import Features, features_of
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor
@@ -50,7 +50,7 @@ async def does_nothing(_path: Path) -> Result:
 
 
 async def knows_no_such_thing(_path: Path) -> Result:
-    raise JsonRpcException("delete is not supported", -32601)
+    raise RequestError("delete is not supported", -32601)
 
 
 async def says_no(_path: Path) -> Result:

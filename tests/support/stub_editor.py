@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages.features import Features
 from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.line_blocks import to_offset
 from indwell.workspace.lines import document_lines
@@ -102,7 +102,7 @@ class StubEditor:
 
     async def fails(self, _edit: types.WorkspaceEdit) -> Result:
         """An error reply."""
-        raise JsonRpcException("method not found", -32601)
+        raise RequestError("method not found", -32601)
 
     async def applies_and_fails(self, edit: types.WorkspaceEdit) -> Result:
         """Applied, and then an error reply."""

@@ -164,10 +164,10 @@ async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp
     async with serving(home, script) as (client, endpoint):
         client.open_shop()
         await client.heard()
-        before = client.facts
         client.ask("indwell/prompt", {"text": "print"})
         await client.wait_until(lambda: "toolStarted" in kinds(client))
         client.stop_reading()
+        before = client.facts  # by now all modules that a turn needs are loaded
         taken = asyncio.create_task(all_was_taken(endpoint, 2))
         n_bytes = 0
         while not taken.done() or n_bytes < 2:

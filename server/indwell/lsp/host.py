@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
-
 from indwell.agent.compacting import COMPACT
 from indwell.agent.continuing import CONTINUE, NOTHING
 from indwell.agent.features.background.board import Board
@@ -27,6 +25,7 @@ from indwell.lsp.backend import Backend
 from indwell.lsp.editor.answering import Answering
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
 from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.lsp.prompts.prompting import Prompting, check_model
@@ -110,7 +109,7 @@ class Host:
         self.stillness = Stillness(
             backend.monotonic,
             lambda: self.settings.question_pause_s,
-            partial(client.show, types.MessageType.Info),
+            lambda words: client.show(types.MessageType.Info, words),
             self.turns.hold,
         )
         client.still = self.stillness.wait

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
-from indwell import __version__
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.chat.chats import Chats
@@ -23,6 +18,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.methods.branching import begin_anew, register_branching, take_up
 from indwell.lsp.methods.commands import offer_stops, register_memory, register_tasks
 from indwell.lsp.methods.methods import in_plain_words, register_methods
@@ -33,9 +29,9 @@ from indwell.lsp.review.review import Review, register_review
 from indwell.lsp.sessions.configuration import SECTION
 from indwell.lsp.virtual.opening import register_virtual
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import INVALID_PARAMS
+from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
 from indwell.lsp.wire.handshake import Opened
-from indwell.lsp.wire.language_server import Server, make_language_server
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
 from indwell.service.mentions import is_chat
@@ -49,9 +45,7 @@ _MAX = 2**31 - 1  # of the protocol's uinteger
 
 def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     """The whole server for an editor that has said who it is, ready for its messages."""
-    # pygls logs whole messages at INFO, with the user's text and keys in them.
-    logging.getLogger("pygls").setLevel(logging.WARNING)
-    server = make_language_server(__version__)
+    server = Server()
     host = Host(Client(server), backend)
     host.client.features = features_of(opened.capabilities, opened.client)
     host.documents.encoding = opened.encoding
@@ -80,7 +74,7 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
             return
         host.warm_up()
         loop = asyncio.get_running_loop()
-        begun.append(loop.run_in_executor(None, server.protocol.warm_up))
+        begun.append(loop.run_in_executor(None, server.warm_up))
 
     def warm_up() -> None:
         if not begun:  # the answer that was asked for goes out first
@@ -89,62 +83,62 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     return warm_up
 
 
-def _lifecycle(server: LanguageServer, host: Host, review: Review) -> None:
-    @server.feature(types.INITIALIZED)
+def _lifecycle(server: Server, host: Host, review: Review) -> None:
+    @server.feature("initialized")
     def initialized(_params: None) -> None:
         host.greet()
         review.start()
         host.chores.begin(ask_for_chats(host))
 
-    @server.feature(types.SHUTDOWN)
+    @server.feature("shutdown")
     async def shutdown(_params: None) -> None:
         review.stop()
         await host.stop()
 
-    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    @server.feature("window/workDoneProgress/cancel")
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
         if not review.cancel(params.token):
             host.turns.cancel(params.token)
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    @server.feature("workspace/didChangeWorkspaceFolders")
     async def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
         """The agent's folders stay those of the start; no program is taken from a new one."""
         added = filter(None, (path_of(one.uri) for one in params.event.added))
         await asyncio.to_thread(own_path.keep_out, tuple(added))
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    @server.feature("workspace/didChangeConfiguration")
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
         settings = params.settings
         await host.reconfigure(settings.get(SECTION) if isinstance(settings, Mapping) else None)
         review.look_again()
 
 
-def _documents(server: LanguageServer, host: Host) -> None:
+def _documents(server: Server, host: Host) -> None:
     documents = host.documents
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    @server.feature("textDocument/didOpen")
     def did_open(params: sync.DidOpen) -> None:
         documents.open(params.text_document)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    @server.feature("textDocument/didChange")
     def did_change(params: sync.DidChange) -> None:
         identifier = params.text_document
         documents.change(identifier.uri, identifier.version, params.content_changes)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    @server.feature("textDocument/didSave")
     def did_save(params: sync.DidSave) -> None:
         documents.saved(params.text_document.uri, params.text)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    @server.feature("textDocument/didClose")
     def did_close(params: sync.DidClose) -> None:
         documents.close(params.text_document.uri)
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    @server.feature("workspace/didChangeWatchedFiles")
     def did_change_watched_files(params: sync.DidChangeWatchedFiles) -> None:
         documents.changed_on_disk(one.uri for one in params.changes)
 
 
-def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) -> None:
+def _attention(server: Server, host: Host, warm_up: Callable[[], None]) -> None:
     attention = host.attention
 
     @server.feature("indwell/didChangeSelection")
@@ -167,7 +161,7 @@ def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) 
 
 
 def _actions(
-    server: LanguageServer,
+    server: Server,
     host: Host,
     warm_up: Callable[[], None],
     chat: ChatViews,
@@ -175,7 +169,7 @@ def _actions(
     *,
     planning: Planning,
 ) -> None:
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
+    @server.feature("textDocument/codeAction")
     def code_action(params: sync.CodeAction) -> msgspec.Raw:
         uri = params.text_document.uri
         document = host.documents.get(uri)
@@ -200,14 +194,14 @@ def _actions(
         offered += review.actions(uri, params.range, params.context)
         return msgspec.Raw(msgspec.json.encode(offered))
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    @server.feature("textDocument/codeLens")
     async def code_lens(params: sync.CodeLens) -> msgspec.Raw:
         uri = params.text_document.uri
         found = chat.lenses(uri) if is_chat(uri) else await review.lenses(uri)
         return msgspec.Raw(msgspec.json.encode(found))
 
 
-def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
+def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_tasks(server, host)
 
     @server.command("indwell.cancel")
@@ -223,7 +217,7 @@ def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
     def mode(arguments: protocol.ModeArguments | None = None) -> None:
         if arguments is None:
             words = "indwell.mode needs one argument: an object with `mode`"
-            raise JsonRpcException(words, INVALID_PARAMS)
+            raise RequestError(words, INVALID_PARAMS)
         host.set_mode(arguments.mode)
         host.showing.mode(arguments.mode)
 
@@ -232,7 +226,7 @@ def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
         return await host.answering.answer(host.sessions.ask_about_trust(), wait=arguments.wait)
 
 
-def _session_commands(server: LanguageServer, host: Host) -> None:
+def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.newSession")
     async def new_session(arguments: protocol.NewSessionArguments = WITHOUT_TASK) -> None:
         await host.answering.answer(begin_anew(host, arguments.inherit), wait=True)
@@ -274,12 +268,12 @@ def _roots(opened: Opened) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def _range(range_: sync.Range) -> types.Range:
-    return types.Range(start=_position(range_.start), end=_position(range_.end))
+def _range(range_: sync.Range) -> sync.Range:
+    return sync.Range(start=_position(range_.start), end=_position(range_.end))
 
 
-def _position(position: sync.Position) -> types.Position:
+def _position(position: sync.Position) -> sync.Position:
     """What is beyond the protocol's numbers is beyond the text as well."""
-    return types.Position(
+    return sync.Position(
         line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from lsprotocol import types
-
 from indwell.agent import events
 from indwell.agent.session import Session
 from indwell.errors import EditRefused, ToolError, UserError
@@ -23,6 +21,7 @@ from indwell.lsp.chat.files import caught_up, changed_on_disk, chats_folder
 from indwell.lsp.chat.rendering import Rendering, own_words
 from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
 from indwell.lsp.host import Host
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document
 from indwell.service.mentions import SUFFIX, is_chat
 from indwell.service.turns.queue import Ticket

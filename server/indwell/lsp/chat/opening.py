@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from lsprotocol import types
-
 from indwell.agent.features.questions.asker import UserQuestion
 from indwell.errors import EditRefused, UserError
 from indwell.lsp.chat import layout
@@ -28,6 +26,7 @@ from indwell.lsp.chat.markdown import quoted
 from indwell.lsp.chat.rendering import question_words
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import ChatArguments, ChatResult
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document, path_of
 from indwell.policy.approvals import visible
 from indwell.service.mentions import SUFFIX, is_chat

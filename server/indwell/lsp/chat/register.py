@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from lsprotocol import types
-from pygls.lsp.server import LanguageServer
 
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.opening import QuestionPlace, opened
@@ -20,6 +18,9 @@ from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import ChatArguments, ChatResult, SendArguments
 from indwell.lsp.messages.features import CHAT_FEATURES, CHAT_OPTIONS
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.wire import sync
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Document
 from indwell.service.mentions import PATTERN, is_chat
 
@@ -27,7 +28,7 @@ ANY_CHAT = ChatArguments()
 NEWEST = SendArguments()
 
 
-def register_chat(server: LanguageServer, host: Host) -> ChatViews:
+def register_chat(server: Server, host: Host) -> ChatViews:
     """Both commands, and the requests about chats."""
     chats = Chats(host)
     views = ChatViews(host, chats)
@@ -41,19 +42,19 @@ def register_chat(server: LanguageServer, host: Host) -> ChatViews:
     async def send_draft(arguments: SendArguments = NEWEST) -> object:
         return await host.answering.answer(send(host, chats, arguments), wait=arguments.wait)
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    @server.feature("textDocument/documentSymbol")
     async def symbols(params: types.DocumentSymbolParams) -> msgspec.Raw:
         return await _looked(host, params.text_document.uri, views.symbols)
 
-    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    @server.feature("textDocument/foldingRange")
     async def folds(params: types.FoldingRangeParams) -> msgspec.Raw:
         return await _looked(host, params.text_document.uri, views.folds)
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    @server.feature("textDocument/documentLink")
     async def links(params: types.DocumentLinkParams) -> msgspec.Raw:
         return await _looked(host, params.text_document.uri, views.links)
 
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION)
+    @server.feature("textDocument/completion")
     async def completion(params: types.CompletionParams) -> msgspec.Raw:
         uri, position = params.text_document.uri, params.position
         return await _looked(host, uri, lambda document: views.completion(document, position))
@@ -65,7 +66,7 @@ async def ask_for_chats(host: Host) -> None:
     """Register for chats alone with an editor that takes that."""
     dynamic = host.client.features.dynamic
     found = [
-        types.Registration(
+        sync.Registration(
             id=f"indwell-chat-{name}",
             method=f"textDocument/{name}",
             register_options={"documentSelector": [{"pattern": PATTERN}], **CHAT_OPTIONS[name]},

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lsprotocol import types
-
 from indwell.agent.features.plan.feature import board_of
 from indwell.agent.features.questions.board import question_of
 from indwell.lsp.chat import layout, outline
@@ -18,6 +16,7 @@ from indwell.lsp.chat import outline as offers
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
 from indwell.lsp.host import Host
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.status import SkillRow, SkillsResult
 from indwell.lsp.workspace.documents import Document
 from indwell.lsp.workspace.line_blocks import units_in_line

@@ -12,10 +12,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from lsprotocol import types
-
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.service.chores import Chores
 
 T = TypeVar("T")

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from indwell.agent.events import Event, Text, Thinking, ToolOutput
 from indwell.agent.features.questions.asker import UserQuestion
 from indwell.lsp.messages import diagnostics, questions, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import one_line, visible
 
@@ -93,11 +94,11 @@ class Client:
     ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
         """Ask to apply an edit; the caller sets the time-out and looks at the text afterwards.
 
-        It is sent before this returns. The answer may be a JsonRpcException.
+        It is sent before this returns. The answer may be a RequestError.
         """
         params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
-        answer = self._request(types.WORKSPACE_APPLY_EDIT, params, request)
+        answer = self._request("workspace/applyEdit", params, request)
         self._edits[key] = request
         answer.add_done_callback(lambda _answer: self._edits.pop(key, None))
         return answer
@@ -107,13 +108,14 @@ class Client:
         request = self._edits.get(id(edit))
         if request is not None:
             params = types.CancelParams(id=request)
-            self._server.protocol.notify(types.CANCEL_REQUEST, params)
+            self._server.notify("$/cancelRequest", params)
 
     def show(self, level: types.MessageType, message: str) -> None:
         """Show a message and go on; nothing in it hides or fakes text, and a long one is cut."""
         shown = visible(message[:MESSAGE_LIMIT])
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
-        self._server.window_show_message(types.ShowMessageParams(type=level, message=message))
+        params = types.ShowMessageParams(type=level, message=message)
+        self._server.notify("window/showMessage", params)
 
     def log(self, message: str) -> None:
         """Put a warning where the editor keeps them; one that takes events has it already."""
@@ -122,7 +124,7 @@ class Client:
         params = types.LogMessageParams(
             type=types.MessageType.Warning, message=visible(message[:MESSAGE_LIMIT])
         )
-        self._server.window_log_message(params)
+        self._server.notify("window/logMessage", params)
 
     async def ready(self) -> None:
         """Return when a question may be shown: commands are answered, and the user is still.
@@ -146,7 +148,7 @@ class Client:
             message=visible(message),
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
-        asked = self._server.window_show_message_request_async(params)
+        asked = self._server.send_request_async("window/showMessageRequest", params)
         waking = None if self.features.progress else asyncio.create_task(self._wake())
         try:
             answer = await _bounded(asked, timeout_s)
@@ -163,7 +165,7 @@ class Client:
         """
         for pause_s in WAKE_S:
             await asyncio.sleep(pause_s)
-            self._server.protocol.notify(WAKE, {})
+            self._server.notify(WAKE, {})
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """``choose`` for what can do harm; the first title is the harmless one.
@@ -185,60 +187,59 @@ class Client:
 
         What comes back is any JSON.
         """
-        item = types.ConfigurationItem(section=section)
-        params = types.ConfigurationParams(items=[item])
-        answer = await _bounded(
-            self._server.workspace_configuration_async(params), CONFIGURATION_TIMEOUT_S
-        )
-        return answer[0] if answer else None
+        item = sync.ConfigurationItem(section)
+        params = sync.ConfigurationParams([item])
+        asked = self._server.send_request_async("workspace/configuration", params)
+        answer = await _bounded(asked, CONFIGURATION_TIMEOUT_S)
+        return answer[0] if isinstance(answer, list) and answer else None
 
     async def watch_folder(self, folder: Path) -> bool:
         """Ask to be told of changed files right in a folder; False if the editor does not."""
         if not self.features.watches_files:
             return False
-        watched = types.FileSystemWatcher(
-            glob_pattern=types.RelativePattern(base_uri=folder.as_uri(), pattern="*")
-        )
-        registration = types.Registration(
+        pattern = {"baseUri": folder.as_uri(), "pattern": "*"}
+        registration = sync.Registration(
             id=f"indwell-files-{next(self._numbers)}",
-            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=[watched]),
+            method="workspace/didChangeWatchedFiles",
+            register_options={"watchers": [{"globPattern": pattern}]},
         )
-        params = types.RegistrationParams(registrations=[registration])
+        params = sync.RegistrationParams([registration])
         try:
             async with asyncio.timeout(REGISTER_TIMEOUT_S):
-                await self._server.client_register_capability_async(params)
-        except (TimeoutError, JsonRpcException):
+                await self._server.send_request_async("client/registerCapability", params)
+        except (TimeoutError, RequestError):
             return False
         return True
 
-    async def register(self, wanted: list[types.Registration]) -> None:
+    async def register(self, wanted: list[sync.Registration]) -> None:
         """Ask to be asked; an editor that does not answer does as it likes."""
-        params = types.RegistrationParams(registrations=wanted)
-        await _bounded(self._server.client_register_capability_async(params), REGISTER_TIMEOUT_S)
+        params = sync.RegistrationParams(wanted)
+        answer = self._server.send_request_async("client/registerCapability", params)
+        await _bounded(answer, REGISTER_TIMEOUT_S)
 
     async def show_document(self, uri: str) -> bool:
         """Open a document beside what the user does; False if the editor did not."""
         if not self.features.show_document:
             return False
         params = types.ShowDocumentParams(uri=uri, take_focus=False)
-        answer = await _bounded(self._server.window_show_document_async(params), SHOW_TIMEOUT_S)
+        shown = self._server.send_request_async("window/showDocument", params)
+        answer = await _bounded(shown, SHOW_TIMEOUT_S)
         return answer is not None and answer.success
 
     async def refresh_text(self, uri: str) -> None:
         """Let the editor ask for a virtual document's text again, if it shows it."""
         params = types.TextDocumentContentRefreshParams(uri=uri)
-        method = types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH
+        method = "workspace/textDocumentContent/refresh"
         await _bounded(self._request(method, params), SHOW_TIMEOUT_S)
 
     def publish(self, diagnostics: msgspec.Struct) -> None:
         """Show diagnostics of our own: the params of ``textDocument/publishDiagnostics``."""
-        self._server.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, diagnostics)
+        self._server.notify("textDocument/publishDiagnostics", diagnostics)
 
     def refresh_lenses(self) -> None:
         """Let the editor ask for its lenses again, if it does so; nobody waits for its answer."""
         if self.features.refreshes_lenses:
-            answer = self._request(types.WORKSPACE_CODE_LENS_REFRESH, None)
+            answer = self._request("workspace/codeLens/refresh", None)
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def create_progress(self, token: str) -> bool:
@@ -248,8 +249,8 @@ class Client:
         params = types.WorkDoneProgressCreateParams(token=token)
         try:
             async with asyncio.timeout(SHOW_TIMEOUT_S):
-                await self._server.window_work_done_progress_create_async(params)
-        except (TimeoutError, JsonRpcException):
+                await self._server.send_request_async("window/workDoneProgress/create", params)
+        except (TimeoutError, RequestError):
             return False
         return True
 
@@ -263,14 +264,14 @@ class Client:
         """Report on a progress that was announced."""
         droppable = isinstance(value, types.WorkDoneProgressReport)
         params = types.ProgressParams(token=token, value=value)
-        self._server.protocol.notify(types.PROGRESS, params, droppable=droppable)
+        self._server.notify("$/progress", params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
         """Tell a rich client what happens."""
         if self.features.has("events"):
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
-            self._server.protocol.notify("indwell/event", params, droppable=droppable)
+            self._server.notify("indwell/event", params, droppable=droppable)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
         """Ask for a line of text; None if the user closed the box or nobody answers.
@@ -319,7 +320,7 @@ class Client:
     def _request(
         self, method: str, params: object, identifier: str | None = None
     ) -> asyncio.Future[Any]:
-        line = self._server.protocol
+        line = self._server
         request = identifier or f"indwell-asked-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.ensure_future(
             line.send_request_async(method, params, request)
@@ -331,7 +332,7 @@ class Client:
     def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
         """Take a request back that nobody waits for any more: its card must not stay."""
         if answer.cancelled():
-            self._server.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id=request))
+            self._server.notify("$/cancelRequest", types.CancelParams(id=request))
 
 
 async def _at_once() -> None:
@@ -343,5 +344,5 @@ async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:
     try:
         async with asyncio.timeout(timeout_s):
             return await answer
-    except (TimeoutError, JsonRpcException):
+    except (TimeoutError, RequestError):
         return None

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from lsprotocol import types
-
 from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams
 from indwell.providers.endpoint import LocalServer, LoginOutcome, failure
 from indwell.providers.models import OfferedModel

@@ -6,13 +6,13 @@ import asyncio
 from time import monotonic
 
 import msgspec
-from lsprotocol import types
 
 from indwell.agent.features.questions.asker import CLOSED, UserQuestion
 from indwell.agent.features.questions.asker import Answer as UserAnswer
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages import questions
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams
 from indwell.policy.approvals import Answer, Chosen, Question, Reply
 from indwell.settings.model import DAY_S

@@ -6,8 +6,8 @@ Field names are single words, so they are the same here and on the wire.
 from __future__ import annotations
 
 import attrs
-from lsprotocol import types
 
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Value
 
 

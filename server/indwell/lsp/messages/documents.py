@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import attrs
-from lsprotocol import types
 
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.values import Arguments, Value
 
 

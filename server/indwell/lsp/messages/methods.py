@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
 import msgspec
-from lsprotocol import types
 
 from indwell.agent.events import Event
 from indwell.lsp.messages import context, diagnostics, documents, questions, status, views
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.diagnostics import SourceDiagnostics
 from indwell.lsp.messages.documents import ChatArguments, SendArguments
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import AskParams, AskResult, MemoryArguments
 from indwell.lsp.messages.status import SkillsParams, SkillsResult

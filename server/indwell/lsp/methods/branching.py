@@ -7,9 +7,6 @@ from pathlib import Path
 
 import attrs
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
 from indwell.errors import UserError
 from indwell.installation import installation
@@ -19,8 +16,10 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, documents, views
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.sessions.current_session import OFFERED, choose_session
-from indwell.lsp.wire.envelope import INVALID_PARAMS
+from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Document
 from indwell.review.ledger import ReviewLedger
@@ -161,7 +160,7 @@ def _both(first: Done, then: Done) -> Done:
 ANY_TURN = documents.ForkArguments()
 
 
-def register_branching(server: LanguageServer, host: Host, chats: Chats) -> None:
+def register_branching(server: Server, host: Host, chats: Chats) -> None:
     """Both commands."""
 
     @server.command("indwell.fork")
@@ -174,7 +173,7 @@ def register_branching(server: LanguageServer, host: Host, chats: Chats) -> None
     ) -> views.ResumeResult | None:
         if arguments is None:
             words = "indwell.rewind needs one argument: an object with `turn`"
-            raise JsonRpcException(words, INVALID_PARAMS)
+            raise RequestError(words, INVALID_PARAMS)
         return await host.answering.answer(rewound(host, chats, arguments), wait=arguments.wait)
 
 

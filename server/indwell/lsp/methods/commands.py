@@ -6,8 +6,6 @@ import asyncio
 from typing import Any, get_args
 
 import msgspec
-from lsprotocol import types
-from pygls.lsp.server import LanguageServer
 
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.words import list_words
@@ -15,8 +13,10 @@ from indwell.errors import ToolError, UserError
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, status
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import AskParams, MemoryArguments, MemoryResult
+from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import short_line
 from indwell.prompt.tasks import Task
 from indwell.service.turns.queue import Ticket
@@ -24,7 +24,7 @@ from indwell.service.turns.queue import Ticket
 OF_WORKSPACE = MemoryArguments()
 
 
-def register_memory(server: LanguageServer, host: Host) -> None:
+def register_memory(server: Server, host: Host) -> None:
     """The command."""
 
     @server.command("indwell.memory")
@@ -94,7 +94,7 @@ NOTHING = protocol.TaskArguments()
 BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before
 
 
-def register_tasks(server: LanguageServer, host: Host) -> None:
+def register_tasks(server: Server, host: Host) -> None:
     """A command for each task."""
     for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert

@@ -9,8 +9,6 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 import msgspec
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
 from indwell import __version__
 from indwell.agent.session import Session
@@ -26,7 +24,8 @@ from indwell.lsp.messages.views import LoginParams
 from indwell.lsp.methods.commands import commands_of
 from indwell.lsp.prompts.context_view import attached_rows
 from indwell.lsp.virtual.texts import context_json
-from indwell.lsp.wire.envelope import REQUEST_CANCELLED, REQUEST_FAILED
+from indwell.lsp.wire.envelope import REQUEST_CANCELLED, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import short_line
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
@@ -52,7 +51,7 @@ def in_plain_words(draft: str = "") -> Iterator[None]:
         data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else {}
         if isinstance(error, SessionOpen):
             data["reason"] = OPEN_ELSEWHERE
-        raise JsonRpcException(str(error), REQUEST_FAILED, data or None) from error
+        raise RequestError(str(error), REQUEST_FAILED, data or None) from error
 
 
 async def login(host: Host, params: LoginParams) -> LoginOutcome:
@@ -208,7 +207,7 @@ def _local(server: LocalServer) -> status.LocalRow:
     )
 
 
-def register_methods(server: LanguageServer, host: Host) -> None:
+def register_methods(server: Server, host: Host) -> None:
     """All requests of ours."""
     _prompting(server, host)
     _running_on(server, host)
@@ -217,7 +216,7 @@ def register_methods(server: LanguageServer, host: Host) -> None:
     _context(server, host)
 
 
-def _prompting(server: LanguageServer, host: Host) -> None:
+def _prompting(server: Server, host: Host) -> None:
     @server.feature("indwell/prompt")
     async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
         with in_plain_words(params.text):
@@ -229,7 +228,7 @@ def _prompting(server: LanguageServer, host: Host) -> None:
                 host.turns.abandon(ticket)
                 await ticket.ended.wait()
                 draft = ticket.finished.draft if ticket.finished else params.text
-                raise JsonRpcException("cancelled", REQUEST_CANCELLED, {"draft": draft}) from None
+                raise RequestError("cancelled", REQUEST_CANCELLED, {"draft": draft}) from None
 
     @server.feature("indwell/steer")
     async def steer(params: protocol.SteerParams) -> protocol.SteerResult:
@@ -242,14 +241,14 @@ def _prompting(server: LanguageServer, host: Host) -> None:
             return answers.queue_result(host.turns.change(partial(change_of, params)))
 
 
-def _running_on(server: LanguageServer, host: Host) -> None:
+def _running_on(server: Server, host: Host) -> None:
     @server.feature("indwell/commands")
     async def background(params: status.CommandsParams) -> status.CommandsResult:
         with in_plain_words():
             return await commands_of(host, params)
 
 
-def _looking_back(server: LanguageServer, host: Host) -> None:
+def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/sessions")
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
         with in_plain_words():
@@ -290,7 +289,7 @@ def _looking_back(server: LanguageServer, host: Host) -> None:
             return answers.events_result(params.session, host.missed(params.session, params.after))
 
 
-def _models(server: LanguageServer, host: Host) -> None:
+def _models(server: Server, host: Host) -> None:
     @server.feature("indwell/status")
     async def standing(_params: status.StatusParams | None) -> status.StatusResult:
         with in_plain_words():
@@ -320,7 +319,7 @@ def _models(server: LanguageServer, host: Host) -> None:
         return answers.login_result(outcome)
 
 
-def _context(server: LanguageServer, host: Host) -> None:
+def _context(server: Server, host: Host) -> None:
     @server.feature("indwell/context")
     async def context(_params: next_request.ContextParams | None) -> msgspec.Raw:
         return await context_json(host)

@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
-from pygls.lsp.server import LanguageServer
-
 from indwell.agent.feature import Moment
 from indwell.agent.features.plan.board import APPROVED
 from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
@@ -23,10 +20,12 @@ from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import ResumeArguments
 from indwell.lsp.messages.views import PlanArguments, PlanParams, PlanResult
 from indwell.lsp.methods.branching import take_up
 from indwell.lsp.methods.methods import in_plain_words
+from indwell.lsp.wire.language_server import Server
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import PLAN_WAITS, Ticket, proposed_in, title_of
 from indwell.sessions.branches import plan_of
@@ -280,7 +279,7 @@ def _is_same(plan: Plan, other: Plan) -> bool:
 TO_OPEN = PlanArguments()
 
 
-def register_plan(server: LanguageServer, host: Host, chats: Chats) -> Planning:
+def register_plan(server: Server, host: Host, chats: Chats) -> Planning:
     """The request and the command."""
     planning = Planning(host, lambda session: chats.of_session(session) is not None)
     host.after_turn.append(planning.afterwards)

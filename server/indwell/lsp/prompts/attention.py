@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lsprotocol import types
-
 from indwell.context.attachments import OpenedFile, Problem, Selection
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Document, Documents, name_in
 from indwell.policy.paths import matches_any
 from indwell.service.mentions import is_chat
@@ -48,7 +48,7 @@ class Marked:
 
     uri: str
     version: int | None
-    range: types.Range
+    range: types.Range | sync.Range
     at: float
 
 
@@ -92,7 +92,7 @@ class Attention:
             None if largest is None else Marked(uri, version, largest, self.monotonic())
         )
 
-    def request(self, uri: str, range_: types.Range) -> None:
+    def request(self, uri: str, range_: sync.Range) -> None:
         """A request spoke of this range: a guess where nothing better is known."""
         self.name(uri)
         document = self.documents.get(uri)
@@ -162,7 +162,7 @@ class Attention:
     def at(
         self,
         document: Document,
-        range_: types.Range,
+        range_: types.Range | sync.Range,
         problems: Sequence[types.Diagnostic],
         settings: Settings,
         *,
@@ -211,7 +211,7 @@ def _is_work(uri: str) -> bool:
     return not is_chat(uri)
 
 
-def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:
+def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
     """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before.
 
     A stale range may lie behind the document, which has ``n_lines`` lines: there it means the end.

@@ -6,28 +6,20 @@ No model call to offer; each command carries all it needs as plain JSON.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-from cattrs import Converter
-from lsprotocol import types
-from lsprotocol.converters import get_converter
 
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import is_hint
 from indwell.lsp.wire import sync
+from indwell.lsp.wire.conversion import as_json
 
 AUTOMATIC = 2  # CodeActionTriggerKind
 _QUICKFIX = "quickfix.indwell"
 _REFACTOR = "refactor.indwell"
 _SOURCE = "source.indwell"
 KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
-
-
-@cache
-def _converter() -> Converter:
-    """Of diagnostics to plain JSON; made when the first one comes, for it takes 12 ms."""
-    return get_converter()
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -77,7 +69,7 @@ def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list
     given = [
         one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))
     ]
-    problems = given or [_converter().unstructure(one) for one in _touching(place.known, range_)]
+    problems = given or [as_json(one) for one in _touching(place.known, range_)]
     if automatic:
         offers = list(_OFFERS[:1]) if problems else []
     else:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lsprotocol import types
-
 from indwell.agent.features.checks.source import Known
 from indwell.context.attachments import Problem
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.diagnostics import DiagnosticsParams, DocumentDiagnostics
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import DidChangeDiagnosticsParams
 from indwell.lsp.prompts.attention import is_ours, problem_of
 from indwell.lsp.workspace.documents import Documents, path_of

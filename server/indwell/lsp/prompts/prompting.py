@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TypeAlias, assert_never
 
 import msgspec
-from lsprotocol import types
 
 from indwell.agent.gathering import no_pictures_words
 from indwell.agent.prompt import Prompt
@@ -31,6 +30,7 @@ from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention, lines_of, problem_of, touching_problems
 from indwell.lsp.workspace.documents import Document, Documents, name_in, path_of
 from indwell.policy.approvals import one_line, short_line
@@ -54,7 +54,7 @@ LABEL_CHARACTERS = 100
 TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-Known: TypeAlias = Mapping[str, tuple[types.Diagnostic, ...]]
+Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"
 """The problems of each document, by its URI."""
 
 

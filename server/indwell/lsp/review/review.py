@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
 from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files import exists
 from indwell.lsp.host import Host
 from indwell.lsp.messages import documents
 from indwell.lsp.messages.documents import ChangesParams, VerdictArguments, VerdictResult
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
 from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED
+from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
@@ -94,11 +93,11 @@ class Review:
         """A ``ChangesResult`` as JSON; thousands of rows are made beside the event loop.
 
         Raises:
-            JsonRpcException: What is pending is not known yet.
+            RequestError: What is pending is not known yet.
         """
         ledger = await self._reviewing.opened(OPEN_S)
         if ledger is None:
-            raise JsonRpcException("what is pending is still being read; try again", REQUEST_FAILED)
+            raise RequestError("what is pending is still being read; try again", REQUEST_FAILED)
         await self._reviewing.caught_up()
         session, turn = params.session, params.turn
         if turn is not None and session is None:
@@ -176,7 +175,7 @@ _VERBS: tuple[Verb, ...] = ("accept", "reject")
 _Command: TypeAlias = Callable[..., Awaitable[documents.VerdictResult | None]]
 
 
-def register_review(server: LanguageServer, host: Host) -> Review:
+def register_review(server: Server, host: Host) -> Review:
     """Verdicts and the list of changes."""
     review = Review(host)
 
@@ -184,7 +183,7 @@ def register_review(server: LanguageServer, host: Host) -> Review:
     async def changes(params: documents.ChangesParams) -> msgspec.Raw:
         return await review.changes(params)
 
-    @server.feature(types.WORKSPACE_DID_RENAME_FILES)
+    @server.feature("workspace/didRenameFiles")
     async def renamed(params: types.RenameFilesParams) -> None:
         await review.renamed(tuple((one.old_uri, one.new_uri) for one in params.files))
 
@@ -199,7 +198,7 @@ def _verdict_command(host: Host, review: Review, verb: Verb) -> _Command:
     ) -> documents.VerdictResult | None:
         if arguments is None:
             words = f"indwell.{verb} needs one argument: an object that says which changes"
-            raise JsonRpcException(words, INVALID_PARAMS)
+            raise RequestError(words, INVALID_PARAMS)
         try:
             return await review.judge(verb, arguments)
         except UserError as error:

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from lsprotocol.types import MessageType
-
 from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.shown_hunks import Hints, Published, Shown, reachable
 from indwell.lsp.workspace.documents import LONG, Document, Documents
 from indwell.review.hunk import Hunk
@@ -31,7 +30,7 @@ class Screen(Protocol):
         """Ask for the lenses again, where that can be asked."""
         ...
 
-    def show(self, level: MessageType, message: str) -> None:
+    def show(self, level: types.MessageType, message: str) -> None:
         """Show a message and go on."""
         ...
 
@@ -226,7 +225,7 @@ class Reviewing:
 
     def _warn(self, words: str) -> None:
         if not self._is_stopped:
-            self._screen.show(MessageType.Warning, f"Indwell: {words}")
+            self._screen.show(types.MessageType.Warning, f"Indwell: {words}")
 
     def _moved(self, path: Path) -> None:
         """A document was opened, changed, saved or closed; or a file was changed on disk."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from lsprotocol import types
 
 from indwell.lsp.messages.documents import ChangeRow, ChangesResult
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import OURS, hint_words
 from indwell.lsp.prompts.code_actions import AUTOMATIC, is_wanted
 from indwell.lsp.review.words import QUICKFIX, SOURCE, Offered, changes, described, offered

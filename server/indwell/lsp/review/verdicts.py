@@ -10,12 +10,12 @@ from typing import Literal, TypeAlias
 
 import attrs
 import msgspec
-from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.editor.answering import ANSWER_S, Answering
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.documents import KeptRow, VerdictArguments, VerdictResult
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.words import Outcome, changes, question, sentence
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours

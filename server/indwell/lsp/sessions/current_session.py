@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lsprotocol import types
-
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.first_run import ANSWER_S, FirstRun
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.sessions.configuration import Configuration, model_identity
 from indwell.lsp.sessions.trust import TrustQuestions
 from indwell.service.inherited_task import HandingOn

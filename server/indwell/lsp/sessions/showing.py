@@ -7,14 +7,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from lsprotocol import types
-
 from indwell.agent.events import TurnFinished
 from indwell.agent.session import Session
 from indwell.errors import SessionError, ToolError
 from indwell.files import write_atomic
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.sessions.turns import Turns
 from indwell.policy.approvals import short_line, visible
 from indwell.service.turns import queue as line

@@ -10,11 +10,11 @@ import asyncio
 from pathlib import Path
 
 import msgspec
-from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.policy.trust import STAY, TRUST, Standing, is_unchanged, restricted_words
 from indwell.workspace.executable import instruction_files
 

@@ -9,9 +9,6 @@ from collections import OrderedDict
 from pathlib import Path
 
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
 from indwell.agent import events
 from indwell.errors import ToolError, UserError
@@ -19,6 +16,7 @@ from indwell.files import read_own
 from indwell.files.shown import write_shown
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import OpenArguments, OpenResult
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.virtual.texts import Shared, context_json, ledger_of, text_of
 from indwell.lsp.virtual.uris import (
     Base,
@@ -30,7 +28,8 @@ from indwell.lsp.virtual.uris import (
     parsed,
     uri_of,
 )
-from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED
+from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
 
@@ -219,7 +218,7 @@ def _checked(document: Virtual) -> Virtual:
     return parsed(uri_of(document))
 
 
-def register_virtual(server: LanguageServer, host: Host) -> None:
+def register_virtual(server: Server, host: Host) -> None:
     """The request and both commands."""
     refreshing = Refreshing(host)
 
@@ -231,21 +230,21 @@ def register_virtual(server: LanguageServer, host: Host) -> None:
 
     shared = Shared(made)
 
-    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
+    @server.feature("workspace/textDocumentContent")
     async def text_document_content(
         params: types.TextDocumentContentParams,
     ) -> types.TextDocumentContentResult:
         try:
             text = await shared.of(params.uri)
         except UserError as error:
-            raise JsonRpcException(str(error), REQUEST_FAILED) from error
+            raise RequestError(str(error), REQUEST_FAILED) from error
         return types.TextDocumentContentResult(text=text)
 
     @server.command("indwell.open")
     async def open_(arguments: OpenArguments | None = None) -> OpenResult | None:
         if arguments is None:
             words = "indwell.open needs one argument: an object with `what`"
-            raise JsonRpcException(words, INVALID_PARAMS)
+            raise RequestError(words, INVALID_PARAMS)
         try:
             return await opened(host, document_of(host, arguments))
         except UserError as error:

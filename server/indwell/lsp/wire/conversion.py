@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from cattrs import Converter, ForbiddenExtraKeysError, transform_error
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
-from pygls.protocol import default_converter
 
 from indwell.lsp.messages.values import Arguments, Value
 from indwell.lsp.wire.envelope import parsed
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
 _SHOWN = 300  # characters of what is wrong with params
@@ -23,14 +23,17 @@ class WrongParams(Exception):
 
 
 class Conversion:
-    """lsprotocol's converter, made when it is first needed: that takes 12 ms.
+    """lsprotocol's converter, imported and made when it is first needed: that takes 250 ms.
 
-    Document changes and code actions do without, and an editor that starts us waits for those.
+    Document changes and code actions need no converter, and a starting editor waits for those.
     """
 
     @cached_property
     def _converter(self) -> Converter:
         """Strict: a list is no text and a text no number; cattrs would call ``str`` on it."""
+        from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
+        from pygls.protocol import default_converter
+
         converter: Converter = default_converter()  # type: ignore[no-untyped-call]
         converter.register_structure_hook(str, _text)
         converter.register_structure_hook(bool, _boolean)
@@ -54,6 +57,8 @@ class Conversion:
         try:
             return self._converter.structure(value, type_)
         except Exception as error:
+            from cattrs import transform_error
+
             # cattrs wraps whatever a converter of a field raises.
             found = transform_error(error, path="params", format_exception=_words)
             named = "; ".join(_as_on_the_wire(one) for one in found if one)
@@ -62,6 +67,18 @@ class Conversion:
     def unstructure(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
         """A value as plain JSON data; what is encoded already stays so."""
         return value if isinstance(value, msgspec.Raw) else self._converter.unstructure(value)
+
+
+def as_json(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
+    """A value of lsprotocol's types as plain JSON data."""
+    return _lsprotocol_converter().unstructure(value)
+
+
+@cache
+def _lsprotocol_converter() -> Converter:
+    from lsprotocol.converters import get_converter
+
+    return get_converter()
 
 
 def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
@@ -108,6 +125,8 @@ def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
 
 def _words(error: BaseException, type_: type | None) -> str:
     """What is wrong with one field, in plain words."""
+    from cattrs import ForbiddenExtraKeysError
+
     name = getattr(type_, "__name__", "")
     match error:
         case KeyError():

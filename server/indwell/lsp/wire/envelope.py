@@ -55,6 +55,21 @@ class Invalid(msgspec.Struct, frozen=True):
     message: str
 
 
+class RequestError(Exception):
+    """A request that failed: what a handler answers the editor, or the editor answered us.
+
+    Attributes:
+        code: Of JSON-RPC or LSP.
+        data: Any JSON that says more; None if there is none.
+    """
+
+    def __init__(self, message: str, code: int, data: object = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.data = data
+
+
 Incoming: TypeAlias = Request | Notification | Response | Invalid
 
 

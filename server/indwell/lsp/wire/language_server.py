@@ -1,4 +1,8 @@
-"""pygls behind our own loop: it knows handlers, types and requests of ours; bytes go elsewhere."""
+"""The registry of handlers: finds a message's handler, makes its params, sends requests of ours.
+
+Params of most messages are lsprotocol's types. lsprotocol and pygls' converter for it are imported
+when the first of those messages comes; what an editor sends at the start needs neither.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +11,47 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
 
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
-from indwell.lsp.wire.envelope import Id, Response, encoded
+from indwell.lsp.wire.envelope import INTERNAL_ERROR, Id, RequestError, Response, encoded
 
 _log = logging.getLogger(__name__)
 
-_EXECUTE = types.WORKSPACE_EXECUTE_COMMAND
-_WITHOUT_PARAMS = {types.INITIALIZED, types.SHUTDOWN}  # whatever an editor puts there
+_EXECUTE = "workspace/executeCommand"
+_WITHOUT_PARAMS = {"initialized", "shutdown"}  # whatever an editor puts there
 
 Send = Callable[..., None]
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
-class Protocol(LanguageServerProtocol):
-    """Finds the handler of a message and makes its params; sends what we ask of the editor.
+class Server:
+    """The handlers of the editor's messages, and the requests of ours that wait for an answer.
 
-    pygls' own handlers of messages are not used: they keep documents and answer in ways of their
-    own.
+    Attributes:
+        send: Takes the body of a message; set once the line is open.
     """
 
-    def __init__(self, server: LanguageServer, conversion: Conversion) -> None:
-        super().__init__(server, conversion)  # type: ignore[arg-type] # it has what pygls calls
-        self._conversion = conversion
+    def __init__(self) -> None:
+        self._conversion = Conversion()
+        self._features: dict[str, Callable[..., Any]] = {}
+        self._commands: dict[str, Callable[..., Any]] = {}
         self._numbers = itertools.count(1)
         self._asked: dict[Id, tuple[asyncio.Future[Any], str]] = {}
         self.send: Send = _nowhere
+
+    def feature(self, method: str) -> Callable[[Handler], Handler]:
+        """Register the handler of a request or notification; it takes the params."""
+        return partial(_registered, self._features, method)
+
+    def command(self, name: str) -> Callable[[Handler], Handler]:
+        """Register the handler of a command; it takes the command's argument, if there is one."""
+        return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
         """The handler of ``method`` with its params; None if there is none.
@@ -50,7 +61,7 @@ class Protocol(LanguageServerProtocol):
         """
         if method == _EXECUTE:
             return self._command_call(raw)
-        handler = self.fm.features.get(method)
+        handler = self._features.get(method)
         if handler is None:
             return None
         if method in _WITHOUT_PARAMS:
@@ -78,7 +89,9 @@ class Protocol(LanguageServerProtocol):
         unstructure(protocol.StartedResult(session=None, turn=None, queued=None))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """A result as plain JSON data."""
+        """A value as data that can be encoded; msgspec values go out as they are."""
+        if value is None or isinstance(value, msgspec.Struct | msgspec.Raw):
+            return value
         return self._conversion.unstructure(value)
 
     def answered(self, response: Response) -> None:
@@ -91,12 +104,12 @@ class Protocol(LanguageServerProtocol):
         try:
             if response.error is not None:
                 error = self._conversion.structure(decoded(response.error), types.ResponseError)
-                future.set_exception(JsonRpcException.from_error(error))
+                future.set_exception(RequestError(error.message, error.code, error.data))
             else:
                 future.set_result(self._result(method, decoded(response.result)))
         except WrongParams as wrong:
             words = f"the editor's answer cannot be read: {wrong}"
-            future.set_exception(JsonRpcException(words, JsonRpcException.CODE))
+            future.set_exception(RequestError(words, INTERNAL_ERROR))
 
     def send_request_async(
         self, method: str, params: object = None, msg_id: Id | None = None
@@ -111,12 +124,13 @@ class Protocol(LanguageServerProtocol):
         return future
 
     def notify(self, method: str, params: object = None, *, droppable: bool = False) -> None:
-        """Tell the editor; msgspec values go out as they are."""
-        plain = params if isinstance(params, msgspec.Struct) else self.plain(params)
-        message = {"jsonrpc": "2.0", "method": method, "params": plain}
+        """Tell the editor something."""
+        message = {"jsonrpc": "2.0", "method": method, "params": self.plain(params)}
         self.send(encoded(message), droppable=droppable)
 
     def _result(self, method: str, value: object) -> Any:  # noqa: ANN401 - any class of ours
+        if method in sync.PLAIN_RESULTS:
+            return value
         ours = protocol.METHODS.get(method)
         if ours is not None:
             return self._conversion.structure(value, ours.result)
@@ -129,7 +143,7 @@ class Protocol(LanguageServerProtocol):
 
     def _command_call(self, raw: msgspec.Raw) -> Callable[[], Any]:
         params = self._conversion.structure(decoded(raw), types.ExecuteCommandParams)
-        handler = self.fm.commands.get(params.command)
+        handler = self._commands.get(params.command)
         if handler is None:
             raise WrongParams(f"there is no command {params.command!r}")
         wanted = protocol.COMMANDS.get(params.command)
@@ -139,28 +153,6 @@ class Protocol(LanguageServerProtocol):
         if not isinstance(given[0], Mapping):
             raise WrongParams(f"the argument of {params.command} must be an object")
         return partial(handler, self._conversion.structure(given[0], wanted))
-
-
-class Server(LanguageServer):
-    """pygls' registry of handlers, quiet about what goes wrong between messages."""
-
-    protocol: Protocol
-
-    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log it: showing it, as pygls does, fails again without end once the line is closed."""
-        _log.error("%s: %s", source.__name__, error)
-
-
-def make_language_server(version: str) -> Server:
-    """A pygls server that speaks our protocol and knows nothing of agents yet."""
-    return Server(
-        "indwell",
-        version,
-        text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
-        protocol_cls=Protocol,
-        converter_factory=Conversion,
-        max_workers=1,
-    )
 
 
 @lru_cache
@@ -180,3 +172,8 @@ def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
     """Before the line is open nothing goes out."""
     _log.debug("not sent (droppable: %s): the line is not open", droppable)
+
+
+def _registered(handlers: dict[str, Callable[..., Any]], name: str, handler: Handler) -> Handler:
+    handlers[name] = handler
+    return handler

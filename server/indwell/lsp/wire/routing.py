@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
-from pygls.exceptions import JsonRpcException
 
 from indwell.installation import installation
 from indwell.lsp.wire import envelope
@@ -28,9 +27,10 @@ from indwell.lsp.wire.envelope import (
     Id,
     Notification,
     Request,
+    RequestError,
     Response,
 )
-from indwell.lsp.wire.language_server import Protocol
+from indwell.lsp.wire.language_server import Server
 from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
 
 _log = logging.getLogger(__name__)
@@ -42,15 +42,15 @@ class Routing:
     """One open line: its phase, the requests in flight, and the way to the handlers.
 
     Args:
-        protocol: Knows the handlers and the types, and takes the editor's answers.
+        server: Knows the handlers and the types, and takes the editor's answers.
         send: Takes the body of an answer.
 
     Attributes:
         left: Set to the exit code when the line is over.
     """
 
-    def __init__(self, protocol: Protocol, send: Callable[[bytes], None]) -> None:
-        self._protocol = protocol
+    def __init__(self, server: Server, send: Callable[[bytes], None]) -> None:
+        self._server = server
         self._send = send
         self._phase: Phase = "open"
         self._waiting: deque[bytes] = deque()
@@ -114,7 +114,7 @@ class Routing:
                     case Notification():
                         return self._notification(message)
                     case Response():
-                        self._protocol.answered(message)
+                        self._server.answered(message)
             case Drop():
                 pass
         return False
@@ -125,7 +125,7 @@ class Routing:
             self._send(envelope.refusal(request.id, INVALID_REQUEST, words))
             return False
         try:
-            call = self._protocol.call_of(request.method, request.params)
+            call = self._server.call_of(request.method, request.params)
         except WrongParams as error:
             self._send(envelope.refusal(request.id, INVALID_PARAMS, str(error)))
             return False
@@ -158,7 +158,7 @@ class Routing:
 
     def _answer(self, request: Request, result: object) -> bytes:
         try:
-            return envelope.answer(request.id, self._protocol.plain(result))
+            return envelope.answer(request.id, self._server.plain(result))
         except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
             return _error(request, error)
 
@@ -167,7 +167,7 @@ class Routing:
             self._cancel(notification.params)
             return False
         try:
-            call = self._protocol.call_of(notification.method, notification.params)
+            call = self._server.call_of(notification.method, notification.params)
             result = call() if call is not None else None
         except WrongParams as error:
             _log.warning("%s is ignored: %s", notification.method, error)
@@ -194,7 +194,7 @@ class Routing:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
         bug = None if task.cancelled() else task.exception()
-        if isinstance(bug, JsonRpcException):  # a request without an id: nobody hears the answer
+        if isinstance(bug, RequestError):  # a request without an id: nobody hears the answer
             _log.warning("a notification was refused: %s", bug)
         elif bug is not None:
             _log.error("a notification was handled badly", exc_info=bug)
@@ -210,7 +210,7 @@ class _Cancel(msgspec.Struct):
 
 def _error(request: Request, error: Exception) -> bytes:
     """An error that a handler raised: one that it means for the editor, or a bug."""
-    if isinstance(error, JsonRpcException):
+    if isinstance(error, RequestError):
         return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
     _log.error("%s", request.method, exc_info=error)
     return envelope.refusal(request.id, INTERNAL_ERROR, installation.fault_words(error))

@@ -50,8 +50,8 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
     make_nonblocking(line.write_fd)
     asyncio.get_running_loop().set_exception_handler(_Starving())
     outgoing = Outgoing(line.write_fd, lambda reason: routing.give_up(reason))  # noqa: PLW0108 - made below
-    routing = Routing(server.protocol, outgoing.send)
-    server.protocol.send = outgoing.send
+    routing = Routing(server, outgoing.send)
+    server.send = outgoing.send
     incoming = Incoming(line.read_fd, open_line.framer, routing)
     _watch_signals(routing)
     async with watched(open_line.opened.process_id) as gone:

@@ -1,7 +1,7 @@
-"""What comes with every key and every move of the cursor, decoded straight from the bytes.
+"""Messages of a starting editor, of every key and every move of the cursor, without lsprotocol.
 
-Going through lsprotocol's classes would take milliseconds for a change of a large document, and
-the first code action would wait for its converter. Attributes have lsprotocol's names.
+lsprotocol's classes would take milliseconds for a change of a large document, and the first code
+action would wait 250 ms for their import. Attributes have lsprotocol's names.
 """
 
 from __future__ import annotations
@@ -113,6 +113,35 @@ class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
 
     text_document: Identifier
 
+
+class Registration(msgspec.Struct, frozen=True, rename="camel"):
+    """A method that the editor shall ask for, with its options as plain JSON."""
+
+    id: str
+    method: str
+    register_options: Mapping[str, Any]
+
+
+class RegistrationParams(msgspec.Struct, frozen=True):
+    """``client/registerCapability``, which we send."""
+
+    registrations: list[Registration]
+
+
+class ConfigurationItem(msgspec.Struct, frozen=True):
+    """One section of the editor's settings."""
+
+    section: str
+
+
+class ConfigurationParams(msgspec.Struct, frozen=True):
+    """``workspace/configuration``, which we send; the answer is a list of any JSON."""
+
+    items: list[ConfigurationItem]
+
+
+PLAIN_RESULTS = {"client/registerCapability", "workspace/configuration"}
+"""Requests of ours whose answers stay plain JSON."""
 
 PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didOpen": DidOpen,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.editor.client import Client
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Document, Documents, digested
 from indwell.lsp.workspace.edits import (
     QUICK,
@@ -226,7 +226,7 @@ class BufferEdits:
             self._unanswered.add(asked)
             words = f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
             return _Verdict(words, is_silent=True)
-        except JsonRpcException as error:
+        except RequestError as error:
             return _Verdict(f"the editor refused the edit ({error})")
         except asyncio.CancelledError:
             await self._let_go(asked)

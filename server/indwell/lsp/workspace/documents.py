@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from indwell.lsp.wire.sync import Change, Item
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.wire.sync import Change, Item, Position
 from indwell.lsp.workspace.line_blocks import LineBlocks
 from indwell.policy.approvals import one_line
 from indwell.workspace.base import Stamp, digest
@@ -125,7 +125,7 @@ class Document:
         self.dirt = "user"
         self._digest = None
 
-    def offset(self, position: types.Position, encoding: str) -> int:
+    def offset(self, position: types.Position | Position, encoding: str) -> int:
         """The offset in code points of a position; clamped to the document."""
         return self.body.offset(position.line, position.character, encoding)
 

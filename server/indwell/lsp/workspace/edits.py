@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsprotocol import types
-
 from indwell.errors import EditRefused
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document, Documents
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 

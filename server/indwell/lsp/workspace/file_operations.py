@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files import exists
 from indwell.lsp.editor.client import Client
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.buffer_edits import GRACE_S
 from indwell.lsp.workspace.documents import Document, digested, unbroken
 from indwell.lsp.workspace.edits import creation, deletion, seen
@@ -38,7 +37,7 @@ async def refusal(
         return None
     try:
         result = answer.result()
-    except JsonRpcException:
+    except RequestError:
         return None
     if result is None or result.applied:
         return None

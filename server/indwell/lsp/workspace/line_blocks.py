@@ -6,8 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from lsprotocol import types
-
+from indwell.lsp.messages.lsprotocol_types import types
 from indwell.workspace.text import split_lines
 
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
@@ -22,7 +21,7 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
     body = line.rstrip("\r\n")
     if units <= 0:
         return 0
-    if encoding == types.PositionEncodingKind.Utf32 or body.isascii():
+    if encoding == "utf-32" or body.isascii():
         return min(units, len(body))
     codec, unit_b = _CODECS[encoding]
     # A character has at least one unit, so no more of the line than this matters.
@@ -35,7 +34,7 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
 
 def units_in_line(line: str, index: int, encoding: str) -> int:
     """The character offset in code units of an index in code points."""
-    if encoding == types.PositionEncodingKind.Utf32 or line.isascii():
+    if encoding == "utf-32" or line.isascii():
         return min(index, len(line))
     codec, unit_b = _CODECS[encoding]
     return len(line[:index].encode(codec, "surrogatepass")) // unit_b
