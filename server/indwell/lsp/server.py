@@ -107,7 +107,7 @@ def _lifecycle(server: Server, host: Host, review: Review) -> None:
         await asyncio.to_thread(own_path.keep_out, tuple(added))
 
     @server.feature("workspace/didChangeConfiguration")
-    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+    async def did_change_configuration(params: sync.DidChangeConfiguration) -> None:
         settings = params.settings
         await host.reconfigure(settings.get(SECTION) if isinstance(settings, Mapping) else None)
         review.look_again()

@@ -48,6 +48,10 @@ class Conversion:
         )
         return converter
 
+    def load(self) -> None:
+        """Import what the converter needs, and make it."""
+        self._converter  # noqa: B018 - making it is what is wanted
+
     def structure(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
         """Plain JSON as a value of ``type_``.
 

@@ -19,7 +19,16 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
-from indwell.lsp.wire.envelope import INTERNAL_ERROR, Id, RequestError, Response, encoded
+from indwell.lsp.wire.envelope import (
+    INTERNAL_ERROR,
+    Id,
+    Incoming,
+    Notification,
+    Request,
+    RequestError,
+    Response,
+    encoded,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +52,7 @@ class Server:
         self._commands: dict[str, Callable[..., Any]] = {}
         self._numbers = itertools.count(1)
         self._asked: dict[Id, tuple[asyncio.Future[Any], str]] = {}
+        self._has_types = False
         self.send: Send = _nowhere
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
@@ -76,6 +86,19 @@ class Server:
         if params is None and method in protocol.METHODS:  # all of its fields may be optional
             params = {}
         return partial(handler, self._conversion.structure(params, type_))
+
+    def lacks_types(self, message: Incoming) -> bool:
+        """Does this message need lsprotocol, which is not loaded yet?"""
+        if self._has_types or not isinstance(message, Request | Notification):
+            return False
+        if message.method in sync.PARAMS or message.method in _WITHOUT_PARAMS:
+            return False
+        return message.method == _EXECUTE or message.method in self._features
+
+    def load_types(self) -> None:
+        """Import lsprotocol and make its converter; 250 ms, so in a thread, and tried once."""
+        self._has_types = True
+        self._conversion.load()
 
     def warm_up(self) -> None:
         """Compile the ways of the messages that a first prompt needs; 15 ms, so in a thread."""

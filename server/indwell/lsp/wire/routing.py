@@ -92,11 +92,21 @@ class Routing:
         until = self._loop.time() + SLICE_S
         self._is_pumping = False
         while self._waiting and not self.left.done():
+            if self._server.lacks_types(envelope.opened(self._waiting[0])):
+                self._is_pumping = True  # in order: what came behind waits for the import as well
+                loading = self._loop.run_in_executor(None, self._server.load_types)
+                loading.add_done_callback(self._go_on)
+                return
             if self._handle(self._waiting.popleft()) or self._loop.time() > until:
                 # call_soon comes after the first step of a task made just now.
                 self._is_pumping = True
                 self._loop.call_soon(self._pump)
                 return
+
+    def _go_on(self, loading: asyncio.Future[None]) -> None:
+        if not loading.cancelled() and loading.exception() is not None:
+            _log.error("lsprotocol could not be loaded", exc_info=loading.exception())
+        self._pump()
 
     def _handle(self, body: bytes) -> bool:
         """Handle one message; did it start a task?"""

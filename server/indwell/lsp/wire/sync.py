@@ -114,6 +114,12 @@ class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
     text_document: Identifier
 
 
+class DidChangeConfiguration(msgspec.Struct, frozen=True):
+    """``workspace/didChangeConfiguration``; editors push any JSON, many of them at the start."""
+
+    settings: Any = None
+
+
 class Registration(msgspec.Struct, frozen=True, rename="camel"):
     """A method that the editor shall ask for, with its options as plain JSON."""
 
@@ -150,5 +156,6 @@ PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didClose": DidClose,
     "textDocument/codeAction": CodeAction,
     "textDocument/codeLens": CodeLens,
+    "workspace/didChangeConfiguration": DidChangeConfiguration,
     "workspace/didChangeWatchedFiles": DidChangeWatchedFiles,
 }
