@@ -14,7 +14,8 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.errors import UserError
 from indwell.lsp.sessions.turns import Turns
-from indwell.providers.scripted import hang
+from indwell.messages import Request
+from indwell.providers.scripted import Hang, hang
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Ticket, Waiting
 from indwell.tools.base import ToolContext
@@ -139,8 +140,13 @@ async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None
 
 async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path) -> None:
     """Retry is pressed before the records of the stopped turn are on disk."""
-    retried: list[Ticket] = []
-    async with a_world(tmp_path, [hang(), says("Two.")]) as world:
+    asked, retried = asyncio.Event(), list[Ticket]()
+
+    def ask(_request: Request) -> Hang:
+        asked.set()
+        return hang()
+
+    async with a_world(tmp_path, [ask, says("Two.")]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
 
         def retry(event: events.Event) -> None:
@@ -149,7 +155,7 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
 
         turns.listeners.append(retry)
         first = turns.submit(Waiting("p1", Prompt(words="one")), nothing)
-        await first.begun.wait()
+        await asked.wait()
         turns.cancel()
         assert (await first.wait()).ending == "cancelled"
         async with asyncio.timeout(60):
