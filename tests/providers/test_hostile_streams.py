@@ -361,9 +361,10 @@ async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(end: Any, n_
 
 async def test_a_long_call_is_progress() -> None:
     """Arguments tell nothing on the way; a file that is written must not look like silence."""
-    steps = [step for _ in range(22) for step in (chunked(data(named("", "x"))), 0.1)]
+    steps = [step for _ in range(40) for step in (chunked(data(named("", "x"))), 0.1)]
     end = streamed(chunk({}, finish="tool_calls")).steps[1:]
     begun = chunked(data(named("write_file", "{")))
-    async with connected(broken(HEAD, begun, *steps, *end), timeout_s=0.2) as (provider, _):
+    # The whole call takes twice the time limit, and each of its pieces a twentieth of it.
+    async with connected(broken(HEAD, begun, *steps, *end), timeout_s=2.0) as (provider, _):
         reply = await provider.complete(ASKED, lambda _: None)
-    assert [call.arguments for call in reply.calls] == ["{" + "x" * 22]
+    assert [call.arguments for call in reply.calls] == ["{" + "x" * 40]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.editor.client import Client
 from indwell.lsp.fake import applying
@@ -21,7 +22,7 @@ from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.wire import handshake, sync
-from indwell.lsp.wire.envelope import METHOD_NOT_FOUND, RequestError
+from indwell.lsp.wire.envelope import METHOD_NOT_FOUND, REQUEST_FAILED, RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Workspace
@@ -90,10 +91,17 @@ class NearEditor:
     ) -> asyncio.Future[types.ApplyWorkspaceEditResult | None]:
         """``workspace/applyEdit``; the editor goes on with it, whoever waits for the answer."""
         self.sent.append(params)
-        work = asyncio.ensure_future(applying.answer(self.desk, params.edit, self.moments))
+        work = asyncio.ensure_future(self._answer(params.edit))
         self._at_work[request] = work
         work.add_done_callback(partial(self._worked, request))
         return asyncio.shield(work)
+
+    async def _answer(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult | None:
+        """The answer as the server hears it: the editor's error is one of the wire."""
+        try:
+            return await applying.answer(self.desk, edit, self.moments)
+        except JsonRpcException as error:
+            raise RequestError(error.message, error.code or REQUEST_FAILED) from error
 
     async def leave(self) -> None:
         """Let go of what was never answered."""
