@@ -93,10 +93,14 @@ class Routing:
         self._is_pumping = False
         while self._waiting and not self.left.done():
             if self._server.lacks_types(envelope.opened(self._waiting[0])):
-                self._is_pumping = True  # in order: what came behind waits for the import as well
-                loading = self._loop.run_in_executor(None, self._server.load_types)
-                loading.add_done_callback(self._go_on)
-                return
+                try:
+                    loading = self._loop.run_in_executor(None, self._server.load_types)
+                except RuntimeError:  # the system has no room for a thread: here, then
+                    self._server.load_types()
+                else:
+                    self._is_pumping = True  # in order: what came behind waits for the import, too
+                    loading.add_done_callback(self._go_on)
+                    return
             if self._handle(self._waiting.popleft()) or self._loop.time() > until:
                 # call_soon comes after the first step of a task made just now.
                 self._is_pumping = True
