@@ -67,6 +67,7 @@ class LoopbackEndpoint:
         self._script = script
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -80,9 +81,14 @@ class LoopbackEndpoint:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            if not writer.is_closing() or writer.transport.get_write_buffer_size():
+                writer.transport.abort()  # nobody reads what is left
+        await asyncio.sleep(0)  # a transport ends in the next round
         await self._server.wait_closed()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

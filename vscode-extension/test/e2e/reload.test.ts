@@ -25,6 +25,8 @@ describe("a reload in the middle of a turn", () => {
     await chat.send("interrupt Do it");
     const ran = join(chat.folder, "ran.txt");
     await until("the command", () => existsSync(ran));
+    // What the panel shows of the session, VS Code has taken to remember.
+    await chat.panel.getByText("It begins.").waitFor();
     await chat.reload();
     await chat.showPanel();
     const words = "Interrupted: Indwell ended while this turn ran";
