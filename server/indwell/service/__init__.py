@@ -1,1 +1,1 @@
-"""What every front door offers: sessions, turns and their queue, trust, endpoints, settings."""
+"""What every front door needs: the queue, events, the trust store, endpoints and settings."""

@@ -1,1 +1,1 @@
-"""The editor at the other end: what it is asked, and what it shows to the user."""
+"""Requests to the editor, and what it shows to the user."""
