@@ -96,7 +96,7 @@ class Routing:
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
                 except RuntimeError:  # the system has no room for a thread: here, then
-                    self._server.load_types()
+                    self._load_here()
                 else:
                     self._is_pumping = True  # in order: what came behind waits for the import, too
                     loading.add_done_callback(self._go_on)
@@ -106,6 +106,12 @@ class Routing:
                 self._is_pumping = True
                 self._loop.call_soon(self._pump)
                 return
+
+    def _load_here(self) -> None:
+        try:
+            self._server.load_types()
+        except ImportError:  # the requests that need the types are refused one by one
+            _log.exception("lsprotocol could not be loaded")
 
     def _go_on(self, loading: asyncio.Future[None]) -> None:
         if not loading.cancelled() and loading.exception() is not None:
