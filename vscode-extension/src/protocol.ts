@@ -1086,7 +1086,7 @@ export interface StatusResult {
   readonly lacking: string;
   /** Are all folders trusted as they are now? */
   readonly trusted: boolean;
-  /** The number of the running turn; 0 while its session is being opened. */
+  /** The number of the running turn; 0 while its session is being opened. Null from the turn's last event on. */
   readonly running: number | null;
   /** Of the server. */
   readonly version: string;

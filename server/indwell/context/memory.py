@@ -265,7 +265,7 @@ def _weights(query: Query) -> Mapping[str, float]:
 
 
 def _rarity(n_with: int, n: int) -> float:
-    """The inverse document frequency, which is never below zero in this form."""
+    """The inverse document frequency in the form that is never negative (Lucene's BM25)."""
     return math.log(1 + (n - n_with + 0.5) / (n_with + 0.5))
 
 

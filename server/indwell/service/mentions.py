@@ -32,7 +32,7 @@ _ENDS = ".,:;!?…"
 
 
 class Mention(NamedTuple):
-    """A file, or lines of it: 1-based, inclusive; 0 for none named."""
+    """A mentioned file, perhaps with lines: 1-based and inclusive; 0 means the whole file."""
 
     path: str
     first: int = 0
@@ -181,7 +181,7 @@ class Attachments(NamedTuple):
 async def attachments(
     workspace: Workspace, settings: Settings, mentions: Sequence[Mention], names: OtherNames
 ) -> Attachments:
-    """Look the mentioned lines up, as the buffers hold them."""
+    """Read the mentioned lines from open buffers, else from disk."""
     files: dict[tuple[str, int, int], Selection] = {}
     folders: dict[str, Listing] = {}
     problems: list[str] = []

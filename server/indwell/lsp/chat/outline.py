@@ -288,7 +288,7 @@ def of_turn(state: State, turn: int) -> list[dict[str, Any]]:
 
 
 def _own_start(text: str) -> int:
-    """Where the turns of the session begin that the first line names.
+    """The offset at which the turns of the chat's session begin; the first line names the session.
 
     A chat may hold turns of an earlier session above them; their numbers do not go on rising.
     """

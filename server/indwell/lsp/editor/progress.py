@@ -66,7 +66,7 @@ class TurnProgress:
         self._report()
 
     def end(self, message: str) -> None:
-        """Take it away."""
+        """End the progress in the editor, if it was shown."""
         if self._shown:
             self._shown = False
             self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))

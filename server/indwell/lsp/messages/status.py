@@ -71,7 +71,8 @@ class StatusResult(Value):
         model: Chosen; empty if none is.
         lacking: Why no model can be called; empty if one can.
         trusted: Are all folders trusted as they are now?
-        running: The number of the running turn; 0 while its session is being opened.
+        running: The number of the running turn; 0 while its session is being opened. Null from the
+            turn's last event on.
         version: Of the server.
         pictures: Does the model take pictures? Null if nobody knows.
         cost: Of the session, in US dollars; null if there is none, or a price is unknown.

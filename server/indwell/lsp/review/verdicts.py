@@ -122,7 +122,7 @@ class Progress:
             self._client.progress(self._token, report)
 
     def end(self) -> None:
-        """Take it away."""
+        """End the progress in the editor, if it was shown."""
         self._has_ended = True
         if self._is_shown:
             self._is_shown = False

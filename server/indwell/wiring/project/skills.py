@@ -279,7 +279,7 @@ def skills_here(
 def names_here(
     roots: Sequence[Path], environment: Mapping[str, str], *, is_given: bool
 ) -> tuple[str, ...]:
-    """What skills could be called here, if the folders are trusted; blocks.
+    """Names of the skills that the user could call here. Reads files, so it blocks.
 
     In a folder that is not trusted (yet) nothing is read: there its folders' names count.
     ``is_given``: the command line trusts them all.

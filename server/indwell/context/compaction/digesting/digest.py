@@ -63,7 +63,7 @@ def digest(layer: Digest, view: View) -> Step | None:
 
 
 def _pays(view: View, outline: Outline, step: Step) -> bool:
-    """Does it, now that it is known what it frees?"""
+    """Whether the step pays, by the tokens that it really frees."""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -74,7 +74,7 @@ def _pays(view: View, outline: Outline, step: Step) -> bool:
 
 
 LEAST_TEXT = 60  # tokens of a text that is worth shortening
-MARKER = 30.0  # tokens of a marker with the path of a file
+MARKER = 30.0  # tokens; a marker stands for removed lines and names the file that has them
 _TELLING = 20  # characters of a line that says more than "Done."
 WORKSPACE = 2  # the trust tier of injected data
 

@@ -195,9 +195,9 @@ def readers(sizes: Sizes, facts: Facts) -> tuple[Reader, ...]:
 
 
 def appended_price(sizes: Sizes, rates: Rates, *, is_cached: bool) -> float:
-    """Price of the prefix from the cache, the instructions behind it, and the summary.
+    """The price of a summary request that appends its instructions to the cached prefix.
 
-    A prefix that no cache holds is written to one; that much the next call has less to pay.
+    Without a cached prefix the request writes one, which makes the next call cheaper.
     """
     prefix = sizes.prefix * (rates.cached if is_cached else rates.input)
     return prefix + sizes.instructions * rates.input + sizes.output * rates.output
