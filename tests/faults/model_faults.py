@@ -204,9 +204,9 @@ async def play(name: str, dice: Dice) -> str:
             await provider.aclose()
     assert time.monotonic() - began < SLOW_S, f"{name} took too long"
     # The loop closes the HTTP library's inner generators in tasks of its own, some rounds later.
-    until = time.monotonic() + PATIENCE_S
-    while (left := asyncio.all_tasks() - tasks) and time.monotonic() < until:
-        await asyncio.sleep(0.01)
+    left = asyncio.all_tasks() - tasks
+    if left:
+        _, left = await asyncio.wait(left, timeout=PATIENCE_S)
     assert not left, f"a task is left: {left}"
     return f"{name}: {ended}"
 
