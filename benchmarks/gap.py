@@ -39,7 +39,7 @@ from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.providers.openai_chat import OpenAIChat
 from indwell.providers.retry import Retrying
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from indwell.policy.widening import Widening
 from indwell.sandbox import spawn
-from indwell.sandbox.strength import strength
+from indwell.sandbox.confine.strength import strength
 from indwell.settings.model import SECRETS, Settings
 from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.bounds.guarding import Guard

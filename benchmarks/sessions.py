@@ -23,8 +23,8 @@ from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Said, Spent, TurnFinished, TurnStarted
-from indwell.sessions.retention import stored
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.retention import stored
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
 from indwell.wiring.resume import resume_session

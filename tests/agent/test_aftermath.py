@@ -11,9 +11,9 @@ import pytest
 
 from indwell.agent.aftermath import MOST_TOLD
 from indwell.messages import Text
+from indwell.workspace.base import MemoryWatch
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
-from indwell.workspace.watch import MemoryWatch
 from support.session import World, a_world, asks, call, says
 
 FILES = {"a.py": "x = 1\ny = 2\n"}

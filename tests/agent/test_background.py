@@ -21,7 +21,7 @@ from indwell.messages import Reply, Request
 from indwell.review.verdicts import rewind_files
 from indwell.sessions.branches import commands_of
 from indwell.sessions.records import Record, Rewound
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import CommandSet
 from indwell.tools.truncate import OUTPUT_LIMIT
 from support.bubblewrap import needs_bubblewrap

@@ -15,8 +15,8 @@ import pytest
 from indwell.agent.events import Checking, TurnFinished
 from indwell.agent.features.checks.gate import Gate
 from indwell.sessions.acts import acts
-from indwell.sessions.decided import Decided
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.told import Decided
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project
 from support.made_secrets import made_secrets

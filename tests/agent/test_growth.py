@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from indwell.agent.growth import added_messages
 from indwell.messages import Message, Text
-from indwell.sessions.folding import fold, join
+from indwell.sessions.rebuilding import fold, join
 from indwell.sessions.records import Said
 from support.requests import assistant, meta, user
 

@@ -17,9 +17,9 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.messages import Request, Text
 from indwell.sessions.acts import Act, acts
-from indwell.sessions.store import SessionStore
-from indwell.settings.hook_tables import hooks_of
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Hook, HookEvent, Mode
+from indwell.settings.values import hooks_of
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, Project, a_project
 from support.doc_examples import examples

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent import events
-from indwell.sessions.inner_calls import InnerCall
-from indwell.sessions.transcript import Piece, transcript
+from indwell.sessions.transcript import InnerCall, Piece, transcript
 from support.session import World, a_tool, asks, call, says
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 

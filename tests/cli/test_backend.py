@@ -18,7 +18,7 @@ from indwell.cli.terminal.person import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.first_page import page, provider_table
-from indwell.sessions.store import SessionStore, folder_name
+from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 from support import file_keyring

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.branch_logs import log_of
 from support.editing import READ, USAGE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say

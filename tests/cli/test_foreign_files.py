@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.files.guarded import why_foreign
+from indwell.files.reading import why_foreign
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings

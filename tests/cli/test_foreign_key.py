@@ -7,9 +7,9 @@ import json
 import pytest
 
 from indwell.service.stored_keys import foreign_key_notice, is_foreign_key
+from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyStore, Ring
 from indwell.settings.model import Settings
-from indwell.settings.secret import Secret
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.model_server import answering, listed

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from indwell.sessions.records import Rewound, TurnFinished
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import EDIT, READ, USAGE, Home
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.strict_chat import strictly

@@ -14,7 +14,7 @@ from indwell.errors import ToolError
 from indwell.files.aside import Quarantine
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
-from indwell.sandbox.bubblewrap import MOST_MOUNTS
+from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
 from indwell.wiring.bounds.command_bounds import confiner
 from indwell.wiring.bounds.guarding import Guard

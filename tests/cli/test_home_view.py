@@ -14,8 +14,8 @@ import pytest
 from indwell.policy.decide import Ask, Asked, Policy, decide
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
+from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import looked_up
-from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import run_program
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner

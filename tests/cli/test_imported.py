@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.recorded import recorded_sessions

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.cli.stored.purge import OURS, places
 from indwell.cli.stored.sessions import whole_id
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support import file_keyring
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint

@@ -12,8 +12,8 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.service.endpoint.connect import Endpoint, Places, _keep_all, connect
+from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
-from indwell.settings.secret import Secret
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed

@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 from indwell.files.aside import Quarantine
-from indwell.files.installed import FRESH_NS
+from indwell.files.watch.installed import FRESH_NS
 from indwell.service.secrets import SecretPlaces
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import Guard
-from indwell.workspace.repository import nested
+from indwell.workspace.git.repository import nested
 from support.listing_recorder import listed_folders
 
 

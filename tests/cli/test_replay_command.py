@@ -12,7 +12,7 @@ import pytest
 from indwell.cli.parser import make_parser
 from indwell.cli.replay.command import Wish, _rates, wish_of
 from indwell.errors import UserError
-from indwell.replay.cache_rules import CACHES
+from indwell.replay.cache import CACHES
 from support.editing import MODEL, Home
 from support.loopback_endpoint import (
     HANG,

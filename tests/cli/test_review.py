@@ -12,7 +12,7 @@ import pytest
 from indwell.files import AppendLog
 from indwell.review.hunk import Actor
 from indwell.service.review_ledgers import open_ledger
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.store import folder_name
 from support.editing import USAGE, Home, bash, mend
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.strict_chat import strictly

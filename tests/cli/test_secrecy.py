@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from indwell.service.secrets import Secrecy
+from indwell.settings.credentials import Secret
 from indwell.settings.load import load
 from indwell.settings.model import Settings
-from indwell.settings.secret import Secret
 from support.made_secrets import made_secrets
 
 KEY = Secret("own-key-8f31")

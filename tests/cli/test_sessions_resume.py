@@ -22,7 +22,7 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
 from indwell.wiring.resume import OLD_PROMPT, resume_session

@@ -11,7 +11,7 @@ import pytest
 from indwell.cli.stored.shown import show_session
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions.records import Said, TurnStarted
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import CallEnded
 
 META = Meta(tier=3, source="assistant", tokens=1)

@@ -13,7 +13,7 @@ from indwell.cli.stored.stats import cost_cell, day_of
 from indwell.context.request.figures import Figures, of_call
 from indwell.messages import Usage
 from indwell.sessions.records import Compacted, Record, Spent
-from indwell.sessions.store import SessionStore, timestamp
+from indwell.sessions.storage.store import SessionStore, timestamp
 from support.editing import Home
 from support.terminal import Ended, indwell
 from support.terminal_screen import Terminal

@@ -20,7 +20,7 @@ from indwell.lsp.prompts.attention import problem_of
 from indwell.messages import Message, Request, Text
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings, surroundings_words
-from indwell.workspace.branch import branch_of
+from indwell.workspace.git.repository import branch_of
 from indwell.workspace.memory import MemoryWorkspace
 from support.long_talks import code, empty, summarised, turned, wanted
 from support.session import SURROUNDINGS, World, a_tool, a_world, asks, call, says, texts

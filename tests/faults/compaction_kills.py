@@ -43,9 +43,9 @@ from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Request, Text, ToolCall
 from indwell.providers.scripted import Answer, ScriptedProvider
 from indwell.sessions import lines
-from indwell.sessions.folding import folded, join
+from indwell.sessions.rebuilding import folded, join
 from indwell.sessions.records import Compacted, Record, Said
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.wiring.model import Model
 from indwell.wiring.resume import resume_session

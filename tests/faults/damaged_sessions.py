@@ -28,8 +28,7 @@ from indwell.agent.resume import outcomes
 from indwell.context.pairing import problems
 from indwell.messages import Message
 from indwell.sessions import lines
-from indwell.sessions.foreign import recorded_sessions
-from indwell.sessions.importing import imported_records
+from indwell.sessions.foreign import imported_records, recorded_sessions
 from indwell.sessions.records import Repaired, SessionStarted, repairs
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"

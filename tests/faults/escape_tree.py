@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import run_program, spawn
+from indwell.sandbox.confine.landlock import Held, start_held
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.landlock_start import Held, start_held
 
 SLEEP = "/bin/sleep"
 WAYS = (

@@ -29,8 +29,8 @@ from indwell.files.aside import Quarantine
 from indwell.policy import protected_names
 from indwell.policy.guarded import SHUT, is_guarded, is_repository_sign, is_set_aside
 from indwell.policy.paths import is_protected
+from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.gate import still_in_the_way
-from indwell.sandbox.strength import strength
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import Guard
 

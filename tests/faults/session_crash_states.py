@@ -25,10 +25,10 @@ from pathlib import Path
 
 from session_trace import Op, recorded
 
-from indwell.sessions.drafts import DraftStore
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.retention import delete
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.drafts import DraftStore
+from indwell.sessions.storage.retention import delete
+from indwell.sessions.storage.store import SessionStore
 
 SECTOR_B = 512
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from indwell.errors import SessionError
 from indwell.sessions.ids import new_id
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 
 FAULTS = {
     "write": ("ENOSPC", "EIO", "EDQUOT", "EINTR"),

@@ -21,12 +21,12 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.sessions.drafts import DraftStore
 from indwell.sessions.records import Repaired, TurnStarted
-from indwell.sessions.retention import delete
-from indwell.sessions.spending import SpendingLedger
-from indwell.sessions.store import SessionStore
-from indwell.sessions.sweeping import Limits, sweep
+from indwell.sessions.storage.drafts import DraftStore
+from indwell.sessions.storage.retention import delete
+from indwell.sessions.storage.spending import SpendingLedger
+from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.storage.sweeping import Limits, sweep
 from indwell.wiring.spill import Spill, highest_number
 
 LATEST_S = 0.03  # of a kill after the first word of the child

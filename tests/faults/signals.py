@@ -16,7 +16,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from indwell.sessions.records import TurnFinished
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import EDIT, READ, SERVE, USAGE, Home, bash, running
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import raw_client

@@ -10,7 +10,7 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.files.census import Listing, facts_of, take_census
+from indwell.files.watch.snapshot import Listing, facts_of, take_census
 
 NUMBERS = st.integers(min_value=-(1 << 66), max_value=1 << 66)
 

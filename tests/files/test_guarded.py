@@ -7,7 +7,7 @@ import os
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files.guarded import read_guarded
+from indwell.files.reading import read_guarded
 
 LIMIT_B = 100
 

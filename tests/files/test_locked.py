@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.locked import locked
+from indwell.files.locks import locked
 
 COUNT = """
 import sys
 from pathlib import Path
-from indwell.files.locked import locked
+from indwell.files.locks import locked
 lock, number = Path(sys.argv[1]), Path(sys.argv[2])
 for _ in range(50):
     with locked(lock, timeout_s=20):
@@ -25,7 +25,7 @@ for _ in range(50):
 HOLD = """
 import sys
 from pathlib import Path
-from indwell.files.locked import locked
+from indwell.files.locks import locked
 with locked(Path(sys.argv[1]), timeout_s=20):
     print("held", flush=True)
     sys.stdin.read()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.marks import changed_since, mark_of
+from indwell.files.listing import changed_since, mark_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.new_names import BEHIND_S, Listener, NewNames
+from indwell.files.watch.new_names import BEHIND_S, Listener, NewNames
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 

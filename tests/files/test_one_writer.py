@@ -13,7 +13,7 @@ import pytest
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.files import write_atomic
-from indwell.files.one_writer import one_writer
+from indwell.files.locks import one_writer
 
 ADD = """
 import sys
@@ -34,7 +34,7 @@ print(moved)
 HOLD = """
 import os, sys
 from pathlib import Path
-from indwell.files.one_writer import one_writer
+from indwell.files.locks import one_writer
 with one_writer(os.open(sys.argv[1], os.O_RDONLY), Path("x")) as is_alone:
     print(is_alone, flush=True)
     sys.stdin.read()

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files import openat2
+from indwell.files import beneath
 from indwell.files.beneath import walk_below
 
 Way = Callable[..., int]
 
 
 def by_the_kernel(folder: int, parts: list[str], flags: int, mode: int = 0o666) -> int:
-    return openat2.open_at(folder, "/".join(parts) or ".", flags, mode)
+    return beneath.open_at(folder, "/".join(parts) or ".", flags, mode)
 
 
 @pytest.fixture(
     params=[
         pytest.param(
             by_the_kernel,
-            marks=pytest.mark.skipif(not openat2.works(), reason="this kernel has no openat2"),
+            marks=pytest.mark.skipif(not beneath.works(), reason="this kernel has no openat2"),
         ),
         walk_below,
     ]
@@ -112,21 +112,21 @@ def test_no_descriptor_is_left_open(below: Way, root: int) -> None:
     assert len(list(listing.iterdir())) == before
 
 
-@pytest.mark.skipif(not openat2.works(), reason="this kernel has no openat2")
+@pytest.mark.skipif(not beneath.works(), reason="this kernel has no openat2")
 def test_the_kernel_refuses_to_climb_and_to_take_magic_links(root: int) -> None:
     for path in ("../w/a/b/file", "/etc/passwd", "a/../../w/a"):
         with pytest.raises(OSError, match="cross-device") as caught:
-            openat2.open_at(root, path, os.O_RDONLY)
+            beneath.open_at(root, path, os.O_RDONLY)
         assert caught.value.errno == errno.EXDEV
     proc = os.open("/proc/self", os.O_RDONLY)
     try:
         with pytest.raises(OSError, match="symbolic") as caught:
-            openat2.open_at(proc, "cwd/etc", os.O_RDONLY)
+            beneath.open_at(proc, "cwd/etc", os.O_RDONLY)
     finally:
         os.close(proc)
 
 
-@pytest.mark.skipif(not openat2.works(), reason="this kernel has no openat2")
+@pytest.mark.skipif(not beneath.works(), reason="this kernel has no openat2")
 def test_renames_elsewhere_do_not_make_it_fail(root: int, tmp_path: Path) -> None:
     is_over = threading.Event()
     (tmp_path / "x").mkdir()
@@ -140,7 +140,7 @@ def test_renames_elsewhere_do_not_make_it_fail(root: int, tmp_path: Path) -> Non
     renamer.start()
     try:
         for _ in range(3_000):
-            os.close(openat2.open_at(root, "a/../a/b/file", os.O_RDONLY))
+            os.close(beneath.open_at(root, "a/../a/b/file", os.O_RDONLY))
     finally:
         is_over.set()
         renamer.join()

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from indwell.files.shown import write_shown
+from indwell.files.private import write_shown
 
 
 def test_a_shown_file_is_read_only_in_a_private_folder(tmp_path) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from indwell.files.states import RACY_NS, state_of
+from indwell.files.listing import RACY_NS, state_of
 
 
 def test_a_file_looks_the_same_until_it_is_changed(tmp_path) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.files.aside import put_link
-from indwell.files.installed import FRESH_NS
 from indwell.files.stub_folders import hold_stub, is_stub, make_stub, remove_stub
-from indwell.files.tree import Tree
+from indwell.files.watch.installed import FRESH_NS
+from indwell.files.watch.tree import Tree
 
 
 def wanted(path: str) -> bool:
@@ -112,7 +112,7 @@ def test_a_folder_that_is_closed_is_told_and_what_was_known_of_it_kept(mode: int
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.files.tree import Tree
+from indwell.files.watch.tree import Tree
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -187,7 +187,7 @@ def test_closed_folders_of_our_own_are_removed_as_well() -> None:
 
 REMOVING = """
 import os, pathlib, shutil, sys, tempfile
-from indwell.files.removing import remove_own_tree
+from indwell.files.private import remove_own_tree
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)

@@ -8,7 +8,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages.views import SessionParams
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.branch_logs import log_of
 from support.editing import MODEL, USAGE, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

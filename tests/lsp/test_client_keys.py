@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indwell.lsp.messages import status, views
-from indwell.settings.held_keys import parsed_keys
+from indwell.settings.keys import parsed_keys
 from support.editing import Editor, Home, bash, editing
 from support.file_keyring import FOLDER
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say

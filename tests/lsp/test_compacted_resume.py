@@ -13,7 +13,7 @@ from indwell.cli.stored.shown import replay
 from indwell.lsp.messages.context import ContextParams
 from indwell.sessions.rebuilding import rebuilt
 from indwell.sessions.records import Compacted, Sent, Wire
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import MODEL, Editor, Home, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.strict_chat import strictly

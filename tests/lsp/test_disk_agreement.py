@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.states import State
+from indwell.files.listing import State
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.disk_agreement import DiskAgreement
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace

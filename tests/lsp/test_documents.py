@@ -11,7 +11,7 @@ from lsprotocol.types import Position, Range
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import LONG, Document, Documents, notebook_of, path_of
 from indwell.workspace.base import Stamp, digest
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts
 
 URI = "file:///w/a.py"

@@ -10,7 +10,7 @@ import pytest
 from indwell.lsp.wire.sync import Change, Item
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWatch
-from indwell.workspace.watch import MemoryWatch
+from indwell.workspace.base import MemoryWatch
 
 A, B = Path("/w/a.py"), Path("/w/b.py")
 

@@ -24,7 +24,7 @@ from indwell.service.inherited_task import HandingOn, take_again, take_task
 from indwell.service.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.records import TurnFinished, TurnStarted
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import PlanSet, TodoSet
 from support.session import World, a_world, says, texts
 

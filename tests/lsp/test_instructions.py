@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages.context import ContextParams
 from indwell.policy.trust import TRUST
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import Editor, Home, editing
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 

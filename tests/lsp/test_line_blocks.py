@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
 from indwell.lsp.workspace.line_blocks import BLOCK, LineBlocks, to_offset, to_position
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts
 
 sizes = st.integers(1, 6)

@@ -13,7 +13,7 @@ from indwell.lsp.messages.views import SessionParams
 from indwell.lsp.sessions.unsent import Keeping
 from indwell.service.chores import Chores
 from indwell.sessions.records import ENDED, TurnFinished
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from support.editing import (
     EDIT,
     MENDED,

@@ -11,12 +11,11 @@ from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, sessi
 from indwell.lsp.messages.views import InnerRow
 from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
 from indwell.sessions.records import Record, Said, TurnStarted
 from indwell.sessions.told import CallEnded
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import InnerCall, Piece, TurnView
 
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-<b>\n+```\n"
 INNER = (

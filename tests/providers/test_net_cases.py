@@ -13,9 +13,9 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.service.stored_keys import with_stored_key
+from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from indwell.settings.model import Settings
-from indwell.settings.secret import Secret
 from indwell.settings.tighten import RULES
 from support.certificates import Authority
 from support.editing import Home, mend

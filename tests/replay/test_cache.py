@@ -7,8 +7,7 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.messages import Anchors, Message, Meta, Request, Text
-from indwell.replay.cache import PrefixCache, Served
-from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
 from indwell.replay.course import Point, Rules, points
 from indwell.replay.measure import replayed
 from support.replay_sessions import session

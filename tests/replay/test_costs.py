@@ -12,13 +12,11 @@ from indwell.context.conversation import prompt_tokens
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message
-from indwell.replay.cache import PrefixCache
-from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.cache import CACHES, CacheRules, PrefixCache
 from indwell.replay.course import Rules, points
-from indwell.replay.loss import LossMeter
+from indwell.replay.loss import LossMeter, Reader
 from indwell.replay.measure import replayed, reread_cost
 from indwell.replay.summaries import INSTRUCTIONS, price_of
-from indwell.replay.traces import Reader
 from indwell.sessions.foreign import Recorded
 from support.replay_sessions import session
 

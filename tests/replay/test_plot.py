@@ -6,8 +6,7 @@ import struct
 import zlib
 from xml.etree import ElementTree as ET
 
-from indwell.replay.glyphs import dots
-from indwell.replay.plot import plot
+from indwell.replay.plot import dots, plot
 
 SERIES = {"default": (10, 60, 30), "a<b": (10, 90)}
 

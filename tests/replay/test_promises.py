@@ -8,8 +8,7 @@ from indwell.context.compaction.step import Spill
 from indwell.context.conversation import Config, Conversation, user_words
 from indwell.context.injections import inject
 from indwell.messages import Block, Message, Meta, Request, Text
-from indwell.replay.course import Point
-from indwell.replay.driver import Done
+from indwell.replay.course import Done, Point
 from indwell.replay.promises import Broken, Promises
 
 TALK = Conversation(Config("m", 10_000, 0), ())

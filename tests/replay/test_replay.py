@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.replay.cache_rules import CacheRules
+from indwell.replay.cache import CacheRules
 from indwell.replay.course import Rules, points
-from indwell.replay.figures import Figures, total
-from indwell.replay.measure import replayed
+from indwell.replay.measure import Figures, replayed, total
 from indwell.replay.summaries import Written, simulating
 from indwell.sessions.foreign import recorded
 from support.recorded import foreign_sessions

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from indwell.review.checkpoints.beside import Beside
+from indwell.review.checkpoints.coverage import Beside
 
 
 class Stretches:

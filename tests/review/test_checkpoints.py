@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.bodies import Bodies, opened_folder, read_body
-from indwell.review.carrying import COPIES
+from indwell.files.watch.snapshot import Bodies, opened_folder, read_body
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.checkpoints.lookout import FINE_NS, Look, Lookout
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Scope, reject, rewind_files
+from indwell.review.verdicts import COPIES, Scope, reject, rewind_files
 from indwell.workspace.base import Noted
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import ledger_in

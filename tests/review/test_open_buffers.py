@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from indwell.review.carrying import COPIES
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import rewind_files
+from indwell.review.verdicts import COPIES, rewind_files
 from support.ledgers import ledger_in
 from support.near_editor import NearEditor
 

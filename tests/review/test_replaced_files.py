@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.bodies import Bodies
+from indwell.files.watch.snapshot import Bodies
 from indwell.lsp.messages.features import Features
 from indwell.lsp.methods.branching import RESTORE, FilesBack
 from indwell.review.checkpoints.lookout import Lookout

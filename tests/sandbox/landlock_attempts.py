@@ -21,8 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
+from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.landlock_start import start_held
 
 SECRET = "canary-4711"  # noqa: S105 - one to look for
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from indwell.errors import ToolError
-from indwell.sandbox.bubblewrap import (
+from indwell.sandbox.confine.bubblewrap import (
     MOST_MOUNTS,
     Host,
     arguments,

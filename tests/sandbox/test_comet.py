@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sandbox import spawn
-from indwell.sandbox.leftovers import Left, end_descendants
-from indwell.sandbox.orphans import running
+from indwell.sandbox.leftovers import Left, end_descendants, running
 from indwell.sandbox.processes import children, process_of
 from indwell.sandbox.program import new_mark
 

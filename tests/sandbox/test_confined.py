@@ -15,8 +15,8 @@ import pytest
 
 from faults.escape_tree import asleep, grown, tree
 from indwell.sandbox import Finished, Limits, spawn
+from indwell.sandbox.confine.strength import host, strength, why_no_bubblewrap, without_bubblewrap
 from indwell.sandbox.confinement import Confinement, Guarded
-from indwell.sandbox.strength import host, strength, why_no_bubblewrap, without_bubblewrap
 from support.bubblewrap import needs_bubblewrap
 
 LONG_S = 60.0
@@ -338,7 +338,7 @@ def test_sbx_22_what_cannot_be_held_is_not_run(tmp_path: Path) -> None:
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from indwell.errors import ToolError\n"
         "from indwell.sandbox.confinement import Confinement, Strength\n"
-        "from indwell.sandbox import confined, spawn\n"
+        "from indwell.sandbox import spawn\nfrom indwell.sandbox.confine import confined\n"
         "confined.strength = lambda: Strength('S1', 'nothing is there')\n"
         "try:\n asyncio.run(spawn('echo x >ran', cwd=Path(sys.argv[1]), timeout_s=9,\n"
         "   confinement=Confinement(writable=())))\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from faults.escape_tree import rounds
-from indwell.sandbox.landlock import why_not
-from indwell.sandbox.strength import strength
+from indwell.sandbox.confine.landlock import why_not
+from indwell.sandbox.confine.strength import strength
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
 

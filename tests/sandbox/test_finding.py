@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from indwell.sandbox import spawn
-from indwell.sandbox.environment import clean_environment
-from indwell.sandbox.finding import find_program, own_installation, path_without, program_within
+from indwell.sandbox.environment import (
+    clean_environment,
+    find_program,
+    own_installation,
+    path_without,
+    program_within,
+)
 
 
 @pytest.fixture

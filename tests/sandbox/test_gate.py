@@ -18,9 +18,15 @@ from indwell.errors import ToolError
 from indwell.files.aside import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement, Guarded
-from indwell.sandbox.gate import Gate, Standing, gate_words, still_in_the_way, take_untold
-from indwell.sandbox.meanwhile import look_again
-from indwell.sandbox.pool import BACKGROUND
+from indwell.sandbox.gate import (
+    Gate,
+    Standing,
+    gate_words,
+    look_again,
+    still_in_the_way,
+    take_untold,
+)
+from indwell.sandbox.program import BACKGROUND
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import Guard
 from support.another_disk import elsewhere

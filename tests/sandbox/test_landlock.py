@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
-from indwell.files.handles import Child, children
-from indwell.sandbox import landlock, run_program
+from indwell.files.beneath import Child, children
+from indwell.sandbox import run_program
+from indwell.sandbox.confine import landlock
+from indwell.sandbox.confine.landlock import LIMITS, READ_FILE, WRITE_FILE, rules_of, start_held
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.landlock_rules import LIMITS, READ_FILE, WRITE_FILE, rules_of
-from indwell.sandbox.landlock_start import start_held
 from support.landlock import needs_landlock
 
 ATTEMPTS = Path(__file__).with_name("landlock_attempts.py")

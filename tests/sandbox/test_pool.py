@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sandbox import run_program, spawn
-from indwell.sandbox.pool import Pool
+from indwell.sandbox.program import Pool
 
 
 async def test_prc_12_the_others_wait_in_the_order_they_came_and_may_give_up() -> None:

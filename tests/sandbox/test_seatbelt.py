@@ -14,8 +14,8 @@ from inline_snapshot import snapshot
 
 from indwell.errors import ToolError
 from indwell.sandbox import run_program
+from indwell.sandbox.confine.seatbelt import PROGRAM, argv, profile
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.seatbelt import PROGRAM, argv, profile
 
 W = "/Users/me/work"
 SCRATCH = "/private/var/folders/xy/T/indwell-1"

@@ -7,8 +7,14 @@ import struct
 
 import pytest
 
-from indwell.sandbox.seccomp import REFUSED, filter_program, has_filter
-from indwell.sandbox.seccomp_numbers import AUDIT_ARCH, LAST_KNOWN, NUMBERS
+from indwell.sandbox.confine.seccomp import (
+    AUDIT_ARCH,
+    LAST_KNOWN,
+    NUMBERS,
+    REFUSED,
+    filter_program,
+    has_filter,
+)
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 MACHINES = ("x86_64", "aarch64")

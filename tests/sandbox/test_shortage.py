@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files.tree import Tree
-from indwell.sandbox.shortage import shortages
+from indwell.files.watch.tree import Tree
+from indwell.sandbox.program import shortages
 from support.bubblewrap import needs_bubblewrap
 
 # In a process of its own: pytest itself needs files.

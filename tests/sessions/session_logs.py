@@ -30,8 +30,8 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
-from indwell.sessions.store import SessionStore, timestamp
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.store import SessionStore, timestamp
+from indwell.sessions.storage.writer import LogWriter
 
 NOW = datetime(2026, 11, 21, 3, 40, 12, 123_456, tzinfo=UTC)
 AT = timestamp(NOW)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.acts import Act, acts
-from indwell.sessions.decided import Decided
 from indwell.sessions.records import Intent, Record, Rewound, Said, TurnStarted
+from indwell.sessions.told import Decided
 from sessions.session_logs import AT
 
 

@@ -19,9 +19,8 @@ from indwell.context.pairing import problems, repair
 from indwell.context.request.assemble import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
 from indwell.sessions import lines
-from indwell.sessions.folding import folded
+from indwell.sessions.rebuilding import folded, rewritten
 from indwell.sessions.records import Compacted, Record, Repaired, Said, TurnStarted
-from indwell.sessions.splices import rewritten
 from indwell.sessions.transcript import Piece
 from indwell.sessions.transcript import transcript as shown
 from support.session import START, MemoryLog

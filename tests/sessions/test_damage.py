@@ -13,7 +13,7 @@ import pytest
 from indwell.errors import SessionError
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStarted
-from indwell.sessions.retention import stored
+from indwell.sessions.storage.retention import stored
 from sessions.session_logs import AT, NOW, WHOLE_TURN, log_of, store_in
 
 SERVER = Path(__file__).parents[2] / "server"
@@ -105,7 +105,7 @@ def test_per_15_and_per_06_a_newer_format_can_be_read_but_is_not_written_to(tmp_
 GIGABYTE = """
 import sys
 from pathlib import Path
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 
 store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))
 reading = store.open(sys.argv[3])

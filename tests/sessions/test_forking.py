@@ -17,10 +17,10 @@ from indwell.messages import Usage
 from indwell.sessions.branches import plan_of
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
 from indwell.sessions.records import Forked
-from indwell.sessions.retention import delete, session_ids, stored
 from indwell.sessions.statistics import scanned_figures
-from indwell.sessions.store import SessionStore
-from indwell.sessions.sweeping import CONFIRM, Limits, sweep
+from indwell.sessions.storage.retention import delete, session_ids, stored
+from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.storage.sweeping import CONFIRM, Limits, sweep
 from indwell.sessions.told import PlanSet
 from support.branch_logs import a_turn, log_of, words_of
 

@@ -9,11 +9,9 @@ from msgspec.structs import replace
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions import lines
 from indwell.sessions.acts import acts
-from indwell.sessions.decided import Decided
-from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted
-from indwell.sessions.told import FAILURE_CHARACTERS, CallEnded, kept_failure
-from indwell.sessions.transcript import Piece, transcript
+from indwell.sessions.told import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
+from indwell.sessions.transcript import InnerCall, Piece, transcript
 
 AT = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)

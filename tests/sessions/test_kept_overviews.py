@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from indwell.files.pieces import pieces_of
-from indwell.sessions.kept_overviews import NAME, overview_of
+from indwell.files.append_log import pieces_of
 from indwell.sessions.overview import scanned
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.retention import delete
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.retention import delete
+from indwell.sessions.storage.store import NAME, SessionStore, overview_of
 from indwell.sessions.told import Titled
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import Message, Text, ToolUse
-from indwell.sessions.folding import fold
 from indwell.sessions.lines import Reading, decode, encode
+from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record, Repaired, Said, TurnStarted
 from sessions.session_logs import AT, FINISHED, HEARD, META, STARTED, WHOLE_TURN, records
 

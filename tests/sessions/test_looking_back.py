@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
-from indwell.sessions.drafts import DraftStore
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import (
@@ -20,6 +19,7 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
+from indwell.sessions.storage.drafts import DraftStore
 from indwell.sessions.transcript import Piece, TurnView, transcript
 
 NOW = "2026-11-21T09:00:00.000+00:00"

@@ -8,9 +8,9 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.retention import delete, stored
-from indwell.sessions.store import SessionStore, folder_name
-from indwell.sessions.sweeping import Limits, sweep
+from indwell.sessions.storage.retention import delete, stored
+from indwell.sessions.storage.store import SessionStore, folder_name
+from indwell.sessions.storage.sweeping import Limits, sweep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

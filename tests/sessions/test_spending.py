@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sessions.spending import KEPT_DAYS, SpendingLedger
 from indwell.sessions.spending_lines import Hold
+from indwell.sessions.storage.spending import KEPT_DAYS, SpendingLedger
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OTHER = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from indwell.sessions.spending import SpendingLedger
+from indwell.sessions.storage.spending import SpendingLedger
 ledger = SpendingLedger(Path(sys.argv[1]), lambda: datetime.fromisoformat(sys.argv[2]))
 for _ in range(200):
     ledger.add(0.01)
@@ -28,7 +28,7 @@ HOLDER = """
 import asyncio, sys
 from datetime import datetime
 from pathlib import Path
-from indwell.sessions.spending import SpendingLedger
+from indwell.sessions.storage.spending import SpendingLedger
 ledger = SpendingLedger(Path(sys.argv[1]), lambda: datetime.fromisoformat(sys.argv[2]))
 async def main():
     print("ready", flush=True)

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indwell.errors import SessionError
-from indwell.sessions.folding import fold
 from indwell.sessions.ids import time_after
 from indwell.sessions.lines import Reading, encode
+from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStarted
-from indwell.sessions.store import SessionStore, folder_name, timestamp
+from indwell.sessions.storage.store import SessionStore, folder_name, timestamp
 from sessions.session_logs import (
     ASKED,
     AT,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.retention import session_ids
-from indwell.sessions.store import SessionStore, folder_name
-from indwell.sessions.sweeping import (
+from indwell.sessions.storage.retention import session_ids
+from indwell.sessions.storage.store import SessionStore, folder_name
+from indwell.sessions.storage.sweeping import (
     CONFIRM,
     FOLDER,
     LEAP,

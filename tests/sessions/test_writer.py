@@ -16,7 +16,7 @@ from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
 from indwell.sessions.lines import decode, encode
 from indwell.sessions.records import Record, TurnStarted
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.writer import LogWriter
 from sessions.session_logs import AT, WHOLE_TURN, write
 
 SERVER = Path(__file__).parents[2] / "server"
@@ -187,7 +187,7 @@ from pathlib import Path
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog
 from indwell.sessions.records import TurnStarted
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.writer import LogWriter
 
 async def main(path, limit):
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.hook_tables import MOST_HOOKS, project_hooks
 from indwell.settings.load import WORKSPACE_FILE, load
 from indwell.settings.model import Hook
+from indwell.settings.values import MOST_HOOKS, project_hooks
 
 GOOD = '[[hooks]]\nevent = "before_tool"\ncommand = "x"\ntools = ["bash"]\ntimeout_s = 5\n'
 HOOK = Hook("before_tool", "x", tools=("bash",), timeout_s=5)

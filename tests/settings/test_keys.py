@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
+from indwell.settings.credentials import Secret
 from indwell.settings.keys import Kept, KeyringUnusable, KeyStore, Ring
-from indwell.settings.secret import Secret
 
 ONE, OTHER = "https://one.example", "https://one.example:8443"
 KEY = Secret("sk-canary-1")

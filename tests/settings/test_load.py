@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
+from indwell.settings.credentials import Secret
 from indwell.settings.load import Loaded, lacking, load, state_folder
 from indwell.settings.model import SECRETS, Settings
-from indwell.settings.secret import Secret
 
 
 def test_nothing_set_gives_the_defaults() -> None:

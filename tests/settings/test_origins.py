@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.origins import origin_of
+from indwell.settings.credentials import origin_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,13 @@ from __future__ import annotations
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.origins import origin_of
-from indwell.settings.redaction import name_or_nothing, plain_address, redacted, told_address
+from indwell.settings.credentials import (
+    name_or_nothing,
+    origin_of,
+    plain_address,
+    redacted,
+    told_address,
+)
 from indwell.settings.values import convert
 
 KEY = "plainsecretvalue987654"

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.secret import Secret
+from indwell.settings.credentials import Secret
 from indwell.settings.values import Given, check, parse_toml
 
 NO_ADDRESS = "is no address, expected one like 'https://host/v1'"

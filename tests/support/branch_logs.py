@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.branches import lived
-from indwell.sessions.folding import fold
+from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import (
     Prefixed,
     Record,
@@ -17,7 +17,7 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 
 AT = "2026-11-21T09:00:00.000+00:00"
 STARTED = SessionStarted("s1", "/work", "small", AT)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from indwell.sandbox.strength import find_bwrap, why_no_bubblewrap
+from indwell.sandbox.confine.strength import find_bwrap, why_no_bubblewrap
 
 _WHY = why_no_bubblewrap(find_bwrap()) if sys.platform == "linux" else "bubblewrap needs Linux"
 _IS_LEFT_OUT = bool(_WHY) and not (os.environ.get("CI") and sys.platform == "linux")

@@ -32,7 +32,7 @@ from indwell.context.pairing import tool_uses
 from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
 from indwell.sessions import lines
-from indwell.sessions.folding import folded, join
+from indwell.sessions.rebuilding import folded, join
 from indwell.sessions.records import Compacted, Record, Said
 from support import context_texts as texts
 from support.context_checks import (

@@ -25,7 +25,7 @@ from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Workspace
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 from support.edit_model import EditModel, a_moment
 from support.edit_texts import formatted, made_on, without
 

@@ -13,7 +13,7 @@ from random import Random
 from indwell.lsp.fake.buffer import Buffer, usual_ending, with_ending
 from indwell.lsp.fake.profiles import Profile
 from indwell.workspace.base import Workspace
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 from support.edit_texts import Texts, formatted
 from support.near_editor import NearEditor
 

@@ -20,9 +20,9 @@ from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.decide import Asked, rule_of
-from indwell.sessions.folding import fold
+from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record, TurnFinished
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.wiring.bounds.command_bounds import strength
 from support.hatching import Hatched, can_hatch, hatch
 from support.loopback_endpoint import Answer, Seen, refuse, say

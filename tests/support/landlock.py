@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.sandbox import landlock
+from indwell.sandbox.confine import landlock
 
 needs_landlock = pytest.mark.skipif(bool(landlock.why_not()), reason=landlock.why_not())

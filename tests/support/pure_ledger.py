@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.review.folding import State, hunk_of
-from indwell.review.groups import groups, is_pending
 from indwell.review.hunk import Actor, Hunk, Order
-from indwell.review.judging import rejected
-from indwell.review.lines import decoded, encoded
+from indwell.review.judging import groups, is_pending, rejected
 from indwell.review.planning import Change, Plan, Planner, judgement
+from indwell.review.store import decoded, encoded
 from indwell.review.weave import Weave
 
 PATH = Path("/project/a.py")

@@ -34,9 +34,9 @@ from indwell.policy.paths import matches_any
 from indwell.prompt.environment import Surroundings
 from indwell.providers.scripted import Answer as Step
 from indwell.providers.scripted import ScriptedProvider
-from indwell.sessions.folding import fold
+from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file

@@ -16,7 +16,7 @@ from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.line_blocks import to_offset
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 
 Result = types.ApplyWorkspaceEditResult
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sandbox.strength import find_bwrap
+from indwell.sandbox.confine.strength import find_bwrap
 from support.editing import Home
 from support.raw_client import launched, raw_client
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.workspace.branch import branch_of
+from indwell.workspace.git.repository import branch_of
 from indwell.workspace.memory import MemoryWorkspace
 
 

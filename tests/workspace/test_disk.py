@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.journal import new_journal
-from indwell.files.own_names import usable
+from indwell.files.fresh import usable
+from indwell.files.in_place import new_journal
 from indwell.workspace.disk import DiskWorkspace
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from indwell.errors import TextMoved, TooLarge, ToolError
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.large import LARGE_B, Large, Splice
-from indwell.workspace.large_page import page_of
+from indwell.workspace.large import LARGE_B, Large, Splice, page_of
 
 LINE = b"%09d a line of a large file, long enough that not many are needed for it\n"
 N_LINES = LARGE_B // len(LINE % 0) + 2

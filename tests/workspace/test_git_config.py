@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.workspace.git_config import Executing, executing
+from indwell.workspace.git.git_config import Executing, executing
 
 CLONE = """\
 [core]

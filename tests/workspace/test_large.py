@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.workspace.encoding.decoding import nothing_declared
-from indwell.workspace.large import Large, Splice
-from indwell.workspace.large_page import Line, page_of
+from indwell.workspace.large import Large, Line, Splice, page_of
 from indwell.workspace.line_index import index_of
 from indwell.workspace.text import PIECE
 

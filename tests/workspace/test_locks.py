@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.workspace.locks import PathLocks
+from indwell.workspace.base import PathLocks
 
 A, B = Path("/w/a"), Path("/w/b")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.deleting import delete_exactly
+from indwell.files.user_files import delete_exactly
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 

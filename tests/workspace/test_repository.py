@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.workspace.executable import executables
-from indwell.workspace.repository import MOST_CONFIGURATIONS, git_places, places_of
+from indwell.workspace.git.repository import MOST_CONFIGURATIONS, git_places, places_of
 
 HOOK = ".git/hooks/pre-commit"
 NUL = b"gitdir: a\0b\n"

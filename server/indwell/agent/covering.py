@@ -12,9 +12,9 @@ from indwell.agent.events import Listener, Notice
 from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.session import Session
-from indwell.files.marks import file_mark
+from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
-from indwell.review.checkpoints.beside import apart as apart_from
+from indwell.review.checkpoints.coverage import apart as apart_from
 from indwell.review.hunk import Actor
 from indwell.tools.base import Call, Marks
 

@@ -27,7 +27,7 @@ from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.policy.paths import is_protected
 from indwell.sandbox import find_program, run_program
-from indwell.workspace.repository import around, nested, repository_of
+from indwell.workspace.git.repository import around, nested, repository_of
 
 OUTPUT_B = 64 << 20  # of one run of git; a repository with more entries cannot be compared
 TIME_S = 60.0

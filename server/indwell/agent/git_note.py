@@ -23,8 +23,7 @@ import msgspec
 from indwell.agent.git_store import FileStamp, Store
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.private import read_own, rename_own, replace_own, write_private
-from indwell.files.removing import remove_own
+from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import opened_beneath, read_bytes
-from indwell.workspace.repository import repository_of
+from indwell.workspace.git.repository import repository_of
 
 MOST_FILES = 100_000  # of one repository's stores; git packs loose objects at 6,700
 MOST_REFS = 20_000

@@ -12,8 +12,8 @@ from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolUse, Usage
 from indwell.sessions.branches import lived
-from indwell.sessions.folding import folded
 from indwell.sessions.overview import preview_of
+from indwell.sessions.rebuilding import folded, rewritten
 from indwell.sessions.records import (
     Forked,
     Intent,
@@ -30,7 +30,6 @@ from indwell.sessions.records import (
     TurnStarted,
     was_interrupted,
 )
-from indwell.sessions.splices import rewritten
 from indwell.sessions.told import Inherited, Titled
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"

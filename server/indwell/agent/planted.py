@@ -11,7 +11,7 @@ from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.policy.call_facts import NO_FILE
 from indwell.policy.commands.verdict import Part
-from indwell.sandbox.finding import program_within
+from indwell.sandbox.environment import program_within
 
 MOST_LOOKED_UP = 100  # bare words of one command; each costs a look into every folder of PATH
 PROGRAM_LIMIT_B = 1 << 24  # of a program that an answer is bound to

@@ -17,14 +17,13 @@ from indwell.agent.permit import Permit
 from indwell.agent.session import Session
 from indwell.errors import EditMayCome
 from indwell.messages import ToolUse
-from indwell.review.carrying import COPIES
+from indwell.review.copies import Patches
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
-from indwell.review.patches import Patches
-from indwell.review.underway import Pending
-from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
+from indwell.review.looking import Pending
+from indwell.review.verdicts import COPIES
+from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Watch, Workspace
 from indwell.workspace.large import Large, Splice
-from indwell.workspace.watch import Watch
 
 T = TypeVar("T")
 R = TypeVar("R")

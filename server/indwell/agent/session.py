@@ -29,8 +29,8 @@ from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.review.hunk import Verdict
+from indwell.sessions.rebuilding import rewritten
 from indwell.sessions.records import Compacted, Said, Steered, repairs
-from indwell.sessions.splices import rewritten
 from indwell.sessions.told import Titled
 from indwell.tools.seen import Seen
 

@@ -15,7 +15,7 @@ from indwell.messages import ToolUse
 from indwell.policy.approvals import short_line
 from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, Asked, Decision, Deny, Policy
 from indwell.policy.decide import decide
-from indwell.sessions.decided import Decided, Verdict
+from indwell.sessions.told import Decided, Verdict
 from indwell.tools.base import Call
 
 _WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}

@@ -26,9 +26,8 @@ from indwell.service.endpoint.offered import offered_models
 from indwell.service.endpoint.trial import NAME_ONE, Looked
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
-from indwell.settings.origins import origin_of
+from indwell.settings.credentials import Secret, origin_of
 from indwell.settings.places import user_file
-from indwell.settings.secret import Secret
 from indwell.settings.values import convert
 
 

@@ -1,4 +1,4 @@
-"""Private files of our own: a log that only grows, and what lies beside it.
+"""Private logs that only grow, for one process or several, and are read piece by piece.
 
 Everything here blocks; on the event loop it is called through a thread. An ``OSError`` travels:
 the floor above knows what the file was for and words the sentence.
@@ -10,10 +10,61 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from indwell.files.copying import write_all
+
+_MODE = 0o600
+
+
+def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Append ``line`` (without a line feed) in one write, which no other process's write splits.
+
+    A line feed stands before it too, so that a torn end of another process cannot swallow it. If
+    ``durable``, it survives a loss of power when this returns.
+
+    Raises:
+        OSError: It cannot be opened or written.
+    """
+    make_private_folder(path.parent)
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
+    try:
+        os.write(file, b"\n" + line + b"\n")
+        if durable:
+            os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def read_from(path: Path, offset: int, limit: int) -> bytes:
+    """Up to ``limit`` bytes from ``offset`` on; nothing if there is no such file.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | _SAFE)
+    except FileNotFoundError:
+        return b""
+    try:
+        os.lseek(file, offset, os.SEEK_SET)
+        return os.read(file, limit)
+    finally:
+        os.close(file)
+
+
+def remove_all_but(folder: Path, keep: int) -> None:
+    """Remove all files of a folder but the last ``keep`` in the order of their names.
+
+    Raises:
+        OSError: One cannot be removed.
+    """
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    for path in paths[:-keep]:
+        path.unlink(missing_ok=True)
+
 
 if sys.platform != "win32":
     import fcntl
@@ -228,3 +279,30 @@ def _sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+PIECE_B = 256 << 10
+"""Bytes at a time; what is done with one of them must not hold other threads up for long."""
+
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not hang
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def pieces_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a regular file, in order.
+
+    Raises:
+        OSError: Missing, a link, no regular file, or not readable; also in the middle.
+    """
+    file = os.open(path, _FLAGS)
+    try:
+        check_regular(file, path)
+        while piece := os.read(file, PIECE_B):
+            yield piece
+    finally:
+        os.close(file)

@@ -1,32 +1,31 @@
-"""Replace or create a file in one step: it holds the old bytes or the new ones, never a part.
-
-The new bytes go to a fresh file in the same folder, are flushed, and take the old file's place by
-rename. Mode, group and extended attributes (access lists) of the old file stay. A link inside the
-roots is followed and its target replaced, never the link. Writers of Indwell take turns in a folder
-and compare right before they replace, so the second of two finds that the text moved.
-
-Some files are overwritten in place instead, because a rename would break what they are or is not
-possible: one with several hard links, one that somebody else owns or whose group, access list or
-mode we cannot give (`safety.json` FS-08), one in a folder that takes no new files, one that is a
-mount point. For these ``in_place`` keeps the old bytes until the new ones are there.
-"""
+"""Replace or create a file in one step: it holds the old bytes or the new ones, never a part."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from indwell.errors import EditRefused
-from indwell.files.copying import write_all
-from indwell.files.dress import dress_like
-from indwell.files.fresh import Fresh, sync_folder
-from indwell.files.in_place import NotPutBack, open_for_both, overwrite
-from indwell.files.journal import new_journal
-from indwell.files.one_writer import wait_locked
-from indwell.files.target import Target, check_bytes, check_same, damaged, moved, target_of
+import msgspec
+
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.beneath import Place, find, parent_folder, told
+from indwell.files.copying import dress_like, write_all
+from indwell.files.fresh import Fresh, sync_folder, usable
+from indwell.files.in_place import (
+    NotPutBack,
+    free_name,
+    new_journal,
+    open_for_both,
+    overwrite,
+    settle,
+)
+from indwell.files.locks import one_writer, wait_locked
+from indwell.files.reading import read_regular
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
 _NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, as in containers
@@ -185,3 +184,130 @@ def _overwrite(target: Target, new: int, check: Callable[[], None]) -> None:
 
 def _is_foreign(old: os.stat_result) -> bool:
     return hasattr(os, "geteuid") and old.st_uid != os.geteuid()
+
+
+_OLD = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A name in an open folder that is ours to write for now; ``old`` is what stands there.
+
+    ``own`` is the name for a half-made file there, and ``private`` the private folder, if any.
+    """
+
+    asked: Path
+    place: Place
+    folder: int | None
+    name: str
+    old: os.stat_result | None
+    own: str | None
+    private: Path | None
+
+
+@contextlib.contextmanager
+def target_of(
+    path: Path,
+    roots: Sequence[Path],
+    private: Path | None,
+    *,
+    parents: bool = False,
+    resolved: bool = False,
+) -> Iterator[Target]:
+    """Take the name at ``path`` beneath ``roots``; arguments as for ``write_atomic``.
+
+    Raises:
+        EditRefused: Others keep it locked.
+        ToolError: Outside, read-only, no regular file, or the system refuses.
+    """
+    place = find(path, roots, resolved=resolved)
+    if not place.parts:
+        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
+    private = usable(private)
+    with (
+        parent_folder(place, create=parents) as (folder, name),
+        told(place.path),
+        one_writer(folder, path) as is_alone,
+    ):
+        own = free_name(folder, private) if is_alone else None
+        if private is not None:
+            try:
+                settle(place.path, name, folder, private)
+            except NotPutBack as error:
+                raise damaged(path, error) from error
+        old = _stat(name, folder)
+        if old is not None:
+            _check_writable(old, path)
+        yield Target(path, place, folder, name, old, own, private)
+
+
+def check_bytes(target: Target, expected: bytes | None) -> None:
+    """Look whether the file holds these bytes; None: any will do.
+
+    Raises:
+        TextMoved: It does not.
+    """
+    if expected is None:
+        return
+    descriptor = os.open(target.name, os.O_RDONLY | _OLD, dir_fd=target.folder)
+    try:
+        same_size = os.fstat(descriptor).st_size == len(expected)
+        if same_size and read_regular(descriptor, target.asked, len(expected)) == expected:
+            return
+    finally:
+        os.close(descriptor)
+    raise moved(target)
+
+
+def check_same(target: Target, unchanged: os.stat_result) -> None:
+    """Look whether the system tells the same of the file: device, number, size, time of change.
+
+    Raises:
+        TextMoved: It does not.
+    """
+    now = _stat(target.name, target.folder)
+    if now is None or _identity(now) != _identity(unchanged):
+        raise moved(target)
+
+
+def moved(target: Target) -> TextMoved:
+    """What to raise when it is not."""
+    return TextMoved(
+        f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "
+        "read it again"
+    )
+
+
+def damaged(path: Path, error: NotPutBack) -> ToolError:
+    """What to raise when a write in place failed, and so did taking it back."""
+    later = ", and is put back when the file is read or edited next" if error.comes_back else ""
+    kept = f"is kept in {str(error.kept)!r}{later}" if error.kept else "could not be kept"
+    return ToolError(
+        f"{str(path)!r} was damaged by the system ({error.strerror}); its old text {kept}"
+    )
+
+
+def _stat(name: str, folder: int | None) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _check_writable(old: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(old.st_mode):
+        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
+    if not stat.S_ISREG(old.st_mode):
+        raise ToolError(f"{str(path)!r} is a link, pipe, socket or device, and is not written to")
+    if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise ToolError(
+            f"{str(path)!r} is read-only; if it is meant to be changed, make it writable first"
+        )
+
+
+def _identity(kind: os.stat_result) -> tuple[int, int, int, int]:
+    return kind.st_dev, kind.st_ino, kind.st_size, kind.st_mtime_ns

@@ -1,26 +1,19 @@
-"""Open a path beneath allowed folders, so that no symbolic link, old or new, leads out of them.
-
-Two steps. ``locate`` follows every link with realpath and compares *components* with the roots.
-``open_place`` then opens the resolved path from the root and follows no link at all: a component
-that was swapped for a link in between is refused. The kernel does it in one call where it can
-(``openat2``), else we walk, one folder descriptor at a time. (Checking with realpath and opening by
-name leaked 2,847 of 85,057 races; `safety.json` FS-04.)
-
-Where the system has no folder descriptors (Windows), the second step opens by name.
-"""
+"""Open a path beneath allowed folders, so that no symbolic link, old or new, leads out of them."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
+import functools
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import openat2
 
 HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
 NAME_LIMIT_B = 255  # bytes in one name on every common file system
@@ -149,8 +142,8 @@ def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
     Raises:
         OSError: ELOOP or ENOTDIR for a link on the way, else as ``os.open``.
     """
-    if openat2.works():
-        return openat2.open_at(root, "/".join(parts) or ".", flags, mode)
+    if works():
+        return open_at(root, "/".join(parts) or ".", flags, mode)
     return walk_below(root, parts, flags, mode)
 
 
@@ -247,3 +240,124 @@ def _step(folder: int, part: str) -> int:
     deeper = os.open(part, _STEP, dir_fd=folder)
     os.close(folder)
     return deeper
+
+
+_NUMBER = 437  # the same on every architecture that Python's wheels are built for
+_NO_MAGIC_LINKS = 0x02  # linux/openat2.h: the links of /proc/*/fd and the like
+_NO_SYMLINKS = 0x04
+_BENEATH = 0x08
+_RESOLVE = _BENEATH | _NO_MAGIC_LINKS | _NO_SYMLINKS
+_TRIES = 64  # the kernel says EAGAIN when something was renamed while it walked; man 2 openat2
+
+
+class _How(ctypes.Structure):
+    """``struct open_how``."""
+
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
+
+
+@functools.cache
+def works() -> bool:
+    """Can this process use it? Asked of the kernel once.
+
+    An old kernel says ENOSYS, a container's filter EPERM, a kernel that lacks a flag EINVAL.
+    """
+    if sys.platform != "linux":
+        return False
+    folder = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(open_at(folder, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    except (OSError, AttributeError):  # AttributeError: a C library without syscall()
+        return False
+    finally:
+        os.close(folder)
+    return True
+
+
+def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
+    """Open ``path`` beneath the open ``folder``; ``flags`` and ``mode`` as for ``os.open``.
+
+    Raises:
+        OSError: ELOOP if a component is a link, EXDEV if ``path`` climbs out, EAGAIN if others
+            rename without an end, else as ``os.open``.
+    """
+    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)  # a mode without need is EINVAL
+    name = os.fsencode(path)
+    problem = 0
+    for _ in range(_TRIES):
+        descriptor = _syscall()(_NUMBER, folder, name, ctypes.byref(how), ctypes.sizeof(how))
+        if descriptor >= 0:
+            return int(descriptor)
+        problem = ctypes.get_errno()
+        if problem not in {errno.EAGAIN, errno.EINTR}:
+            break
+    raise OSError(problem, os.strerror(problem), path)
+
+
+@functools.cache
+def _syscall() -> ctypes._NamedFuncPointer:
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    call.restype = ctypes.c_long
+    call.argtypes = (
+        ctypes.c_long,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+    )
+    return call
+
+
+_HANDLE = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC if os.name == "posix" else 0
+_HANDLE_OF_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if os.name == "posix" else 0
+
+
+class Child(msgspec.Struct, frozen=True):
+    """What stands in a folder, and is no link."""
+
+    name: str
+    is_folder: bool
+
+
+@contextlib.contextmanager
+def handle(path: str) -> Iterator[int]:
+    """A handle of an absolute path without links.
+
+    Raises:
+        OSError: It is gone, or a link stands on the way to it.
+    """
+    descriptor = _open(path, _HANDLE)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def children(folder: str) -> tuple[Child, ...]:
+    """What stands in a folder, in no order; links are left out.
+
+    Raises:
+        OSError: It is gone, no folder, not readable, or a link stands on the way to it.
+    """
+    descriptor = _open(folder, _HANDLE_OF_FOLDER)
+    try:
+        with os.scandir(descriptor) as found:
+            return tuple(
+                Child(one.name, is_folder=one.is_dir(follow_symlinks=False))
+                for one in found
+                if not one.is_symlink()
+            )
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: str, flags: int) -> int:
+    root = os.open("/", _HANDLE_OF_FOLDER)
+    try:
+        return open_at(root, path.strip("/") or ".", flags)
+    finally:
+        os.close(root)

@@ -1,4 +1,4 @@
-"""Files of our own and of the system: spilled texts, settings, /proc.
+"""Files of our own and of the system: spilled texts, settings, scratch folders, /proc.
 
 These paths come from the user's platform folders, not from the model; so there are no roots, and
 the system's errors travel to the floor that knows what the file was for. Folders and logs of the
@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from indwell.files.append_log import make_private_folder
 from indwell.files.copying import write_all
-from indwell.files.fresh import sync_folder
-from indwell.files.own_names import random_name
+from indwell.files.fresh import random_name, sync_folder
 from indwell.files.reading import read_regular
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -136,3 +138,125 @@ def read_own(path: Path, limit_b: int) -> bytes:
         return read_regular(descriptor, path, limit_b)
     finally:
         os.close(descriptor)
+
+
+_HANDLE = getattr(os, "O_PATH", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0)
+
+
+def remove_own(path: Path) -> bool:
+    """Remove a file, or a link itself; False if there is none.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def remove_own_tree(path: Path) -> bool:
+    """Remove a folder with all that is in it, following no link; False if there is none.
+
+    Raises:
+        OSError: The system refuses; a part may be gone.
+    """
+    if path.is_symlink() or path.is_file():
+        return remove_own(path)
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return False
+    except PermissionError:  # commands leave folders of ours that are closed
+        _open_folders(path)
+        shutil.rmtree(path)
+    return True
+
+
+def _open_folders(path: Path) -> None:
+    """Let us into each folder of a tree; links are not followed."""
+    _open(path)
+    for at, names, _ in os.walk(path):
+        for name in names:
+            _open(Path(at, name))
+
+
+def _open(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, _HANDLE)
+        try:
+            Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
+        finally:
+            os.close(descriptor)
+
+
+def size_b(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; what cannot be looked at counts as none."""
+    try:
+        if path.is_file():
+            return path.lstat().st_size
+        return sum(one.lstat().st_size for one in path.rglob("*") if not one.is_dir())
+    except OSError:
+        return 0
+
+
+MODE = 0o444  # an editor that opens it says that it is read-only
+
+
+def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
+    """Make ``path`` hold ``data``, for reading only; gives ``path``.
+
+    It is whole at every moment. Of the files in its folder, which is for such files alone and is
+    made if it is missing (0700), the newest ``n_kept`` stay.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    make_private_folder(path.parent)
+    half = path.with_name(random_name())
+    try:
+        write_private(half, data)
+        if os.name == "nt" and path.exists():
+            path.chmod(0o600)  # Windows replaces no read-only file
+        half.chmod(MODE)
+        half.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
+    _sweep(path, n_kept)
+    return path
+
+
+def _sweep(newest: Path, n_kept: int) -> None:
+    found: list[tuple[int, Path]] = []
+    for one in newest.parent.iterdir():
+        with contextlib.suppress(OSError):  # gone meanwhile
+            if one != newest:
+                found.append((one.lstat().st_mtime_ns, one))
+    found.sort(reverse=True)
+    for _, old in found[max(n_kept - 1, 0) :]:
+        with contextlib.suppress(OSError):  # another process does the same
+            if os.name == "nt":
+                old.chmod(0o600)
+            old.unlink()
+
+
+NOWHERE = Path("/nonexistent/indwell")
+
+
+def scratch_folder() -> Path:
+    """Make a private folder among the system's temporary ones; ``NOWHERE`` if none can be made."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="indwell-"))
+    except OSError:
+        return NOWHERE
+
+
+def parted(folder: Path) -> tuple[Path, Path]:
+    """In such a folder, one for others' temporary files, and beside it an empty unreadable file."""
+    temporary, mask = folder / "tmp", folder / "hidden"
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    mask.touch(mode=0, exist_ok=True)
+    return temporary, mask

@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.policy.approvals import one_line, short_line
 from indwell.policy.paths import exact_parts
-from indwell.settings.redaction import redacted
+from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import Answer, Seen, line_digest
 from indwell.workspace.obeyed import FILES, FOLDERS, Executable, Kind
 

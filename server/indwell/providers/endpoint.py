@@ -10,7 +10,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.providers.models import OfferedModel
-from indwell.settings.redaction import plain_address
+from indwell.settings.credentials import plain_address
 
 OPENAI_URL = "https://api.openai.com/v1"
 

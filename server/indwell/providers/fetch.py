@@ -22,7 +22,7 @@ from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestReject
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.chat.refusals import Refusal, error_of
 from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
-from indwell.settings.origins import origin_of
+from indwell.settings.credentials import origin_of
 
 LIMIT_B = 8 << 20  # OpenRouter's list of all models has under 1 MB
 MOST_VALUES = 400_000  # commas; OpenRouter's list has some 30,000

@@ -1,4 +1,4 @@
-"""From the records of the log to what the ledger knows; the same records, the same ledger."""
+"""Folds the records of the log into the ledger, and words verdicts for the model. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, assert_never
 
-from indwell.review.following import followed
-from indwell.review.groups import Group
+import msgspec
+
 from indwell.review.hunk import Actor, Hunk, Verdict
+from indwell.review.judging import Group, accepted, at_once, rejected, rewound
 from indwell.review.judging import Judged as Outcome
-from indwell.review.judging import accepted, at_once, rejected, rewound
+from indwell.review.others_edits import followed
 from indwell.review.records import (
     Began,
     Bytes,
@@ -28,11 +29,20 @@ from indwell.review.records import (
     digest,
     shifted,
 )
-from indwell.review.said import said
-from indwell.review.taking import taken_out
-from indwell.review.weave import GONE, PLACES, Blob, Mark, Segment, Weave, edited, joined, removed
-from indwell.workspace.comparing.diff import Replaced
-from indwell.workspace.text import split_lines
+from indwell.review.weave import (
+    GONE,
+    PLACES,
+    Blob,
+    Mark,
+    Segment,
+    Weave,
+    edited,
+    joined,
+    removed,
+    taken_out,
+)
+from indwell.workspace.comparing.diff import Replaced, compare
+from indwell.workspace.text import n_line_ends, split_lines
 
 STATES = 16  # earlier forms of a file that an undo in an editor leads back to exactly
 
@@ -274,3 +284,64 @@ def _of_bytes(weave: Weave, mark: Mark, change: Bytes, *, is_there: bool) -> Wea
         deleted=weave.deleted,
         opaque=(*weave.opaque, blob),
     )
+
+
+def said(
+    record: Judged, path: Path, hunks: tuple[Hunk, ...], before: Weave, after: Weave
+) -> Verdict:
+    """The verdict of a record.
+
+    Args:
+        record: What was written down.
+        path: Of the file.
+        hunks: Those that were judged, whole.
+        before: The file before it.
+        after: The file after it.
+    """
+    verdict = Verdict(path, id=record.id)
+    if not any(one.kind == "opaque" for one in hunks):  # its bytes are no text
+        was = digest(before.reads)
+        became = was if record.is_accepted else digest(after.reads)
+        verdict = msgspec.structs.replace(verdict, was=was, became=became)
+    if record.is_accepted:
+        return msgspec.structs.replace(verdict, accepted=hunks)
+    if record.only:  # a hunk may have the lines of other turns, too, and these stay
+        hunks = _taken_back(record, hunks, before.reads, after.reads)
+    return msgspec.structs.replace(verdict, rejected=hunks)
+
+
+def _taken_back(
+    record: Judged, hunks: Sequence[Hunk], before: str | None, after: str | None
+) -> tuple[Hunk, ...]:
+    """What went of some hunks, as it was made."""
+    if before is None or after is None or any(one.kind == "opaque" for one in hunks):
+        return tuple(hunks)
+    places = compare(before, after).places
+    if not places:
+        return tuple(hunks)
+    actors = tuple(dict.fromkeys(actor for one in hunks for actor in one.actors))
+    if not record.force:  # by force also what others built on it
+        actors = tuple(one for one in actors if (one.session, one.turn) in record.only)
+    starts = _line_numbers(before, [place.start for place in places])
+    return tuple(
+        Hunk(
+            id=hunks[0].id,
+            path=hunks[0].path,
+            actors=actors,
+            line=line,
+            old=tuple(place.new),
+            new=tuple(place.old),
+        )
+        for line, place in zip(starts, places, strict=True)
+    )
+
+
+def _line_numbers(text: str, offsets: Sequence[int]) -> list[int]:
+    """The lines (from 1) that begin at some places of a text, in order."""
+    numbers = []
+    line = at = 0
+    for offset in offsets:
+        line += n_line_ends(text, at, offset)
+        numbers.append(line + 1)
+        at = offset
+    return numbers

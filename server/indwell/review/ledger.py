@@ -20,10 +20,9 @@ from pathlib import Path
 import msgspec
 
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
-from indwell.review.looking import Looking
+from indwell.review.looking import Looking, Pending
 from indwell.review.planning import Change, Plan, Planner, judgement, moving, telling
 from indwell.review.store import Reading, ReviewStore
-from indwell.review.underway import Pending
 
 
 class ReviewLedger(Looking):

@@ -1,20 +1,21 @@
-"""What the ledger knows, to be looked at: hunks, texts, what taking something back comes to."""
+"""Reads the ledger: hunks, texts, files under change, and the effect of taking changes back."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from indwell.review.folding import State, hunk_of
-from indwell.review.groups import is_pending
+import msgspec
+
+from indwell.review.folding import Followed, State, hunk_of
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.judging import Judged as Outcome
-from indwell.review.judging import rejected, rewound
+from indwell.review.judging import groups, is_pending, rejected, rewound
 from indwell.review.store import Reading
-from indwell.review.taking import all_taken_out
-from indwell.review.underway import Underway
-from indwell.review.views import Views
-from indwell.review.weave import GONE, Weave
+from indwell.review.weave import GONE, Weave, all_taken_out
 
 
 class Looking:
@@ -196,3 +197,124 @@ def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:
     if not gone:
         return None
     return Opaque(gone[-1].note, gone[0].before, gone[-1].after, gone[0].mode)
+
+
+class _View(NamedTuple):
+    of: Followed
+    text: str | None
+    weave: Weave
+
+
+class Views:
+    """The text of each file, as it was told last."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        """Grows when a text changes."""
+        self._texts: dict[str, str | None] = {}
+        self._meanwhile: dict[str, str | None] = {}
+        self._views: dict[str, _View] = {}
+        self._hunks: dict[str, tuple[Weave, tuple[Hunk, ...]]] = {}
+
+    def put(self, name: str, text: str | None) -> None:
+        """The file reads ``text``."""
+        self.version += 1
+        self._texts[name] = text
+
+    def forget(self, name: str) -> None:
+        """There is no such file any more."""
+        self.version += 1
+        for known in (self._texts, self._meanwhile, self._views, self._hunks):
+            known.pop(name, None)
+
+    def meanwhile(self, name: str, text: str | None) -> None:
+        """The file read ``text`` while the agent was changing it."""
+        self._meanwhile[name] = text
+
+    def after(self, name: str, own: tuple[str | None, ...]) -> str | None:
+        """What it reads after the agent's change: the last of ``own``, if nobody typed since."""
+        text = self._meanwhile.pop(name, own[-1])
+        return own[-1] if text in own else text
+
+    def prepare(self, name: str, text: str | None, of: Followed, weave: Weave) -> None:
+        """Keep what was worked out elsewhere for a text that is about to be told."""
+        self._views[name] = _View(of, text, weave)
+
+    def weave(self, name: str, state: State, *, is_busy: bool) -> Weave:
+        """The file as it reads now; while the agent is changing it, as it was before."""
+        of = state.files[name]
+        view = self._views.get(name)
+        if view is not None and is_busy:
+            return view.weave
+        if name not in self._texts or is_busy:
+            return of.weave
+        text = self._texts[name]
+        if view is None or view.of is not of or not (view.text is text or view.text == text):
+            view = self._views[name] = _View(of, text, state.seen(name, text))
+        return view.weave
+
+    def seen(self, name: str) -> frozenset[int]:
+        """What of the agent's changes that nobody judged stands in the text that was told last."""
+        view = self._views.get(name)
+        has_text = view is not None and name in self._texts and view.text == self._texts[name]
+        return view.weave.unjudged if view is not None and has_text else frozenset()
+
+    def hunks(self, name: str, weave: Weave, path: Path) -> tuple[Hunk, ...]:
+        """The pending hunks of a file."""
+        known = self._hunks.get(name)
+        if known is None or known[0] is not weave:
+            found = tuple(hunk_of(one, path) for one in groups(weave, is_pending, name))
+            known = self._hunks[name] = (weave, found)
+        return known[1]
+
+
+BUSY_S = 10.0  # to wait for the agent's own edit of the same file; an editor answers in less
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A change of the agent that is underway.
+
+    Attributes:
+        id: Of its record.
+        path: Absolute.
+        before: What it was made from.
+        proposed: What it should become.
+    """
+
+    id: str
+    path: Path
+    before: str | None
+    proposed: str
+
+
+class Underway:
+    """Files by name, each with the number of changes that have begun and not ended."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {}
+        self._ended = asyncio.Event()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def begin(self, name: str) -> None:
+        """A change of a file begins."""
+        self._names[name] = self._names.get(name, 0) + 1
+
+    def end(self, name: str) -> None:
+        """One that began has ended."""
+        left = self._names.pop(name) - 1
+        if left:
+            self._names[name] = left
+        ended, self._ended = self._ended, asyncio.Event()
+        ended.set()
+
+    async def free(self, name: str) -> None:
+        """Wait until nothing is underway in a file, for some time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BUSY_S):
+                while name in self:
+                    await self._ended.wait()

@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.review.folding import Followed, State
 from indwell.review.hunk import Actor, Opaque, Order
+from indwell.review.others_edits import line_by_line
 from indwell.review.records import (
     Began,
     Bytes,
@@ -27,7 +28,6 @@ from indwell.review.records import (
     digest,
     shift,
 )
-from indwell.review.rewriting import line_by_line
 from indwell.review.store import Planned, moment
 from indwell.workspace.comparing.diff import compare
 

@@ -1,35 +1,25 @@
-"""The review log on disk: appended to by several processes, read on from where one left off.
-
-    <state>/sessions/<workspace>/_review/changes.jsonl  only grows
-                                        /bases/<name>  long texts that records name
-                                        /lock          held while one is appended
-
-What holds a secret is never written: such records live with the process. When nothing is pending
-and no session that changed something is kept any more, the log begins anew. Everything here blocks.
-"""
+"""The review log on disk: appended to by several processes, read on from where one left off."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.append_log import make_private_folder
+from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
-from indwell.files.locked import locked
-from indwell.files.private import read_own, write_durable
-from indwell.files.removing import remove_own, remove_own_tree
-from indwell.files.shared_log import append_line, read_from
+from indwell.files.locks import locked
+from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
 from indwell.review.folding import State, Unfit
-from indwell.review.groups import groups, is_pending
-from indwell.review.lines import Damaged, decoded, encoded
+from indwell.review.judging import groups, is_pending
 from indwell.review.records import FORMAT, Began, Made, Moved, Record, Ref, Shift, Started, Told
 from indwell.review.weave import Weave
 
@@ -287,3 +277,39 @@ def _now(records: Sequence[Record]) -> datetime:
         if isinstance(one, Began | Made):
             return datetime.fromisoformat(one.at)
     return datetime.now(UTC)
+
+
+_READER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+class Damaged(Exception):
+    """A line that is no record."""
+
+
+def encoded(record: Record) -> bytes:
+    """One line, without a line feed."""
+    try:
+        return msgspec.json.encode(record)
+    except UnicodeEncodeError:  # half characters, as undecodable bytes stand in texts and names
+        return json.dumps(msgspec.to_builtins(record)).encode()
+
+
+def decoded(line: bytes) -> Record:
+    """The record of a line.
+
+    Raises:
+        Damaged: It holds none.
+    """
+    try:
+        return _READER.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _odd(line)
+
+
+def _odd(line: bytes) -> Record:
+    """A record with half characters, which the quick reader does not take."""
+    try:
+        record = msgspec.convert(json.loads(line), type=Record)
+    except (ValueError, RecursionError) as error:
+        raise Damaged from error
+    return cast("Record", record)

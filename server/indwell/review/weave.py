@@ -1,12 +1,4 @@
-r"""A file with all that ever stood in it: each line knows who brought it and who took it away.
-
-An interleaved delta (Rochkind, "The Source Code Control System", 1975): lines that are gone stay in
-their place, so any set of changes can be taken out without a merge. Neighbouring lines with the
-same fate are one segment: a file of 50,000 lines with one change has three or four.
-
-The law: the visible segments, joined, are the text, byte for byte. Segments are cut at line starts
-of the text as it was when they were cut; where a ``\r`` and a ``\n`` meet later, nothing breaks.
-"""
+"""A file with all that ever stood in it: each line knows who brought it and who took it away."""
 
 from __future__ import annotations
 
@@ -275,3 +267,60 @@ def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
         deleted=settle(FILE, weave.deleted),
         opaque=opaque,
     )
+
+
+def all_taken_out(weave: Weave, which: Callable[[Mark], bool]) -> Weave:
+    """The weave without the changes of ``which``, wherever they are."""
+    return taken_out(weave, lambda i, mark: i != BLOB and which(mark))
+
+
+def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
+    """The weave without some changes.
+
+    Args:
+        weave: The file.
+        which: Told the number of a segment, ``FILE`` or ``BLOB``, and a mark there: does it go?
+    """
+    kept = []
+    for i, one in enumerate(weave.segments):
+        if one.born is not None and which(i, one.born):
+            continue
+        is_back = one.died is not None and which(i, one.died)
+        kept.append(one._replace(died=None) if is_back else one)
+    is_there, created, deleted = weave.is_there, weave.created, weave.deleted
+    if deleted is not None and which(FILE, deleted):
+        is_there, deleted = True, None
+    segments = _ended(kept, weave.text)
+    if created is not None and which(FILE, created):
+        created = None
+        is_there = is_there and any(one.died is None for one in segments)
+    blobs = [one for one in weave.opaque if which(BLOB, one.mark)]
+    if blobs:
+        is_there = blobs[0].before is not None
+    return Weave(
+        joined(segments),
+        is_there=is_there,
+        created=created,
+        deleted=deleted,
+        opaque=tuple(one for one in weave.opaque if one not in blobs),
+    )
+
+
+def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
+    """Visible lines that stand before others now all have an end, so that no two become one."""
+    done = list(segments)
+    last: int | None = None
+    for i, one in enumerate(done):
+        if one.died is not None or not one.text:
+            continue
+        if last is not None and not done[last].text.endswith(("\n", "\r")):
+            done[last] = done[last]._replace(text=done[last].text + _ending(text))
+        last = i
+    return done
+
+
+def _ending(text: str) -> str:
+    """The line ending of a text; that of most systems if it has none."""
+    if "\r\n" in text:
+        return "\r\n"
+    return "\r" if "\r" in text and "\n" not in text else "\n"

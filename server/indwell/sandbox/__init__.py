@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from indwell.sandbox.finding import find_program
-from indwell.sandbox.finished import Finished
+from indwell.sandbox.environment import find_program
 from indwell.sandbox.limits import Limits
-from indwell.sandbox.pool import BACKGROUND
-from indwell.sandbox.program import run_program
+from indwell.sandbox.program import BACKGROUND, Finished, run_program
 from indwell.sandbox.spawn import spawn
 
 __all__ = ["BACKGROUND", "Finished", "Limits", "find_program", "run_program", "spawn"]

@@ -22,7 +22,7 @@ Hear: TypeAlias = Callable[[tuple[str, ...]], None]
 
 
 class Hold(Protocol):
-    """Lets a running command stand still, or go on; for any thread. ``sandbox.pausing`` has one."""
+    """Pauses a running command, or lets it go on; for any thread. See ``sandbox.leftovers``."""
 
     def __call__(self, who: str, *, is_still: bool) -> bool:
         """For one of those that may want it to stand still; False if it could not be stopped."""

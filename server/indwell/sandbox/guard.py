@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable
 
 from indwell.sandbox.environment import clean_environment
-from indwell.sandbox.orphans import ended, waited_for
+from indwell.sandbox.leftovers import ended, waited_for
 
 # A line is all that runs, as `group:mark`; group 0 if it is not known yet. One that begins with a
 # plus sign names a stand-in of `stubs`, to be removed if it still is one and nobody holds it.

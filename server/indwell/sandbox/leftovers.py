@@ -1,25 +1,37 @@
-"""End a program with everything that it started, also what left its process group.
+"""Ends or pauses a program with everything that it started, also outside its process group.
 
 Each run has a random mark, which its descendants inherit twice: in the environment, and as a limit
 that nothing obeys. A group signal misses children with a session of their own, and their parents
 may be gone; on Linux the mark in /proc finds them (`safety.json` PRC-01: killing the group alone
 left 4 of 7). What has no mark any more becomes a child of ours once it is an orphan.
+
+A child can clear its environment and leave its session. When its parent ends, the kernel gives the
+child to us (a "subreaper") and not to init. An orphan belongs to the run during which it started.
+It is left alone while another run that could have started it goes on; the last one to end takes it
+along. Programs that the sandbox itself started are never touched, nor is whatever shares our
+session, as children of a run cannot. So children that another part of this process starts are
+safe, as long as they lead no session of their own.
+
+A command can make files faster than anybody can check them. It is paused meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
 import os
 import select
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 
-from indwell.sandbox.orphans import IS_LINUX, Run, is_orphan_of, is_started, over
-from indwell.sandbox.processes import Process, children, is_marked, process_of, processes
+from indwell.sandbox.processes import Process, children, has_words, is_marked, process_of, processes
 
 _DYING_S = 0.003
 _QUIET = 3  # looks at /proc that find nothing, where we cannot be certain
@@ -231,3 +243,203 @@ def _wait_for(process: Process) -> None:
     if process.parent == os.getpid() and not is_started(process.pid):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process.pid, os.WNOHANG)
+
+
+IS_LINUX = sys.platform.startswith("linux")
+_PR_SET_DUMPABLE = 4  # linux/prctl.h
+_PR_SET_CHILD_SUBREAPER = 36
+_STARTS_S = 1.0  # that a program may take from ``exec`` to its words; then it has none
+_LOOK_S = 0.001
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One program that the sandbox runs.
+
+    Attributes:
+        mark: Random, a decimal number; what the program starts inherits it.
+        began: In clock ticks since the system's start; 0 where there are none.
+    """
+
+    mark: str
+    began: int
+
+
+_going_on: set[Run] = set()  # of this process, as being a subreaper is
+_alone: set[str] = set()  # marks of those that start nothing
+_started: set[int] = set()  # programs whose end asyncio waits for
+
+
+@asynccontextmanager
+async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
+    """A run from before its program starts until its end; no orphan is its own if it is alone."""
+    prepare()
+    run = Run(mark, _ticks() if IS_LINUX else 0)
+    if alone:
+        _alone.add(mark)
+    else:
+        _going_on.add(run)
+    try:
+        yield run
+    finally:
+        _alone.discard(mark)
+        _going_on.discard(run)
+
+
+def over(run: Run) -> None:
+    """What starts from now on is no longer this run's."""
+    _going_on.discard(run)
+
+
+def waited_for(pid: int) -> None:
+    """Somebody else waits for this child of ours."""
+    _started.add(pid)
+
+
+def ended(pid: int) -> None:
+    """It has been waited for, so that its number may be used again."""
+    _started.discard(pid)
+
+
+def is_started(pid: int) -> bool:
+    """Is it a program that the sandbox started, not yet waited for?"""
+    return pid in _started
+
+
+def is_orphan_of(run: Run, process: Process) -> bool:
+    """Was it given to us, and can only ``run`` have started it?"""
+    is_ours = (
+        process.parent == os.getpid()
+        and process.session != os.getsid(0)
+        and process.pid not in _started
+        and process.began >= run.began
+    )
+    if not is_ours:
+        return False
+    # A program of ours that was started this moment has no known number yet, only its mark.
+    alone = tuple(_alone)
+    if alone and not process.is_dead:
+        _await_words(process.pid)
+    if any(is_marked(process.pid, mark) for mark in alone):
+        return False
+    others = [other for other in tuple(_going_on) if other != run and other.began <= process.began]
+    return not others or is_marked(process.pid, run.mark)
+
+
+def _await_words(pid: int) -> None:
+    """Wait until a process that is being started has its arguments and environment. Blocks.
+
+    Its starter already knows that ``exec`` works when the kernel has still to write both, and
+    until then they read as empty. No program stays so for longer than it waits for a processor.
+    """
+    until = time.monotonic() + _STARTS_S
+    while not has_words(pid) and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+
+
+@functools.cache
+def prepare() -> None:
+    """Make this process a subreaper, and its /proc entries unreadable to other processes.
+
+    The second keeps a command from reading our environment, keys and all, in
+    /proc/$PPID/environ; root reads it anyway. Both are best effort: a system that refuses leaves
+    us with process groups, sessions and marks.
+    """
+    if IS_LINUX:
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def _ticks() -> int:
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+PAUSE_SEARCH_S = 0.2  # for what forks while it is searched for
+
+
+class Pause:
+    """Over one run, which begins later; all of it may be called in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._run: tuple[int, Run] | None = None
+        self._wanted_by: set[str] = set()
+        self._stopped: set[tuple[int, int]] = set()  # numbers, and when they began
+
+    def begin(self, pid: int, run: Run) -> None:
+        """The program was started; it stands still once somebody asks for that (again)."""
+        with self._lock:
+            self._run = (pid, run)
+
+    def end(self) -> None:
+        """The program has ended: its number may be given to another one."""
+        with self._lock:
+            self._run = None
+            self._stopped.clear()
+
+    def hold(self, who: str, *, is_still: bool) -> bool:
+        """Stop it, or let it go on unless somebody else wants it to stand still; blocks.
+
+        Returns:
+            It is as ``who`` wants it; False if processes appear faster than they can be stopped.
+        """
+        if sys.platform == "win32":
+            return not is_still
+        with self._lock:
+            if is_still:
+                self._wanted_by.add(who)
+                return self._stop()
+            self._wanted_by.discard(who)
+            if not self._wanted_by:
+                self._go_on()
+            return True
+
+    def _stop(self) -> bool:
+        """Stop all processes, until a look finds no other one."""
+        if self._run is None:
+            return True
+        if not IS_LINUX:
+            return _signalled_group(self._run[0], "SIGSTOP")
+        pid, run = self._run
+        until = time.monotonic() + PAUSE_SEARCH_S
+        seen: set[tuple[int, int]] = set()
+        with ahead_of_others():
+            while True:
+                young = tuple(one for one in processes(run.began) if not one.is_dead)
+                own = descendants(pid, run, young) | {pid}
+                now = {(one.pid, one.began) for one in young if one.pid in own}
+                for number, _ in now:
+                    _pause_signal(number, "SIGSTOP")
+                self._stopped |= now
+                if now <= seen:  # so each has been stopped twice: nobody was left to wake it
+                    return True
+                seen |= now
+                if time.monotonic() > until:
+                    return False
+
+    def _go_on(self) -> None:
+        stopped, self._stopped = self._stopped, set()
+        if self._run is None:
+            return
+        pid, run = self._run
+        if not IS_LINUX:
+            _signalled_group(pid, "SIGCONT")
+            return
+        for one in processes(run.began):
+            if (one.pid, one.began) in stopped:
+                _pause_signal(one.pid, "SIGCONT")
+
+
+def _pause_signal(pid: int, name: str) -> None:
+    try:
+        os.kill(pid, getattr(signal, name))
+    except (ProcessLookupError, PermissionError):  # it has ended, or is not ours
+        return
+
+
+def _signalled_group(pid: int, name: str) -> bool:
+    try:
+        os.killpg(pid, getattr(signal, name))
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

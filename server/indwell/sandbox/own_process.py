@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from indwell.sandbox.orphans import prepare
+from indwell.sandbox.leftovers import prepare
 
 if sys.platform != "win32":
     import resource

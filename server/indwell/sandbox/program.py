@@ -1,37 +1,74 @@
-"""Start a program, hear it out in bounded memory and time, and leave none of it behind."""
+"""Starts a program, reads its output in bounded memory and time, and leaves no process behind.
+
+Only so many programs run at once (PRC-12): the others wait in order, and may give up. Searches
+have places of their own: they take milliseconds, and must not wait behind test runs. A system
+without free files, processes or threads is reported as such, not as a bug.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import secrets
 import signal
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+import msgspec
 
 from indwell.errors import ToolError
-from indwell.sandbox.capture import Capture, OnChunk
+from indwell.sandbox.capture import Capture, OnChunk, pipe_from, pipe_into
 from indwell.sandbox.environment import clean_environment, raw
-from indwell.sandbox.finished import Finished
 from indwell.sandbox.guard import guard
 from indwell.sandbox.leftovers import (
     Left,
+    Pause,
+    Run,
     end_descendants,
     end_wrapped,
+    ended,
+    running,
     signal_group,
     signal_wrapped,
+    waited_for,
 )
-from indwell.sandbox.limits import Limits
-from indwell.sandbox.orphans import Run, ended, running, waited_for
-from indwell.sandbox.pausing import Pause
-from indwell.sandbox.pipes import pipe_from, pipe_into
-from indwell.sandbox.pool import PROGRAMS, Pool
+from indwell.sandbox.limits import Limits, Watch
 from indwell.sandbox.processes import MARK
-from indwell.sandbox.shortage import shortages
-from indwell.sandbox.watch import Watch
+
+
+class Pool:
+    """Places for ``size`` programs, in each event loop."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Wait for a place, and hold it."""
+        loop = asyncio.get_running_loop()
+        async with self._places.setdefault(loop, asyncio.Semaphore(self._size)):
+            yield
+
+
+COMMANDS = Pool(8)
+"""Commands mostly wait, for tests, for the network; but each may hold a compiler's memory. Eight is
+more than a person can follow, and what a laptop stands."""
+
+BACKGROUND = Pool(8)
+"""Those that run on beside the work keep no other command waiting."""
+
+PROGRAMS = Pool(8)
+"""Searches use all cores by themselves; more at once only takes turns on the same disk."""
+
 
 DRAIN_S = 0.2  # after the program's end, for what it left holding the pipe (PRC-07)
 TIMEOUT_GRACE_S = 1.0  # between TERM and KILL when time is over: a test run can clean up
@@ -301,3 +338,88 @@ async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
     if is_cancelled and task.exception() is not None:
         raise asyncio.CancelledError from task.exception()
     return task.result(), is_cancelled
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """How a program ended and what it wrote.
+
+    Attributes:
+        exit_code: Its status; negative for the signal that ended it.
+        head: The first bytes of its output; all of them if ``cut_b`` is 0.
+        tail: The last bytes; empty if ``cut_b`` is 0.
+        cut_b: Bytes left out in between.
+        total_b: Bytes it wrote.
+        errors: What it wrote to standard error, if that was kept apart; cut in the same way.
+        timed_out: It was ended because its time was over.
+        seconds: Wall time, without the wait for a place.
+        left_running: Processes that it had left behind and that were ended.
+        overrun: What it took too much of, in words, such as ``over 600 s of processor time``; it,
+            or a part of it, was ended for that. Empty if it kept within its limits.
+        may_run_on: A part of it may still run: not all could be ended in the time there is for it.
+        stopped: It was ended at once, for what it made although it may not; ``notes`` name that.
+        notes: What was done about what it made although it may not, a sentence each.
+    """
+
+    exit_code: int
+    head: bytes
+    tail: bytes
+    cut_b: int
+    total_b: int
+    errors: bytes
+    timed_out: bool
+    seconds: float
+    left_running: int
+    overrun: str = ""
+    may_run_on: bool = False
+    stopped: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> str:
+        """The output as text; undecodable bytes are replaced, the gap is said."""
+        if not self.cut_b:
+            return self.head.decode("utf-8", "replace")
+        return (
+            f"{self.head.decode('utf-8', 'replace')}\n"
+            f"[… {self.cut_b:,} bytes left out …]\n"
+            f"{self.tail.decode('utf-8', 'replace')}"
+        )
+
+
+_WHAT = {
+    errno.EMFILE: "Indwell has as many files open as the system lets it (ulimit -n)",
+    errno.ENFILE: "the system has as many files open as it can",
+    errno.EAGAIN: "the system starts no more processes for this user (ulimit -u, or a pids limit)",
+    errno.ENOMEM: "the system has no memory left for it",
+}
+
+
+def is_shortage(error: OSError) -> bool:
+    """Is it about something of which there is no more just now?"""
+    return error.errno in _WHAT
+
+
+@asynccontextmanager
+async def shortages() -> AsyncIterator[None]:
+    """Tell of a shortage as a tool does.
+
+    Raises:
+        ToolError: Instead of the error of the system.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not is_shortage(error):
+            raise
+        raise ToolError(_words(_WHAT[error.errno or 0])) from error
+    except RuntimeError as error:  # of `threading`, which has no kind of its own for it
+        if "start new thread" not in str(error):
+            raise
+        raise ToolError(_words("the system starts no more threads for this user")) from error
+
+
+def _words(what: str) -> str:
+    return (
+        f"the command could not be run to its end: {what}. End other programs, or background "
+        "commands, and try again"
+    )

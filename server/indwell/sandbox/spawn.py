@@ -13,24 +13,24 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
-from indwell.sandbox.confined import Held, held, resolved, settled
+from indwell.sandbox.confine.confined import Held, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.finding import commands_path, find_program, path_without
-from indwell.sandbox.finished import Finished
-from indwell.sandbox.gate import keep_untold, pass_gate
+from indwell.sandbox.environment import commands_path, find_program, path_without
+from indwell.sandbox.gate import Meanwhile, few, keep_untold, look_again, looked_at, pass_gate
+from indwell.sandbox.leftovers import Pause
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
-from indwell.sandbox.meanwhile import Meanwhile, few, look_again, looked_at
-from indwell.sandbox.pausing import Pause
-from indwell.sandbox.pool import COMMANDS, Pool
 from indwell.sandbox.program import (
+    COMMANDS,
     DEFAULT_LIMIT_B,
     TIMEOUT_GRACE_S,
+    Finished,
+    Pool,
     Starter,
     new_mark,
     run_program,
+    shortages,
     start_plainly,
 )
-from indwell.sandbox.shortage import shortages
 
 _MOST_LINES, _MOST_NAMES = 20, 3  # that are looked through, and told
 

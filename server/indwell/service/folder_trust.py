@@ -20,7 +20,7 @@ from indwell.settings.places import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import Answer, Seen, digest_of
 from indwell.workspace.executable import executables, folder_instructions
-from indwell.workspace.repository import GitPlaces, git_places
+from indwell.workspace.git.repository import GitPlaces, git_places
 
 UNSAID = "you have not said that you trust it"
 UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)

@@ -19,7 +19,7 @@ from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text
 from indwell.sessions.branches import lived
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import Inherited
 
 

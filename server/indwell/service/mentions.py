@@ -19,8 +19,8 @@ from indwell.settings.model import Settings
 from indwell.tools.searching.ripgrep import listen
 from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.base import Workspace
-from indwell.workspace.lines import document_lines
 from indwell.workspace.paths import display
+from indwell.workspace.text import document_lines
 
 MOST = 20  # files that go with one prompt; the model can read more by itself
 _MENTION = re.compile(

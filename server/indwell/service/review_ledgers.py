@@ -9,9 +9,9 @@ from pathlib import Path
 from indwell.errors import ToolError
 from indwell.files import exists
 from indwell.review.ledger import ReviewLedger
-from indwell.review.place import review_folder
 from indwell.service.secrets import Secrecy
 from indwell.service.user_settings import read_settings
+from indwell.sessions.storage.store import review_folder
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
 from indwell.workspace.base import Workspace

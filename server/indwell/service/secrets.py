@@ -11,14 +11,14 @@ from typing import NamedTuple, Protocol
 
 from indwell.agent.other_names import denied_name
 from indwell.files import linked_mark
-from indwell.files.tree import Found, Tree, found_at, listings_of
+from indwell.files.watch.tree import Found, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.secrets.hiding import Hider
 from indwell.secrets.names import secrets_of
+from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
-from indwell.settings.secret import Secret
-from indwell.workspace.repository import nested
+from indwell.workspace.git.repository import nested
 
 FRESH_S = 1.0  # for which a look counts in a search, which asks for every file
 

@@ -9,10 +9,17 @@ import msgspec
 from indwell.errors import SettingsError
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import host_of, is_openai, shown
-from indwell.settings.held_keys import VARIABLE, HeldKeys, parsed_keys
-from indwell.settings.keys import FILE_NAME, KeyringUnusable, KeyStore, Ring
+from indwell.settings.credentials import OPENAI_URL, origin_of
+from indwell.settings.keys import (
+    FILE_NAME,
+    VARIABLE,
+    HeldKeys,
+    KeyringUnusable,
+    KeyStore,
+    Ring,
+    parsed_keys,
+)
 from indwell.settings.model import Settings
-from indwell.settings.origins import OPENAI_URL, origin_of
 from indwell.settings.places import user_file
 
 _HELD = HeldKeys()  # of the process, as the environment is that they come from

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from indwell.errors import ToolError
-from indwell.files.guarded import why_foreign
+from indwell.files.reading import why_foreign
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.stored_keys import foreign_key_notice, is_foreign_key, key_store
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load

@@ -10,8 +10,8 @@ import msgspec
 
 from indwell.messages import ToolResult
 from indwell.sessions.branches import lived
-from indwell.sessions.decided import Decided, Verdict
 from indwell.sessions.records import Intent, Record, Said, TurnStarted
+from indwell.sessions.told import Decided, Verdict
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
 """Denied by a rule, refused by the user or for want of an answer. Unknown: the log has no result,

@@ -1,4 +1,4 @@
-"""Recorded conversations of other tools as messages of ours, healed; what was mended is said.
+"""Recorded conversations of other tools, repaired, as messages and as records of a session. Pure.
 
 OpenAI-style JSON: one object per line with ``messages``, or one message per line. What a record
 holds is data of somebody else: whatever cannot be read is left out and said, nothing is believed.
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby, pairwise
 from typing import Any
 
 import msgspec
 
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
-from indwell.context.pairing import repair
+from indwell.context.pairing import repair, tool_results
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import scalar_text
 from indwell.messages import Block, Message, Role, Text, ToolUse
-from indwell.sessions.recorded_times import times_of
+from indwell.sessions.records import IMPORTED, Record, Repaired, Said, TurnFinished, TurnStarted
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Events that say: this text with the user's role was put there by the recording tool."""
@@ -226,3 +228,94 @@ def _id(given: object) -> str:
         return text
     data = text.encode("utf-8", "surrogatepass")
     return f"call_{hashlib.blake2b(data, digest_size=10).hexdigest()}"
+
+
+_NAMES = ("timestamp", "created_at", "time", "ts")
+_MILLISECONDS = 1e11  # a number of seconds this large is the year 5138
+_SIDES = {"user": "user", "tool": "user", "assistant": "assistant"}
+
+
+def times_of(entries: Sequence[object], messages: Sequence[Message]) -> tuple[float, ...]:
+    """For each of ``messages`` when it was made, in seconds; empty if that cannot be said of all.
+
+    Args:
+        entries: Of the record, as they stand there.
+        messages: What was made of them: entries of one side that follow each other are one, and
+            its time is that of the last of them.
+    """
+    told = [
+        (side, _seconds(entry))
+        for entry in entries
+        if isinstance(entry, Mapping) and (side := _SIDES.get(str(entry.get("role"))))
+    ]
+    runs = [(side, [at for _, at in run]) for side, run in groupby(told, key=lambda one: one[0])]
+    if [side for side, _ in runs] != [message.role for message in messages]:
+        return ()
+    times = [at[-1] for _, at in runs]
+    known = [at for at in times if at is not None]
+    is_ascending = all(one <= other for one, other in pairwise(known))
+    return tuple(known) if len(known) == len(times) and is_ascending else ()
+
+
+def _seconds(entry: Mapping[object, object]) -> float | None:
+    """Since 1970, of a number of seconds or milliseconds, or of an ISO 8601 time."""
+    given = next((entry[name] for name in _NAMES if entry.get(name) is not None), None)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return given / 1_000 if given > _MILLISECONDS else float(given)
+    if not isinstance(given, str):
+        return None
+    try:
+        return datetime.fromisoformat(given).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Record]:
+    """What stands in the log behind its first line.
+
+    Each message with words of the user begins a turn. The recorded system prompt does not come
+    along: no text of somebody else ever has that role here (H13).
+
+    Args:
+        recorded: The conversation.
+        source: Where it came from.
+        at: When it is imported.
+    """
+    yield Repaired(f"{IMPORTED}{source} ({recorded.id})", at)
+    for note in recorded.notes:
+        yield Repaired(note, at)
+    turn = 0
+    for message in recorded.messages:
+        answers, rest = _split(message)
+        if answers is not None:
+            yield Said(answers, at)  # of the turn before
+        words = _words(rest)
+        if words or not turn:
+            if turn:
+                yield TurnFinished(turn, "done", at)
+            turn = max(turn + 1, message.turn)
+            yield TurnStarted(turn, words, at)
+        if rest.blocks:
+            yield Said(rest, at)
+    if turn:
+        yield TurnFinished(turn, "done", at)
+
+
+def _split(message: Message) -> tuple[Message | None, Message]:
+    """The results in front of a message, if it has any, and what stands behind them."""
+    n_results = len(tool_results(message))
+    if not n_results:
+        return None, message
+    head, tail = message.blocks[:n_results], message.blocks[n_results:]
+    return Message(message.role, head, message.turn), Message(message.role, tail, message.turn)
+
+
+def _words(message: Message) -> str:
+    """What the user said in it; empty if nothing."""
+    if message.role != "user":
+        return ""
+    return "\n\n".join(
+        block.text
+        for block in message.blocks
+        if isinstance(block, Text) and block.meta.source == "user"
+    )

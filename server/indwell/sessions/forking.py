@@ -1,4 +1,4 @@
-"""Going on from an earlier turn: in the session itself (rewind), or in a new one (fork, H62).
+"""Goes on from an earlier turn: in the same session (rewind) or in a new one (fork, H62).
 
 Only the conversation goes back; files are taken back by ``review.verdicts``.
 """
@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
-from indwell.errors import SessionError
+import msgspec
+
+from indwell.context.plan import MOST_BYTES
+from indwell.errors import SessionError, ToolError
+from indwell.files import read_bytes, write_private
 from indwell.sessions.branches import (
     Fork,
     Rewind,
@@ -22,7 +28,6 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
-from indwell.sessions.plan_copies import PlanCopies
 from indwell.sessions.records import (
     Forked,
     Record,
@@ -30,9 +35,9 @@ from indwell.sessions.records import (
     SessionStarted,
     TurnStarted,
 )
-from indwell.sessions.store import SessionStore, timestamp
-from indwell.sessions.told import PlanSet
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.store import SessionStore, timestamp
+from indwell.sessions.storage.writer import LogWriter
+from indwell.sessions.told import Inherited, PlanSet
 
 
 async def fork_session(
@@ -164,3 +169,61 @@ def _first_words(records: Sequence[Record], turn: int) -> str:
         one.words for one in lived(records) if isinstance(one, TurnStarted) and one.turn > turn
     )
     return next(later, "")
+
+
+_NAME = "plan.md"  # behind a number
+
+
+class PlanCopies:
+    """Copies the documents that records name, each once. Blocks.
+
+    Args:
+        folder: Of the fork's long texts; it has none yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._copies: dict[str, str] = {}
+
+    def of(self, record: PlanSet) -> PlanSet:
+        """The record with the fork's own document; with none if the disk does not take it.
+
+        The log has the text all the same, so a fork does not fail by this.
+        """
+        if not record.path:
+            return record
+        if record.path not in self._copies:
+            self._copies[record.path] = self._copied(record)
+        return msgspec.structs.replace(record, path=self._copies[record.path])
+
+    def _copied(self, record: PlanSet) -> str:
+        path = Path(record.path)
+        data = f"{record.text}\n".encode("utf-8", "replace")
+        with suppress(ToolError, OSError):  # gone, or no plan any more: as it is known
+            data = read_bytes(path, [path.parent], MOST_BYTES)
+        copy = self._folder / f"{len(self._copies) + 1:04d}-{_NAME}"
+        try:
+            return str(write_private(copy, data))
+        except OSError:
+            return ""
+
+
+def was_handed_on(store: SessionStore, origin: str, since: str) -> bool:
+    """Has a session begun a turn with the task of ``origin``, begun after ``since``? Blocks.
+
+    One that was killed before its first turn has not: nobody would go on with it.
+    """
+    try:
+        later = [one for one in store.ids() if one > since]
+    except SessionError:
+        return False
+    return any(_has_taken(store, one, origin) for one in later)
+
+
+def _has_taken(store: SessionStore, session: str, origin: str) -> bool:
+    try:
+        records = store.scan(session).records
+    except SessionError:
+        return False
+    takes = any(isinstance(one, Inherited) and one.session == origin for one in records)
+    return takes and any(isinstance(one, TurnStarted) for one in records)

@@ -1,17 +1,17 @@
-"""A request made again from the log, as it went out. Pure."""
+"""Folds records back into a conversation, and rebuilds a request as it was sent. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.history import History, Splice, spliced
 from indwell.context.request.assemble import without_pictures
 from indwell.errors import SessionError
 from indwell.messages import Message, Request
 from indwell.sessions.branches import lived
-from indwell.sessions.folding import folded, join
-from indwell.sessions.records import Prefixed, Record, Sent, Wire
+from indwell.sessions.records import Compacted, Prefixed, Record, Repaired, Said, Sent, Wire
 
 
 class Rebuilt(NamedTuple):
@@ -94,3 +94,96 @@ def _request(sent: Sent, prefix: Prefixed, messages: tuple[Message, ...]) -> Req
         tool_choice=sent.tool_choice,
         cache_key=sent.cache_key,
     )
+
+
+class Folded(NamedTuple):
+    """A conversation as its records tell it.
+
+    Attributes:
+        messages: The live ones: what is sent.
+        history: What the first of them were before they were compacted.
+        notices: What could not be applied, a sentence each.
+    """
+
+    messages: tuple[Message, ...]
+    history: History
+    notices: tuple[str, ...]
+
+
+def fold(records: Iterable[Record]) -> tuple[Message, ...]:
+    """The messages of a conversation, as its records say; blocks of one side are one message."""
+    return folded(records).messages
+
+
+def folded(records: Iterable[Record]) -> Folded:
+    """The messages of a conversation and what they were; an impossible rewrite is passed over.
+
+    What was not rewritten is longer than it was, and nothing of it is lost.
+
+    Args:
+        records: Of one way through the log (``branches.lived``).
+    """
+    messages: list[Message] = []
+    history = History()
+    notices: list[str] = []
+    for record in records:
+        match record:
+            case Said(message=message):
+                join(messages, message)
+            case Compacted(splices=splices) | Repaired(splices=splices) if splices:
+                why = impossible(splices, record.live, len(messages))
+                if why:
+                    kind = "compaction" if isinstance(record, Compacted) else "repair"
+                    notices.append(f"a {kind} of {record.at} does not fit the log ({why})")
+                    continue
+                live, history = spliced(messages, history, splices)
+                messages = list(live)
+            case _:
+                pass  # the others say what was done, not what was said
+    return Folded(tuple(messages), history, tuple(notices))
+
+
+def join(messages: list[Message], message: Message) -> None:
+    """Append ``message``, or merge it into the last one if that has the same role."""
+    if messages and messages[-1].role == message.role:
+        last = messages[-1]
+        messages[-1] = Message(
+            role=last.role, blocks=last.blocks + message.blocks, turn=message.turn
+        )
+    else:
+        messages.append(message)
+
+
+def impossible(splices: Sequence[Splice], live: int, n_messages: int) -> str:
+    """Why these splices cannot be made of ``n_messages`` messages; empty if they can.
+
+    Args:
+        splices: Of one record.
+        live: As the record says; 0 if it does not.
+        n_messages: That there are.
+    """
+    if live and live != n_messages:
+        return f"it was made of {live} messages, and there are {n_messages}"
+    at = 0
+    for one in splices:
+        if not at <= one.start <= one.stop <= n_messages:
+            return f"messages {one.start} to {one.stop} of {n_messages}"
+        at = one.stop
+    return ""
+
+
+def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[Splice, ...]:
+    """The splices that make ``after`` of ``before``; none if they are equal."""
+    if len(before) == len(after):
+        return tuple(
+            Splice(index, index + 1, (new,))
+            for index, (old, new) in enumerate(zip(before, after, strict=True))
+            if old is not new and old != new
+        )
+    least = min(len(before), len(after))
+    head = next((at for at in range(least) if before[at] != after[at]), least)
+    n_tail = 0
+    while n_tail < least - head and before[-1 - n_tail] == after[-1 - n_tail]:
+        n_tail += 1
+    stop = len(before) - n_tail
+    return (Splice(head, stop, tuple(after[head : len(after) - n_tail])),)

@@ -12,8 +12,7 @@ import msgspec
 
 from indwell.context.history import Splice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
-from indwell.sessions.decided import Decided
-from indwell.sessions.told import FileLines, Told
+from indwell.sessions.told import Decided, FileLines, Told
 from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal[

@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.settings.hook_tables import project_hooks
+from indwell.settings.credentials import OPENAI_URL, origin_of
 from indwell.settings.model import Settings
-from indwell.settings.origins import OPENAI_URL, origin_of
 from indwell.settings.tighten import tighten
-from indwell.settings.values import Given, check, convert, parse_toml
+from indwell.settings.values import Given, check, convert, parse_toml, project_hooks
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_API_KEY": "api_key",

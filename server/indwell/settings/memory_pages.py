@@ -14,8 +14,8 @@ from typing import TypeAlias
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, write_atomic, write_private
-from indwell.files.guarded import read_guarded
-from indwell.files.locked import locked
+from indwell.files.locks import locked
+from indwell.files.reading import read_guarded
 
 LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
 

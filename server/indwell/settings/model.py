@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from indwell.settings.secret import Secret
+from indwell.settings.credentials import Secret
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]

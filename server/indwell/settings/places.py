@@ -12,7 +12,7 @@ import platformdirs
 
 from indwell.errors import SettingsError
 from indwell.files.append_log import read_bytes_private
-from indwell.files.guarded import why_foreign
+from indwell.files.reading import why_foreign
 from indwell.settings import load
 
 MOST_B = 1 << 20  # of a file that people write by hand; a larger one is none of these

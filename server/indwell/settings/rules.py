@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic
-from indwell.files.locked import locked
+from indwell.files.locks import locked
 
 LIMIT_B = 1 << 20  # a rule file larger than this is none of ours
 LOCK_TIMEOUT_S = 5.0  # for other servers that write the same file; each takes milliseconds

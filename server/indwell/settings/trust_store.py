@@ -17,8 +17,8 @@ import msgspec
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, make_private_folder, write_atomic, write_durable
-from indwell.files.guarded import read_guarded
-from indwell.files.locked import locked
+from indwell.files.locks import locked
+from indwell.files.reading import read_guarded
 from indwell.settings.trusted_files import Answer, Seen
 
 FILE = Path("trust") / "answers.json"

@@ -1,7 +1,4 @@
-"""From a loose table (TOML, JSON) to checked values of known settings; the rest becomes notices.
-
-Pure. A notice never repeats what might be a key.
-"""
+"""From a loose table (TOML, JSON) to checked values of known settings; the rest becomes notices."""
 
 from __future__ import annotations
 
@@ -9,16 +6,14 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.settings.hook_tables import hooks_of
-from indwell.settings.model import Settings
-from indwell.settings.redaction import redacted, told_address
-from indwell.settings.secret import Secret
+from indwell.settings.credentials import Secret, redacted, told_address
+from indwell.settings.model import Hook, HookEvent, Settings
 
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
@@ -244,3 +239,41 @@ def _address(value: object) -> str:
 def _is_visible(text: str) -> bool:
     """Can every character of ``text`` be seen? ``urlsplit`` drops line feeds without a word."""
     return text.isprintable() and " " not in text
+
+
+MOST_HOOKS = 30  # of one file; each may run at every call of a tool
+
+
+def hooks_of(value: object) -> tuple[Hook, ...]:
+    """Check what ``hooks`` is set to.
+
+    Raises:
+        SettingsError: It is no list of hooks; half a sentence that names the table.
+    """
+    if not isinstance(value, list | tuple):
+        raise SettingsError("hooks do not fit, expected tables that begin with [[hooks]]")
+    if len(value) > MOST_HOOKS:
+        raise SettingsError(f"hooks are {len(value):,}, and there may be {MOST_HOOKS}")
+    return tuple(_hook(one, number) for number, one in enumerate(value, 1))
+
+
+def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
+    """The hooks of a trusted workspace's file, and what is wrong with them, for the user.
+
+    They are no setting: nothing but the hooks' own code may take them from there. If one is broken
+    none counts, for what it was to keep from happening is not known.
+    """
+    try:
+        return hooks_of(table.get("hooks", ())), ""
+    except SettingsError as error:
+        return (), f"{source}: {error}; until that is mended none of its hooks runs"
+
+
+def _hook(value: object, number: int) -> Hook:
+    try:
+        return msgspec.convert(value, Hook)
+    except msgspec.ValidationError as error:
+        words = str(error).replace(" - at `$.", " for `")
+        if "Invalid enum value" in words and "event" in words:
+            words += f", expected one of {', '.join(map(repr, get_args(HookEvent)))}"
+        raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error

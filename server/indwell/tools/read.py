@@ -19,8 +19,7 @@ from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, Stamp, digest
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
-from indwell.workspace.large import LARGE_B, Large
-from indwell.workspace.large_page import Line, Page, page_of
+from indwell.workspace.large import LARGE_B, Large, Line, Page, page_of
 from indwell.workspace.paths import parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 

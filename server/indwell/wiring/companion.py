@@ -13,7 +13,7 @@ from indwell.agent.features.questions.asker import Asker, Nobody
 from indwell.agent.features.questions.board import QuestionBoard
 from indwell.agent.features.questions.tool import make_ask_user
 from indwell.policy.approvals import Approver
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.store import folder_name
 from indwell.settings.memory_pages import MemoryPages
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder

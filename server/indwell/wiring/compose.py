@@ -19,7 +19,7 @@ from indwell.agent.parts import Parts
 from indwell.agent.session import Session
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
-from indwell.files.scratch import scratch_folder
+from indwell.files.private import scratch_folder
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import is_beneath, matches_any
 from indwell.policy.rules import aimless
@@ -28,9 +28,9 @@ from indwell.sandbox.confinement import Strength
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.secrets import Secrecy, SecretPlaces
 from indwell.sessions.ids import RANDOM_B, new_id
-from indwell.sessions.memory_log import MemoryLog
-from indwell.sessions.spending import SpendingLedger
-from indwell.sessions.store import SessionStore, folder_name
+from indwell.sessions.storage.spending import SpendingLedger
+from indwell.sessions.storage.store import SessionStore, folder_name
+from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook
@@ -134,9 +134,9 @@ def coverage_of(
     """
     if review is None:
         return None
-    from indwell.review.carrying import COPIES
     from indwell.review.checkpoints.coverage import Coverage
     from indwell.review.copies import Copies
+    from indwell.review.verdicts import COPIES
 
     return Coverage(
         workspace,

@@ -17,12 +17,12 @@ from indwell.context.request.assemble import without_pictures
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sessions.records import Prefixed
-from indwell.sessions.spending import local_day
+from indwell.sessions.storage.spending import local_day
 from indwell.skills.catalogue import catalogue
 from indwell.tools.base import Registry
 from indwell.wiring.model import Model, unkept
 from indwell.workspace.base import Workspace
-from indwell.workspace.branch import branch_of
+from indwell.workspace.git.repository import branch_of
 
 
 async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:

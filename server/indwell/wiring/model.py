@@ -18,10 +18,10 @@ from indwell.messages import Usage
 from indwell.providers.base import Provider
 from indwell.providers.pricing import Prices
 from indwell.service.stored_keys import key_store, with_stored_key
+from indwell.settings.credentials import Secret
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
-from indwell.settings.secret import Secret
 
 
 def budgets_of(settings: Settings) -> Budgets:

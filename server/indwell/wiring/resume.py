@@ -38,8 +38,8 @@ from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import ENDED, Repaired, Said, TurnFinished, repairs
-from indwell.sessions.store import SessionStore
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.store import SessionStore
+from indwell.sessions.storage.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
 from indwell.skills.catalogue import without_catalogue

@@ -28,10 +28,9 @@ from indwell.files.private import read_own
 from indwell.prompt.subagent import EXPLORE
 from indwell.service.folder_trust import FolderTrust
 from indwell.sessions.lines import FORMAT
-from indwell.sessions.memory_log import MemoryLog
 from indwell.sessions.records import SessionStarted
-from indwell.sessions.store import AGENTS
-from indwell.sessions.writer import LogWriter
+from indwell.sessions.storage.store import AGENTS
+from indwell.sessions.storage.writer import LogWriter, MemoryLog
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
 from indwell.skills.front_matter import BadFrontMatter

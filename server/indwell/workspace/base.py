@@ -1,9 +1,14 @@
-"""The one interface to the user's files: buffers over disk, stamped reads, exact edits."""
+"""The one interface to the user's files and open buffers; watches of files, and locks for writers.
+
+A watch only says where to look. Whether a text has changed is for its digest to say.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
@@ -11,7 +16,6 @@ import msgspec
 
 from indwell.workspace.large import Large
 from indwell.workspace.text import in_pieces
-from indwell.workspace.watch import Watch
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -197,3 +201,74 @@ def digest(text: str) -> str:
     for piece in in_pieces(text):
         hashed.update(piece.encode("utf-8", "surrogatepass"))
     return hashed.hexdigest()
+
+
+class Watch(Protocol):
+    """Hears of changes to some files, whoever makes them."""
+
+    def follow(self, path: Path) -> None:
+        """Hear of this file (absolute, resolved) from now on; returns at once."""
+        ...
+
+    def changed(self) -> frozenset[Path]:
+        """Followed files that may have changed since the last call; returns at once."""
+        ...
+
+    def close(self) -> None:
+        """Follow nothing any more; closing twice is nothing."""
+        ...
+
+
+class MemoryWatch:
+    """A watch that is told by hand: for tests and replays. Implements ``Watch``."""
+
+    def __init__(self) -> None:
+        self.followed: set[Path] = set()
+        self._changed: set[Path] = set()
+
+    def follow(self, path: Path) -> None:
+        """Remember it."""
+        self.followed.add(path)
+
+    def note(self, path: Path) -> None:
+        """Somebody changed this file."""
+        if path in self.followed:
+            self._changed.add(path)
+
+    def changed(self) -> frozenset[Path]:
+        """What was noted."""
+        changed, self._changed = frozenset(self._changed), set()
+        return changed
+
+    def close(self) -> None:
+        """Forget all."""
+        self.followed.clear()
+
+
+class PathLocks:
+    """A lock for each path that somebody holds or waits for; forgotten when nobody does.
+
+    Paths are told apart as they are written: pass resolved ones. A lock is fair, and is not to be
+    taken twice by one task.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[Path, asyncio.Lock] = {}
+        self._n_users: dict[Path, int] = {}
+
+    @asynccontextmanager
+    async def hold(self, path: Path) -> AsyncIterator[None]:
+        """Hold the lock of ``path`` within the block; a cancelled wait leaves nothing behind."""
+        lock = self._locks.setdefault(path, asyncio.Lock())
+        self._n_users[path] = self._n_users.get(path, 0) + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._n_users[path] -= 1
+            if not self._n_users[path]:
+                del self._n_users[path], self._locks[path]
+
+    def __len__(self) -> int:
+        """How many paths are held or waited for."""
+        return len(self._locks)

@@ -10,19 +10,26 @@ from typing import TypeVar
 
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files import exists, list_folder, locate, opened_beneath, read_bytes, write_atomic
-from indwell.files.deleting import delete_exactly, keep_copy
 from indwell.files.reading import read_regular
-from indwell.files.watching import FolderWatch
-from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, digest
-from indwell.workspace.charset import charset_at
+from indwell.files.user_files import delete_exactly, keep_copy
+from indwell.files.watch.changes import FolderWatch
+from indwell.workspace.base import (
+    Change,
+    Noted,
+    PathLocks,
+    Settlement,
+    Snapshot,
+    Stamp,
+    Watch,
+    digest,
+)
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode
+from indwell.workspace.encoding.editorconfig import charset_at
 from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
-from indwell.workspace.locks import PathLocks
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
 from indwell.workspace.text import Decoded, binary_kind, picture_type
-from indwell.workspace.watch import Watch
 
 _KEPT_GUESSES = 1_000  # encodings of files that are remembered
 

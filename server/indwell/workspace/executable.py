@@ -1,24 +1,26 @@
-"""What in a folder is executed, loaded or obeyed without anybody naming it: what trust is about.
-
-Only read, never run (TRU-01, TRU-15 to TRU-17): no git, no package manager, no tool is asked. A
-list of places, and one search for repositories, which reads again only folders that changed:
-settings of Indwell, instructions for models, servers and tasks that agents and editors start, hooks
-and the executing part of the configuration of git, what shells and package managers load.
-
-Blocks: call it in a thread where it may.
-"""
+"""What in a folder is executed, loaded or obeyed without anybody naming it: what trust is about."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from indwell.errors import ToolError
-from indwell.files import Entry, exists, list_folder
-from indwell.settings.trusted_files import Seen
-from indwell.workspace.git_executables import git_executables
-from indwell.workspace.known import elsewhere, known_file, name_in
+from indwell.errors import TooLarge, ToolError
+from indwell.files import Entry, exists, list_folder, read_bytes
+from indwell.settings.credentials import redacted
+from indwell.settings.trusted_files import Seen, digest_of, seen
+from indwell.workspace.git.repository import (
+    GIT,
+    HOOKS,
+    Configuration,
+    Repository,
+    around,
+    nested,
+    repository_of,
+)
 from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
 
 MOST_FILES = 1_000  # of one of these folders; collections of skills have some hundred
@@ -138,3 +140,156 @@ def _entries(root: Path, folder: Path) -> tuple[Entry, ...]:
         return list_folder(folder, [root])
     except ToolError:
         return ()
+
+
+MOST_HOOKS = 100  # of one folder
+CONFIGURATION_CHARACTERS = 64_000  # a longer one is known as a whole, branches and all
+
+
+def git_executables(root: Path) -> Iterator[Executable]:
+    """Of the repository that ``root``, a real path, belongs to, and of all beneath it."""
+    for holder in around(root):
+        git = holder / GIT
+        if git.is_symlink() or git.is_file():  # a worktree or a submodule: it says where
+            pointer = known_file(root, git, "programs", [holder])
+            yield from [pointer] if pointer else []
+        yield from _of(root, holder)
+    holders, is_whole = nested(root)
+    for holder in holders:
+        yield from _of(root, holder)
+    if not is_whole:
+        yield Executable(f"{GIT}/… (of all repositories in it)", "programs", Seen(""))
+
+
+def _of(root: Path, holder: Path) -> Iterator[Executable]:
+    repository = repository_of(holder)
+    if repository is None:
+        return
+    for one in repository.configurations:
+        yield from _configuration(root, repository, one)
+    for folder in repository.hooks:
+        yield from _hooks(root, repository, folder)
+    for path in repository.programs:
+        found = known_file(root, path, "programs", [holder])
+        yield from [found] if found else []
+    if not repository.is_whole:
+        yield Executable(f"{name_in(root, holder / GIT)}/…", "programs", Seen(""))
+
+
+def _configuration(root: Path, repository: Repository, one: Configuration) -> Iterator[Executable]:
+    """The executing part; nothing if there is none."""
+    name = name_in(root, one.path)
+    near = (repository.holder, root, *repository.folders)
+    if one.text is None:
+        yield Executable(name, "programs", by_its_times(one.path))
+        return
+    if len(one.text) > CONFIGURATION_CHARACTERS:
+        yield Executable(name, "programs", seen(one.text.encode("utf-8", "surrogatepass")))
+        return
+    counting = [line for line in one.part.lines if not _is_own_tree(line, repository, one)]
+    if not counting:
+        return
+    text = "\n".join(counting).encode("utf-8", "surrogatepass")
+    if not any(one.real.is_relative_to(folder) for folder in near):
+        yield Executable(name, "programs", by_its_times(one.path))  # of the user's own: not shown
+        return
+    lines = tuple(map(_without_keys, counting)) if len(counting) <= SHOWN_LINES else ()
+    yield Executable(name, "programs", seen(text, lines=lines), lines)
+
+
+def _is_own_tree(line: str, repository: Repository, one: Configuration) -> bool:
+    """Does it say of a submodule's repository where its own working tree is?"""
+    key, _, value = line.partition(" = ")
+    if key != "core.worktree" or "\0" in value:
+        return False
+    return os.path.realpath(one.real.parent / value) == os.path.realpath(repository.holder)
+
+
+def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executable]:
+    is_all = root.is_relative_to(folder)  # not a folder of hooks, but the workspace
+    within = (repository.holder, root, *repository.folders)
+    n_found = 0
+    for name in _names(folder):
+        if name.endswith(".sample") or (is_all and name not in HOOKS):
+            continue
+        n_found += 1
+        if n_found > MOST_HOOKS:
+            yield Executable(f"{name_in(root, folder)}/…", "programs", Seen(""))
+            return
+        found = known_file(root, folder / name, "programs", within)
+        yield from [found] if found else []
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    """The files in it; where nobody may list them, those that git would run without listing."""
+    try:
+        return tuple(one.name for one in list_folder(folder, [folder]) if not one.is_folder)
+    except ToolError:
+        return tuple(sorted(HOOKS))
+
+
+def _without_keys(line: str) -> str:
+    """A line of a configuration as it may be shown and kept."""
+    key = line.partition("=")[0]
+    return f"{key}= (not shown)" if "header" in key.lower() else redacted(line)
+
+
+SHOWN_B = 64 * 1024  # a longer text is known only as a whole, …
+SHOWN_LINES = 1_000  # … and so is one of more lines
+READ_B = 256 << 10  # a longer file is known by its times
+
+
+def known_file(
+    root: Path, path: Path, kind: Kind, within: Sequence[Path] = ()
+) -> Executable | None:
+    """What stands at ``path``; None if nothing does, or a folder.
+
+    Args:
+        root: What names begin at.
+        path: As something opens it.
+        kind: What it is.
+        within: Folders that it may lead to and is still read; ``root`` if none are given.
+    """
+    if not exists(path):
+        return None
+    name = name_in(root, path)
+    try:
+        data = read_bytes(path, within or [root], READ_B)
+    except TooLarge:
+        return Executable(name, kind, by_its_times(path))
+    except ToolError:
+        return None if path.is_dir() else Executable(name, kind, elsewhere(path))
+    lines = () if _may_hold_keys(path) else _lines(data)
+    return Executable(name, kind, seen(data, lines=lines), lines)
+
+
+def by_its_times(path: Path) -> Seen:
+    """A file that is not read: known by what the system notes of each change, and where it is."""
+    real = os.path.realpath(path)
+    try:
+        found = path.stat()
+    except OSError:
+        return elsewhere(path)
+    facts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return Seen(digest_of(repr((real, facts)).encode("utf-8", "surrogatepass")))
+
+
+def elsewhere(path: Path) -> Seen:
+    """A link that leads out of the folder, or what cannot be read: known by where it leads."""
+    return Seen(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
+
+
+def name_in(root: Path, path: Path) -> str:
+    """Relative to ``root``, or absolute where it lies outside."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def _lines(data: bytes) -> tuple[str, ...]:
+    if len(data) > SHOWN_B or b"\0" in data:
+        return ()
+    lines = tuple(data.decode("utf-8", "replace").splitlines())
+    return lines if len(lines) <= SHOWN_LINES else ()
+
+
+def _may_hold_keys(path: Path) -> bool:
+    return path.name.startswith((".env", ".npmrc", ".yarnrc"))

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.workspace.encoding.declared import HEAD_B, WIDER, declared, known
-from indwell.workspace.encoding.guess import guesses
+from indwell.workspace.encoding.decoding import HEAD_B, WIDER, declared, guesses, known
 from indwell.workspace.text import PIECE, Errors
 
 Read = Callable[[int, int], bytes]

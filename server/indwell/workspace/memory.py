@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import Change, MemoryWatch, Noted, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
-from indwell.workspace.watch import MemoryWatch
 
 ROOT = Path("/workspace")
 

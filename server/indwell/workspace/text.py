@@ -1,8 +1,4 @@
-r"""Text as it is read, kept and told: what it was decoded from, lines as editors count them.
-
-Line endings are never touched, and a byte order mark is kept beside the text, not in it. A byte
-that no encoding explains stands in a text as a lone surrogate (PEP 383), and is told as ``\xNN``.
-"""
+"""Text as it is read, kept and told: what it was decoded from, lines as editors count them."""
 
 from __future__ import annotations
 
@@ -215,3 +211,11 @@ def _spelled(half: re.Match[str]) -> str:
     code = ord(half.group())
     is_byte = "\udc80" <= half.group() <= "\udcff"
     return f"\\x{code - 0xDC00:02x}" if is_byte else f"\\u{code:04x}"
+
+
+def document_lines(text: str) -> list[str]:
+    """Lines with their endings; a text that ends with a line break has one more, empty line."""
+    lines = split_lines(text)
+    if not lines or lines[-1].endswith(("\n", "\r")):
+        lines.append("")
+    return lines

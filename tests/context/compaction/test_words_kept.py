@@ -21,7 +21,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, spliced
 from indwell.messages import Message, Reply, Text
 from indwell.sessions import lines
-from indwell.sessions.folding import folded
+from indwell.sessions.rebuilding import folded
 from indwell.sessions.records import Compacted, Said
 from support.context_checks import check_words
 from support.long_talks import code, empty, summarised, turned, users_words, viewed, wanted

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from indwell.sandbox.confine.strength import find_bwrap
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.spawn import spawn
-from indwell.sandbox.strength import find_bwrap
 from support.bubblewrap import needs_bubblewrap
 from support.web_server import FETCH, WORDS, web_server
 

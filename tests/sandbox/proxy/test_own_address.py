@@ -10,8 +10,7 @@ import socket
 import pytest
 
 from indwell.sandbox.proxy.hosts import allowed
-from indwell.sandbox.proxy.own_address import is_own
-from indwell.sandbox.proxy.service import Proxy
+from indwell.sandbox.proxy.service import Proxy, is_own
 
 PUBLIC = ipaddress.ip_address("93.184.216.34")
 

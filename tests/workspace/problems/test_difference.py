@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from indwell.context.attachments import Problem
 from indwell.workspace.problems.difference import (
     MOST,
+    SAME,
+    UNKNOWN,
     Difference,
     counted,
     difference,
     in_changed_lines,
+    line_map,
 )
-from indwell.workspace.problems.line_map import SAME, UNKNOWN, line_map
 
 LINES = [f"line {number}\n" for number in range(1, 21)]
 TEXT = "".join(LINES)

@@ -27,9 +27,9 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SettingsError, UserError
 from indwell.policy.approvals import visible
+from indwell.settings.credentials import told_address
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.places import read_user_file, user_file
-from indwell.settings.redaction import told_address
 
 SHORTEST = 3  # characters of a user's or machine's name that is taken out; shorter ones are words
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})

@@ -14,10 +14,10 @@ from indwell.providers.endpoint import Step, failure, shown
 from indwell.service.endpoint.trial import Looked, look, talk
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.user_settings import read_settings
+from indwell.settings.credentials import OPENAI_URL
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.origins import OPENAI_URL
 from indwell.settings.places import user_file
 
 LOOK_S = 6.0  # seconds for one question; a list takes up to three

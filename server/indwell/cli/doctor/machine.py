@@ -19,7 +19,7 @@ from indwell.errors import ToolError
 from indwell.files import read_own
 from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program
-from indwell.sandbox.finding import own_installation
+from indwell.sandbox.environment import own_installation
 
 RUN_S = 5.0  # seconds until a program has told its version; a cold disk takes one
 

@@ -13,16 +13,16 @@ from pathlib import Path
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
-from indwell.files.removing import remove_own
+from indwell.files.private import remove_own
 from indwell.providers.endpoint import State
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.stored_sessions import MB, gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
-from indwell.sessions.sweeping import held_b, record_of
+from indwell.sessions.storage.sweeping import held_b, record_of
+from indwell.settings.credentials import origin_of
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
-from indwell.settings.origins import origin_of
 from indwell.settings.places import state_folder, trusted_folders, user_file
 
 LITTLE_SPACE_B = 200 << 20  # a long session with its spilled texts has some ten megabytes

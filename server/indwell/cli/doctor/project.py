@@ -12,7 +12,7 @@ from indwell.policy.approvals import short_line
 from indwell.providers.endpoint import State
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook

@@ -16,10 +16,10 @@ from indwell.cli.terminal.person import TerminalApprover
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.errors import SettingsError
-from indwell.files.scratch import scratch_folder
+from indwell.files.private import scratch_folder
 from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
-from indwell.sessions.memory_log import MemoryLog
+from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
 from indwell.wiring.compose import Place, make_session
 from indwell.wiring.model import make_model

@@ -20,13 +20,12 @@ from indwell.context.compaction.step import Rates
 from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
 from indwell.policy.approvals import one_line
-from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS
-from indwell.replay.figures import Figures, total
-from indwell.replay.measure import replayed
+from indwell.replay.loss import Reader
+from indwell.replay.measure import Figures, replayed, total
 from indwell.replay.plot import FORMATS, plot
 from indwell.replay.summaries import Summarise
-from indwell.replay.traces import Reader
 from indwell.sandbox.workers import mapped
 from indwell.sessions.foreign import Recorded
 

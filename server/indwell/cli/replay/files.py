@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from indwell.errors import UserError
-from indwell.files.pieces import PIECE_B, pieces_of
+from indwell.files.append_log import PIECE_B, pieces_of
 from indwell.sessions.foreign import Recorded, recorded_sessions
 from indwell.sessions.lines import whole_lines
 

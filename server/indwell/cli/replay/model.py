@@ -29,12 +29,12 @@ from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.step import Facts, Rates, SummaryPlan
 from indwell.context.conversation import Conversation
 from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
-from indwell.files.scratch import NOWHERE
+from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.summaries import Summarise, Written
 from indwell.service.user_settings import read_settings
-from indwell.sessions.memory_log import MemoryLog
+from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
 from indwell.wiring.compose import Place, make_session
 from indwell.wiring.model import Model, make_model

@@ -21,10 +21,9 @@ from indwell.files import exists
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger
-from indwell.review.place import review_folder
 from indwell.review.verdicts import Done
 from indwell.service.review_ledgers import open_ledger
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore, review_folder
 from indwell.settings.places import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace
 

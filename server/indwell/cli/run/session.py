@@ -27,7 +27,7 @@ from indwell.service.inherited_task import take_task
 from indwell.service.review_ledgers import open_ledger, opened_for
 from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
-from indwell.sessions.store import SessionStore
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder
 from indwell.wiring.compose import open_session

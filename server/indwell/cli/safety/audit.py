@@ -17,14 +17,14 @@ from rich.markup import escape
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError
-from indwell.files.pieces import pieces_of
+from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import folded, one_line, visible
 from indwell.sessions import lines
 from indwell.sessions.acts import REFUSALS, Act, acts
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import Forked, SessionStarted, TurnStarted
-from indwell.sessions.retention import logs
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.retention import logs
+from indwell.sessions.storage.store import folder_name
 from indwell.settings.places import state_folder
 
 _PASSED_OVER = tuple(

@@ -21,7 +21,7 @@ from indwell.policy.rules import Rules
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.secrets import SecretPlaces
 from indwell.service.user_settings import read_settings
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Mode, Settings
 from indwell.settings.places import state_folder
 from indwell.settings.rules import RuleBook

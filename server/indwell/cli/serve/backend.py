@@ -32,7 +32,7 @@ from indwell.service.stored_keys import hold_keys
 from indwell.service.stored_sessions import StoredSessions, Sweeper
 from indwell.service.user_settings import read_settings
 from indwell.sessions.branches import Fork, Rewind
-from indwell.settings.held_keys import VARIABLE
+from indwell.settings.keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder, user_file
 from indwell.skills.catalogue import Ranked

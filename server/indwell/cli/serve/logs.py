@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from indwell.secrets.hiding import Hider
 from indwell.secrets.names import secrets_of
-from indwell.settings.redaction import redacted
+from indwell.settings.credentials import redacted
 
 LINES_A_SECOND = 20  # on average
 BURST = 200  # lines at once: the whole of a traceback, and what led to it

@@ -21,8 +21,7 @@ from indwell.cli.terminal.typed_line import says_yes
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic
-from indwell.files.beside import keep_beside
-from indwell.files.deleting import delete_exactly
+from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.policy.approvals import visible
 from indwell.settings.places import state_folder
 

@@ -11,7 +11,7 @@ from indwell.cli.setup.placing import Record
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder, read_bytes_private
 from indwell.files.atomic import write_atomic
-from indwell.files.deleting import delete_exactly
+from indwell.files.user_files import delete_exactly
 
 
 def read(state: Path, path: Path) -> Record | None:

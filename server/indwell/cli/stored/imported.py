@@ -16,12 +16,11 @@ import msgspec
 from indwell.cli.replay.files import GZIP, STDIN, named_notes, stdin_pieces
 from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, UserError
-from indwell.files.pieces import pieces_of
+from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
-from indwell.sessions.foreign import Recorded, recorded_sessions
-from indwell.sessions.importing import imported_records
+from indwell.sessions.foreign import Recorded, imported_records, recorded_sessions
 from indwell.sessions.lines import whole_lines
-from indwell.sessions.store import SessionStore, timestamp
+from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.settings.places import state_folder
 
 MOST_B = 2 << 30  # bytes of a file, unpacked; the recorded sessions we know have 30 MB

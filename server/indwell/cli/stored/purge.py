@@ -15,9 +15,9 @@ from indwell.cli.terminal.stdin import is_typed
 from indwell.cli.terminal.typed_line import yes_or_no
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
-from indwell.files.removing import remove_own, remove_own_tree, size_b
+from indwell.files.private import remove_own, remove_own_tree, size_b
 from indwell.service.stored_keys import key_store
-from indwell.sessions.retention import delete, stored
+from indwell.sessions.storage.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.places import state_folder, user_file
 

@@ -24,10 +24,8 @@ from indwell.cli.terminal.output import cost_words
 from indwell.context.request.cache_health import named
 from indwell.context.request.figures import Figures
 from indwell.errors import SessionError, UserError
-from indwell.files.pieces import pieces_of
+from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
-from indwell.sessions.retention import logs, session_ids
-from indwell.sessions.spending import local_day
 from indwell.sessions.statistics import (
     SessionFigures,
     Statistics,
@@ -35,7 +33,9 @@ from indwell.sessions.statistics import (
     scanned_figures,
     statistics,
 )
-from indwell.sessions.store import folder_name
+from indwell.sessions.storage.retention import logs, session_ids
+from indwell.sessions.storage.spending import local_day
+from indwell.sessions.storage.store import folder_name
 from indwell.settings.places import state_folder
 
 DAYS = 30  # that are shown if nothing else is asked for

@@ -11,8 +11,7 @@ from indwell.context.todo import shown_lines
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
 from indwell.policy.approvals import short_line
-from indwell.sessions.inner_calls import InnerCall
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import InnerCall, Piece, TurnView
 
 _OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
 _VERBS = {

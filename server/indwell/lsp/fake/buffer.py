@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lsprotocol import types
 
 from indwell.lsp.workspace.line_blocks import index_in_line, units_in_line
-from indwell.workspace.lines import document_lines
+from indwell.workspace.text import document_lines
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 

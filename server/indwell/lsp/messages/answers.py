@@ -18,10 +18,9 @@ from indwell.providers.models import OfferedModel
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
-from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.transcript import Piece, TurnView, transcript
+from indwell.sessions.transcript import InnerCall, Piece, TurnView, transcript
 
 TEXT_CHARACTERS = 20_000  # of one piece of a session; a screen shows far less
 PAGE_LIMIT = 100  # sessions or turns of one answer

@@ -9,9 +9,8 @@ from html import escape
 from indwell.lsp.chat.markdown import Neutral
 from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
 from indwell.policy.approvals import one_line, short_line, visible
-from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.overview import Overview
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import InnerCall, Piece, TurnView
 
 _TICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")

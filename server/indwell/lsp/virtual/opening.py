@@ -13,7 +13,7 @@ import msgspec
 from indwell.agent import events
 from indwell.errors import ToolError, UserError
 from indwell.files import read_own
-from indwell.files.shown import write_shown
+from indwell.files.private import write_shown
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import OpenArguments, OpenResult
 from indwell.lsp.messages.lsprotocol_types import types

@@ -25,7 +25,7 @@ from indwell.lsp.workspace.edits import (
 )
 from indwell.workspace.base import Change, Stamp
 from indwell.workspace.comparing.diff import TextEdit, line_edits
-from indwell.workspace.comparing.ends import common_last_lines, common_lines
+from indwell.workspace.comparing.matching import common_last_lines, common_lines
 
 _ENDS = "\r\n"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from indwell.errors import ToolError
-from indwell.files.states import State, state_of
+from indwell.files.listing import State, state_of
 from indwell.lsp.workspace.documents import Document, digested, unbroken
 from indwell.workspace.base import Snapshot, Workspace, digest
 

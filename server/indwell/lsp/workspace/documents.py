@@ -17,8 +17,8 @@ from indwell.lsp.wire.sync import Change, Item, Position
 from indwell.lsp.workspace.line_blocks import LineBlocks
 from indwell.policy.approvals import one_line
 from indwell.workspace.base import Stamp, digest
-from indwell.workspace.lines import document_lines
 from indwell.workspace.paths import display
+from indwell.workspace.text import document_lines
 
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
 """Whose text is not on disk yet: nobody's, only the agent's, or the user's too."""

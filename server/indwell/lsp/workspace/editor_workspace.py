@@ -16,10 +16,17 @@ from indwell.lsp.workspace.disk_agreement import DiskAgreement
 from indwell.lsp.workspace.documents import Document, Documents
 from indwell.lsp.workspace.file_operations import FileCreation, FileDeletion
 from indwell.service.mentions import is_chat
-from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
+from indwell.workspace.base import (
+    Change,
+    Noted,
+    PathLocks,
+    Settlement,
+    Snapshot,
+    Stamp,
+    Watch,
+    Workspace,
+)
 from indwell.workspace.large import Large
-from indwell.workspace.locks import PathLocks
-from indwell.workspace.watch import Watch
 
 
 class EditorWatch:

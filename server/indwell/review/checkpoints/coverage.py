@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
-from indwell.files.bodies import Bodies
-from indwell.review.checkpoints.beside import Beside
-from indwell.review.checkpoints.entries import Entry, entry_of
-from indwell.review.checkpoints.lookout import Look, Lookout, Seen
+from indwell.files.watch.snapshot import Bodies
+from indwell.review.checkpoints.lookout import Entry, Look, Lookout, Seen, entry_of
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
@@ -308,3 +307,73 @@ def _as_shown(entry: Entry, shown: str | None) -> Change:
     if shown is not None and "\r" not in shown:
         before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
     return Change(entry.path, before, after, entry.opaque)
+
+
+Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Makes one stretch, or one step."""
+
+
+@asynccontextmanager
+async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
+    """A step that stands in the stretch of no command: each of ``steps`` is begun, as ``aside``."""
+    async with AsyncExitStack() as stack:
+        for step in tuple(steps):
+            await stack.enter_async_context(step())
+        yield
+
+
+class Beside:
+    """The stretches of one command, or of all that run in the background: at most one is open."""
+
+    def __init__(self) -> None:
+        self._make: Make | None = None
+        self._stretch: AbstractAsyncContextManager[None] | None = None
+        self._steps = 0  # that are under way, of the agent and its helpers
+        self._changing = asyncio.Lock()
+        self._opening: set[asyncio.Task[None]] = set()
+
+    async def begin(self, make: Make) -> None:
+        """Cover from now on; what is covered already goes on as it is."""
+        async with self._changing:
+            self._make = self._make or make
+            await self._open()
+
+    async def end(self) -> None:
+        """Cover no more: what happened until now is taken down."""
+        async with self._changing:
+            self._make = None
+            await self._close()
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """A step that is covered by itself, or takes down itself what it changes."""
+        self._steps += 1
+        try:
+            if self._make is not None:
+                async with self._changing:
+                    await self._close()
+            yield
+        finally:
+            self._steps -= 1
+            if self._make is not None:
+                opening = asyncio.create_task(self._open_again())
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+                current = asyncio.current_task()
+                if not (current and current.cancelling()):  # who stops the step is not to wait
+                    await asyncio.shield(opening)
+
+    async def _open_again(self) -> None:
+        async with self._changing:
+            await self._open()
+
+    async def _open(self) -> None:
+        if self._make is not None and self._stretch is None and not self._steps:
+            stretch = self._make()
+            await stretch.__aenter__()
+            self._stretch = stretch
+
+    async def _close(self) -> None:
+        stretch, self._stretch = self._stretch, None
+        if stretch is not None:
+            await stretch.__aexit__(None, None, None)

@@ -1,10 +1,11 @@
-"""The proxy itself: HTTP and CONNECT from a confined command to the hosts that were allowed."""
+"""The proxy: HTTP and CONNECT from a confined command to the allowed hosts."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import ipaddress
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
@@ -12,7 +13,23 @@ import h11
 
 from indwell.sandbox.proxy.asking import Refusal, Wanted, answered, forwarded, wanted
 from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, Place, literal
-from indwell.sandbox.proxy.own_address import is_own
+
+_ANY_PORT = 9
+
+
+def is_own(address: Address) -> bool:
+    """Would a connection to it end here (S-L6)?
+
+    A server whose interface has a public address answers there with what it otherwise shows only
+    to itself. The system gives such a connection that same address as its source; it is asked
+    for one by a socket without connections, which sends nothing.
+    """
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 - of IP
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((str(address), _ANY_PORT))
+        return ipaddress.ip_address(probe.getsockname()[0]) == address
+    return False  # there is no way to it at all
+
 
 REQUEST_S = 30.0  # until a request is there with all its headers
 REACH_S = 15.0  # until an address answers; there may be a second one

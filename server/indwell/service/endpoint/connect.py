@@ -17,12 +17,10 @@ from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
 from indwell.providers.endpoint import LoginOutcome, Step, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, Looked, look, talk
+from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.edit import edited
 from indwell.settings.keys import Kept, KeyringUnusable, KeyStore
-from indwell.settings.origins import origin_of
 from indwell.settings.places import read_user_file, user_file
-from indwell.settings.redaction import name_or_nothing, redacted
-from indwell.settings.secret import Secret
 from indwell.settings.values import check, convert, parse_toml
 
 _HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/\S*)?")

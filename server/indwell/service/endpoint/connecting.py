@@ -13,9 +13,9 @@ from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
+from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
-from indwell.settings.secret import Secret
 
 
 class Connecting:

@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import exists
-from indwell.files.newest import Newest
+from indwell.files.listing import Newest
 from indwell.sandbox import Finished
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.searching.patterns import Plan, path_matcher, plan

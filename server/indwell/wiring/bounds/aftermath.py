@@ -18,7 +18,7 @@ from indwell.errors import ToolError
 from indwell.files.aside import Left, Quarantine, let_in, named, put_file, put_link, why
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
-from indwell.files.tree import Found
+from indwell.files.watch.tree import Found
 from indwell.policy.guarded import (
     BARE,
     is_guarded,
@@ -31,7 +31,7 @@ from indwell.policy.guarded import (
 from indwell.policy.paths import is_at_root_unknown, is_protected
 from indwell.sandbox.gate import Standing, close
 from indwell.wiring.bounds.git_guarding import SAMPLE, Copy
-from indwell.workspace.git_config import executing
+from indwell.workspace.git.git_config import executing
 
 _MOST_B = 1 << 20
 _MOST_OPENED = 100

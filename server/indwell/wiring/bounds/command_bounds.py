@@ -12,15 +12,14 @@ from pathlib import Path
 
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.files.aside import Quarantine
-from indwell.files.removing import remove_own_tree
-from indwell.files.scratch import NOWHERE, parted, scratch_folder
+from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Rules, globs_of
 from indwell.policy.widening import Widening
+from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
-from indwell.sandbox.finding import own_installation
+from indwell.sandbox.environment import own_installation
 from indwell.sandbox.gate import heed
-from indwell.sandbox.strength import strength
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Mode, Settings
 from indwell.wiring.bounds.guarding import Guard

@@ -1,6 +1,6 @@
 """What git obeys beneath one folder of the workspace, with copies to put back: kept up to date.
 
-Git is followed as it goes itself (``workspace.repository``), and again only for a repository of
+Git is followed as it goes itself (``workspace.git.repository``), and again only for a repository of
 which something changed.
 """
 
@@ -16,9 +16,9 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import read_bytes
-from indwell.files.tree import Found, Stamp, found_at, names_in
+from indwell.files.watch.tree import Found, Stamp, found_at, names_in
 from indwell.policy.guarded import BARE, GIT_OBEYS
-from indwell.workspace.repository import is_bare, places_of
+from indwell.workspace.git.repository import is_bare, places_of
 
 SAMPLE = ".sample"  # git makes such hooks, and runs none
 KEPT_B = 256 << 10  # of one file

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from indwell.files.aside import Quarantine, named, why
-from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
-from indwell.files.installed import MOST_PATH_B, Installed
-from indwell.files.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
 from indwell.files.stub_folders import is_stub
-from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
+from indwell.files.watch.installed import MOST_FOLDERS as MOST_INSTALLED
+from indwell.files.watch.installed import MOST_PATH_B, Installed
+from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
+from indwell.files.watch.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
 from indwell.policy.guarded import (
     BARE,
     INSIDE,
@@ -31,8 +31,8 @@ from indwell.policy.guarded import (
 )
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
 from indwell.policy.protected_names import AT_ONCE
+from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Guarded, Hear, Hold
-from indwell.sandbox.strength import strength
 from indwell.wiring.bounds.aftermath import Look, settle, without
 from indwell.wiring.bounds.git_guarding import GitGuard
 

@@ -18,7 +18,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import read_bytes
-from indwell.files.tree import names_in
+from indwell.files.watch.tree import names_in
 
 TOOLCHAINS = """
 .cargo .rustup .nvm .fnm .volta .asdf .mise .nodenv .nodebrew .n .pyenv .rbenv .rubies .rvm .sdkman

@@ -11,14 +11,14 @@ from indwell.agent.features.checks.gate import Command, Gate, Wanted
 from indwell.agent.features.hooks.book import Found, FoundHook, HookBook
 from indwell.errors import SettingsError, ToolError
 from indwell.files import is_file, read_bytes
-from indwell.files.guarded import why_foreign
-from indwell.files.marks import mark_of
-from indwell.sandbox.finding import program_on_path
+from indwell.files.listing import mark_of
+from indwell.files.reading import why_foreign
+from indwell.sandbox.environment import program_on_path
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import workspace_file
-from indwell.settings.hook_tables import project_hooks
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
+from indwell.settings.values import project_hooks
 from indwell.workspace.base import Workspace
 from indwell.workspace.problems.checks import FILES, Check, found_checks
 

@@ -10,9 +10,9 @@ from indwell import skills as package
 from indwell.agent.features.skills.shelf import Content, Looked, Shelf
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, read_bytes
-from indwell.files.guarded import why_foreign
-from indwell.files.tree import names_in
-from indwell.files.watching import FolderWatch
+from indwell.files.reading import why_foreign
+from indwell.files.watch.changes import FolderWatch
+from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_beneath
 from indwell.service.folder_trust import UNREADABLE, FolderTrust

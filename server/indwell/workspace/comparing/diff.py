@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from indwell.workspace.comparing.ends import (
+from indwell.workspace.comparing.matching import (
+    Block,
+    changed_blocks,
     common_characters,
     common_last_lines,
     common_lines,
 )
-from indwell.workspace.comparing.matching import Block, changed_blocks
 from indwell.workspace.text import line_at, split_lines
 
 CONTEXT = 3  # lines around a change; H47

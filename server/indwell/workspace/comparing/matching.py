@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same: the blocks that changed between them.
+"""Which lines of two texts are equal: the shared ends, and the blocks that changed between them.
 
 Lines become small numbers, and a longest common subsequence of those is what stays (rapidfuzz:
 Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines). More
@@ -8,6 +8,7 @@ Bram Cohen), so that time and memory stay bounded. This module knows no text, on
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -159,3 +160,86 @@ def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
         if max(a_stop, b_stop) < WINDOW // 4:  # go on, with or without a match
             a_stop = b_stop = WINDOW // 4
         a0, b0 = a0 + a_stop, b0 + b_stop
+
+
+_END = re.compile(r"\r\n|\n|\r")
+
+
+def common_prefix(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
+    """How many characters, at most ``limit``, two texts share from an offset of each on."""
+    low, step, high = 0, 64, limit
+    while low < high:
+        stop = min(low + step, high)
+        one = old[old_start + low : old_start + stop]
+        if one == new[new_start + low : new_start + stop]:
+            low = stop
+            step *= 2
+        else:
+            high = stop - 1
+            step = (high - low + 1) // 2
+    return low
+
+
+def common_suffix(old: str, new: str, limit: int) -> int:
+    """How many characters, at most ``limit``, two texts share at their end."""
+    low, step, high = 0, 64, limit
+    while low < high:
+        stop = min(low + step, high)
+        one = old[len(old) - stop : len(old) - low]
+        if one == new[len(new) - stop : len(new) - low]:
+            low = stop
+            step *= 2
+        else:
+            high = stop - 1
+            step = (high - low + 1) // 2
+    return low
+
+
+def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
+    """How many characters, at most ``limit``, they share from line starts on, in whole lines."""
+    size = common_prefix(old, new, limit, old_start, new_start)
+    while size and not (
+        is_line_start(old, old_start + size) and is_line_start(new, new_start + size)
+    ):
+        stop = old_start + size
+        found = max(old.rfind("\n", old_start, stop), old.rfind("\r", old_start, stop)) + 1
+        size = max((found if found < stop else found - 1) - old_start, 0)
+    return size
+
+
+def common_last_lines(old: str, new: str, limit: int) -> int:
+    """How many characters, at most ``limit``, they share at their end, in whole lines of both."""
+    size = common_suffix(old, new, limit)
+    while size and not (
+        is_line_start(old, len(old) - size) and is_line_start(new, len(new) - size)
+    ):
+        line_end = _END.search(old, len(old) - size)
+        size = 0 if line_end is None else len(old) - line_end.end()
+    return size
+
+
+def common_characters(old: str, new: str) -> tuple[int, int]:
+    """How many characters they share at both ends, with no pair of characters parted."""
+    front = common_prefix(old, new, min(len(old), len(new)))
+    while front and (_splits(old, front) or _splits(new, front)):
+        front -= 1
+    back = common_suffix(old, new, min(len(old), len(new)) - front)
+    while back and (_splits(old, len(old) - back) or _splits(new, len(new) - back)):
+        back -= 1
+    return front, back
+
+
+def is_line_start(text: str, offset: int) -> bool:
+    r"""Does a line begin at ``offset``? Between ``\r`` and ``\n`` none does."""
+    if offset == 0 or text[offset - 1] == "\n":
+        return True
+    return text[offset - 1] == "\r" and text[offset : offset + 1] != "\n"
+
+
+def _splits(text: str, offset: int) -> bool:
+    """Would a cut at ``offset`` part a CRLF or a surrogate pair?"""
+    if not 0 < offset < len(text):
+        return False
+    left, right = text[offset - 1], text[offset]
+    is_pair = "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff"
+    return is_pair or (left == "\r" and right == "\n")

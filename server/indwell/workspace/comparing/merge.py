@@ -1,9 +1,4 @@
-"""Three-way merge by lines: what two sides made of one text, in one text, or where they collide.
-
-As ``git merge-file`` does it: what only one side changed is taken, what both changed alike is taken
-once, and changes that overlap or touch collide. Beyond that, another line ending alone collides
-with nothing: a file that became CRLF takes an edit of one of its lines.
-"""
+"""Three-way merge by lines: what two sides made of one text, in one text, or where they collide."""
 
 from __future__ import annotations
 
@@ -12,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from indwell.workspace.comparing.diff import Replaced, compare
-from indwell.workspace.comparing.sliding import slid
-from indwell.workspace.text import n_line_ends
+from indwell.workspace.comparing.matching import common_lines
+from indwell.workspace.text import n_line_ends, split_lines
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -186,3 +181,26 @@ def _ending(text: str) -> str:
     if not n_returns:
         return "\n"
     return "" if n_feeds else "\r"
+
+
+def slid(text: str, places: Sequence[Replaced]) -> Iterator[Replaced]:
+    """Places of ``text`` where lines only came or only went, as far behind as they mean the same.
+
+    At least one equal line stays between two of them.
+    """
+    for number, place in enumerate(places):
+        is_last = number + 1 == len(places)
+        limit = len(text) if is_last else places[number + 1].start - 1
+        yield place if place.old and place.new else _slid(text, place, limit)
+
+
+def _slid(text: str, place: Replaced, limit: int) -> Replaced:
+    """What leaves a block in front, if it follows it too, may as well stay, and that one move."""
+    start, stop = place.start, place.stop
+    if place.old:
+        by = common_lines(text, text, limit - stop, start, stop)
+        return Replaced(start + by, split_lines(text[start + by : stop + by]), []) if by else place
+    block = "".join(place.new)
+    run = block + text[stop:limit]
+    by = common_lines(run, text, limit - stop, 0, stop)
+    return Replaced(start + by, [], split_lines(run[by : by + len(block)])) if by else place

@@ -1,4 +1,4 @@
-"""The ``charset`` that .editorconfig files set for a file (editorconfig.org, 0.17). Pure.
+"""The ``charset`` that .editorconfig files set for a file (editorconfig.org, 0.17).
 
 Whoever wrote the project wrote these files, so a pattern is no regular expression: it is gone
 through once, with the set of all places in the path that it may have come to.
@@ -7,9 +7,13 @@ through once, with the set of all places in the path that it may have come to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
+from pathlib import Path
+
+from indwell.errors import ToolError
+from indwell.files import read_bytes
 
 LIMIT_B = 65_536  # of one .editorconfig that is read
 _TOTAL_CHARS = LIMIT_B  # looked through for one file: about 0.1 s
@@ -139,3 +143,17 @@ def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
         else:
             there |= _any_of(marks, (c for c in marks if part["first"] <= c <= part["last"]))
     return every & ~there if body.startswith("!") else there
+
+
+def charset_at(path: Path, roots: Sequence[Path]) -> str | None:
+    """The charset of ``path``, by the files from its folder up to the root; None if none is set."""
+    found: list[tuple[str, str]] = []
+    for folder in path.parents:
+        if not any(folder == root or root in folder.parents for root in roots):
+            break
+        try:
+            data = read_bytes(folder / ".editorconfig", roots, LIMIT_B)
+        except ToolError:  # there is none, or it is none
+            continue
+        found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
+    return charset_of(found)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from indwell.workspace.encoding.declared import HEAD_B, declared, known, mark_of
-from indwell.workspace.encoding.decoding import decode, nothing_declared
+from indwell.workspace.encoding.decoding import (
+    HEAD_B,
+    declared,
+    decode,
+    known,
+    mark_of,
+    nothing_declared,
+)
 from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 

@@ -15,8 +15,7 @@ from indwell.agent.features.background.words import ended_words, lost_words, unt
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
 from indwell.context.injections import inject
-from indwell.sandbox.gate import gate_words, still_in_the_way, take_untold
-from indwell.sandbox.meanwhile import look_again
+from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_untold
 from indwell.sessions.branches import commands_of
 from indwell.sessions.told import CommandSet
 

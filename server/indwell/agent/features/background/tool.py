@@ -11,7 +11,7 @@ from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.command import Command
 from indwell.agent.features.background.words import list_words
 from indwell.errors import ToolError
-from indwell.sandbox.meanwhile import look_again
+from indwell.sandbox.gate import look_again
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.commands.under_buffers import notes_after
 

@@ -18,8 +18,14 @@ from indwell.agent.features.checks.source import Known, Silence, Source
 from indwell.context.attachments import Problem
 from indwell.tools.base import Marks, Succeeded
 from indwell.workspace.base import Change
-from indwell.workspace.problems.difference import Difference, difference, in_changed_lines
-from indwell.workspace.problems.line_map import UNKNOWN, LineMap, line_map
+from indwell.workspace.problems.difference import (
+    UNKNOWN,
+    Difference,
+    LineMap,
+    difference,
+    in_changed_lines,
+    line_map,
+)
 
 NOT_VERIFIED = "not verified"
 

@@ -17,7 +17,7 @@ from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
-from indwell.files.marks import changed_since
+from indwell.files.listing import changed_since
 from indwell.workspace.paths import visible
 
 END_SETTLE_S = 2.0  # once more at the end of a turn

@@ -32,7 +32,7 @@ from indwell.files import is_file
 from indwell.policy.call_facts import Allow, Ask, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
-from indwell.sessions.decided import Decided
+from indwell.sessions.told import Decided
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
 from indwell.tools.truncate import OUTPUT_LIMIT
 from indwell.workspace.base import Workspace

@@ -21,7 +21,7 @@ from indwell.policy.approvals import Said, question_for
 from indwell.policy.call_facts import Allow, Ask, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.sessions.decided import Decided, Verdict
+from indwell.sessions.told import Decided, Verdict
 
 HOOK = "hook"  # what the log calls it
 RESTRICTED = "restricted folder"  # by what is denied there

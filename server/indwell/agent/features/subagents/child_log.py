@@ -11,9 +11,8 @@ import msgspec
 
 from indwell.agent.log import Log
 from indwell.sessions.acts import DONE
-from indwell.sessions.decided import Decided
 from indwell.sessions.records import Intent, Record
-from indwell.sessions.told import CallEnded
+from indwell.sessions.told import CallEnded, Decided
 
 
 class ChildLog:

@@ -26,8 +26,8 @@ from indwell.agent.turn_state import TurnState
 from indwell.agent.words import is_blank
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
-from indwell.sessions.decided import Decided
 from indwell.sessions.records import Intent
+from indwell.sessions.told import Decided
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`

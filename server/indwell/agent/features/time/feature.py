@@ -12,7 +12,7 @@ from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.environment import surroundings_words
 from indwell.prompt.time import elapsed_words
-from indwell.sessions.spending import local_day
+from indwell.sessions.storage.spending import local_day
 
 
 def time_feature() -> Feature[Session]:

@@ -1,0 +1,194 @@
+"""Deletes a user's file, puts one back, or keeps a copy beside it. Nothing is lost for good.
+
+Nothing goes for good: whoever deletes keeps a copy first, in a private folder of the user's state.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.append_log import read_bytes_private
+from indwell.files.atomic import write_atomic
+from indwell.files.beneath import find, locate, open_place, parent_folder, told
+from indwell.files.copying import set_mode, write_all
+from indwell.files.fresh import sync_folder, usable
+from indwell.files.locks import one_writer
+from indwell.files.private import write_durable
+from indwell.files.reading import read_regular
+
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NAME_CHARS = 60
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
+    """Keep ``data``, which stood at ``path``, where nobody removes it; gives where.
+
+    Raises:
+        ToolError: There is no private folder, or it takes nothing.
+    """
+    folder = usable(private)
+    if folder is None:
+        raise ToolError(f"no copy of {str(path)!r} could be kept: the state folder is not usable")
+    name = _ODD.sub("_", path.name)[:_NAME_CHARS]
+    kept = folder / f"{name}-{secrets.token_hex(6)}.old"
+    try:
+        write_durable(kept, data)
+    except OSError as error:
+        raise ToolError(
+            f"no copy of {str(path)!r} could be kept ({error.strerror}), so it stays"
+        ) from error
+    return kept
+
+
+def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
+    """Delete the regular file at ``path`` beneath ``roots`` if it holds ``expected``; blocks.
+
+    Compares right before, as writers do; the folder is flushed afterwards.
+
+    Args:
+        path: Resolved; no link may stand on the way by now.
+        roots: Folders that it must lie in.
+        expected: All its bytes.
+
+    Raises:
+        TextMoved: It holds something else.
+        EditRefused: It is gone.
+        ToolError: Outside, no regular file, or the system refuses.
+    """
+    place = find(path, roots, resolved=True)
+    if not place.parts:
+        raise ToolError(f"{str(path)!r} is a folder")
+    with (
+        parent_folder(place) as (folder, name),
+        told(place.path),
+        one_writer(folder, path),
+    ):
+        try:
+            descriptor = os.open(name, _READ, dir_fd=folder)
+        except FileNotFoundError as error:
+            raise EditRefused(f"{str(path)!r} does not exist any more") from error
+        try:
+            held = os.fstat(descriptor)
+            if not stat.S_ISREG(held.st_mode):
+                raise ToolError(f"{str(path)!r} is no regular file, and is not deleted")
+            same_size = held.st_size == len(expected)
+            is_same = same_size and read_regular(descriptor, path, len(expected)) == expected
+        finally:
+            os.close(descriptor)
+        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not is_same or not os.path.samestat(held, now):
+            raise TextMoved(f"{str(path)!r} holds another text by now; it was not deleted")
+        os.unlink(name, dir_fd=folder)
+        sync_folder(folder)
+
+
+ANY_MODE = 0
+
+
+def put_back(
+    path: Path,
+    data: bytes,
+    roots: Sequence[Path],
+    *,
+    mode: int = ANY_MODE,
+    expected: bytes | None = None,
+    private: Path | None = None,
+) -> Path:
+    """Let ``path`` hold ``data`` again; gives its resolved path.
+
+    Args:
+        path: Where it stood.
+        data: What it held.
+        roots: Folders that it must lie in.
+        mode: Permissions that it had; ``ANY_MODE`` for those of a new file.
+        expected: What stands there now; None if nothing does.
+        private: See ``write_atomic``.
+
+    Raises:
+        TextMoved: Something else stands there.
+        EditRefused: Something stands there, or nothing does any more.
+        ToolError: Outside, or the system refuses.
+    """
+    place = write_atomic(
+        path,
+        data,
+        roots,
+        parents=expected is None,
+        create=expected is None,
+        expected=expected,
+        resolved=True,
+        private=private,
+    )
+    if mode != ANY_MODE:
+        with told(place):
+            descriptor = open_place(locate(place, roots), os.O_RDONLY)
+            try:
+                set_mode(descriptor, stat.S_IMODE(mode))  # the bytes are back where it is refused
+            finally:
+                os.close(descriptor)
+    return place
+
+
+_NEW = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL  # a link that stands there is not followed
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_MOST = 1_000
+
+
+def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
+    """Write ``data``, which stands at ``path``, to a new file beside it; gives where.
+
+    The name is that of ``path`` with ``suffix``, and with a number where that is taken; a copy
+    that has these bytes already is enough. It has the mode of ``path``, and never a wider one.
+
+    Raises:
+        OSError: The system refuses, or there are too many copies.
+    """
+    mode = path.stat().st_mode & 0o777
+    for number in range(1, _MOST):
+        kept = path.with_name(path.name + suffix + (f".{number}" if number > 1 else ""))
+        try:
+            file = os.open(kept, _NEW, 0o600)
+        except FileExistsError:
+            if _holds(kept, data):
+                return kept
+            continue
+        try:
+            write_all(file, data)
+            set_mode(file, mode)  # where it is refused the copy stays the user's alone
+            os.fsync(file)
+        except BaseException:
+            with suppress(OSError):
+                kept.unlink()
+            raise
+        finally:
+            os.close(file)
+        return kept
+    raise OSError(errno.EEXIST, f"there are {_MOST} copies of it already", str(path))
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_bytes_private(path) == data
+    except OSError:  # a link, a folder, not ours to read
+        return False

@@ -1,0 +1,282 @@
+"""Hears of changes to single files on disk, through the system's own notices (watchdog)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # a tenth of a second of imports that most processes never need
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver, ObservedWatch
+
+_log = logging.getLogger(__name__)
+
+MOST_FOLDERS = 500  # Linux grants 8,192 watches to a user by default, shared with the editor
+MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
+BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
+BUSY_S = 1.0
+
+MOST_ENTRIES = 1_000  # of folders followed as a whole that are looked at when somebody asks
+
+_Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
+
+
+_Begin: TypeAlias = Callable[[Callable[[], None]], threading.Thread]
+
+
+def _begun(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, name="indwell-watch", daemon=True)
+    thread.start()
+    return thread
+
+
+class FolderWatch:
+    """Watches the folders of some files; implements ``workspace.watch.Watch``.
+
+    Safe to use from several threads. The system's notices are read by watchdog's own threads, which
+    start with the first file.
+
+    Args:
+        begin: Starts a thread; a RuntimeError says that the system has no room for another.
+    """
+
+    def __init__(self, begin: _Begin = _begun) -> None:
+        self._begin = begin
+        self._lock = threading.Lock()
+        self._files: set[Path] = set()
+        self._whole: set[Path] = set()  # folders of which any entry matters
+        self._folders: dict[Path, _Folder] = {}
+        self._polled: dict[Path, _Mark] = {}
+        self._changed: set[Path] = set()
+        self._waiting: list[Path] = []  # folders that the starting thread has still to watch
+        self._observer: BaseObserver | None = None
+        self._starter: threading.Thread | None = None
+        self._is_closed = False
+
+    def follow(self, path: Path) -> None:
+        """Hear of this file from now on; the watch itself is set up in a thread."""
+        with self._lock:
+            if path in self._files or self._is_closed:
+                return
+            self._files.add(path)
+            self._watch(path.parent, path)
+
+    def follow_all(self, folder: Path) -> None:
+        """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
+
+        It need not exist yet. Where the system sends no notices, its entries are looked at; of
+        very many in turns.
+        """
+        with self._lock:
+            if folder in self._whole or self._is_closed:
+                return
+            self._whole.add(folder)
+            self._watch(folder, folder)
+
+    def _watch(self, at: Path, path: Path) -> None:
+        """With the lock held: hear of ``path`` by the notices of the folder ``at``, or poll it."""
+        folder = self._folders.get(at)
+        if folder is None and len(self._folders) < MOST_FOLDERS:
+            self._folders[at] = _Folder()
+            self._waiting.append(at)
+            self._start()
+        elif folder is None or folder.is_polled:
+            self._poll(path)
+
+    def changed(self) -> frozenset[Path]:
+        """Followed files that may have changed since the last call."""
+        with self._lock:
+            for at in [at for at, folder in self._folders.items() if folder.is_elsewhere(at)]:
+                self._give_up(at)
+            changed, self._changed = self._changed, set()
+            n_left = MOST_ENTRIES
+            for path in list(self._polled):
+                if n_left <= 0 and path in self._whole:
+                    continue  # looked at first the next time
+                before = self._polled.pop(path)
+                now = self._polled[path] = self._mark(path)
+                n_left -= 0 if now is None else len(now) - 1
+                if now != before:
+                    changed.add(path)
+        return frozenset(changed)
+
+    def close(self) -> None:
+        """Let go of all watches; returns at once, and the threads end soon after."""
+        with self._lock:
+            self._is_closed = True
+            self._waiting.clear()
+            observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+
+    def settle(self) -> None:
+        """Return when all followed files are watched; blocks, for tests."""
+        starter = self._starter
+        if starter is not None:
+            starter.join()
+
+    def heard(self, event: FileSystemEvent) -> None:
+        """Take a notice of watchdog's; in its thread."""
+        paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
+        for path in paths:
+            self._note(path)
+        if event.event_type in {"deleted", "moved"}:
+            self._gone(paths[0])
+
+    def _gone(self, folder: Path) -> None:
+        """The watch on a folder ends with it, even if the next one of its name looks the same."""
+        with self._lock:
+            state = self._folders.get(folder)
+            if state is not None and not state.is_polled:
+                self._give_up(folder)
+
+    def _note(self, path: Path) -> None:
+        with self._lock:
+            folder = self._folders.get(path.parent)
+            if folder is None or folder.is_polled:
+                return
+            if path in self._files:
+                self._changed.add(path)
+            if path.parent in self._whole:
+                self._changed.add(path.parent)
+            if folder.is_busy():
+                self._give_up(path.parent)
+                # So many at once may have pushed notices of others out of the system's queue.
+                self._changed |= self._files | self._whole
+
+    def _start(self) -> None:
+        """With the lock held: let a thread set up what waits, unless one is about to."""
+        if self._starter is None or not self._starter.is_alive():
+            try:
+                self._starter = self._begin(self._watch_waiting)
+            except RuntimeError as error:  # no room for a thread
+                while self._waiting:
+                    self._refused(self._waiting.pop(), error)
+
+    def _watch_waiting(self) -> None:
+        from watchdog import events  # noqa: PLC0415 - see the top
+
+        class Handler(events.FileSystemEventHandler):
+            on_any_event = staticmethod(self.heard)
+
+        # Notices of reading, our own among them, are not even asked for.
+        changes = [
+            *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
+            *(events.FileMovedEvent, events.FileDeletedEvent),
+            *(events.DirCreatedEvent, events.DirModifiedEvent),
+            *(events.DirMovedEvent, events.DirDeletedEvent),
+        ]
+
+        while True:
+            with self._lock:
+                if not self._waiting or self._is_closed:
+                    # Under the lock: whoever follows next sees that this thread takes no more.
+                    self._starter = None
+                    return
+                folder = self._waiting.pop()
+                try:
+                    observer = self._observing()
+                except (OSError, RuntimeError) as error:
+                    self._refused(folder, error)
+                    continue
+            place = _place(folder)
+            try:
+                watch = observer.schedule(Handler(), str(folder), event_filter=changes)
+            except (OSError, RuntimeError) as error:
+                with self._lock:
+                    self._refused(folder, error)
+            else:
+                with self._lock:
+                    self._folders[folder].watch, self._folders[folder].place = watch, place
+
+    def _observing(self) -> BaseObserver:
+        """With the lock held: the one observer, running.
+
+        Raises:
+            OSError: The system grants no more of them (128 to a user on Linux by default, shared
+                with the editor).
+        """
+        from watchdog.observers import Observer  # noqa: PLC0415 - see the top
+
+        if self._observer is None:
+            observer = Observer()
+            observer.daemon = True
+            observer.start()
+            self._observer = observer
+        return self._observer
+
+    def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
+        """With the lock held: the system does not watch this folder."""
+        _log.info("%s is not watched: %s", folder, error)
+        self._give_up(folder)
+
+    def _give_up(self, folder: Path) -> None:
+        """With the lock held: look at the files of this folder instead of being told."""
+        state = self._folders[folder]
+        state.is_polled = True
+        if state.watch is not None and self._observer is not None:
+            with contextlib.suppress(KeyError, OSError):  # gone with its folder
+                self._observer.unschedule(state.watch)
+        beneath = [path for path in self._files if path.parent == folder]
+        for path in (*beneath, *({folder} & self._whole)):
+            self._changed.add(path)
+            self._poll(path)
+
+    def _poll(self, path: Path) -> None:
+        if len(self._polled) < MOST_POLLED:
+            self._polled[path] = self._mark(path)
+
+    def _mark(self, path: Path) -> _Mark:
+        """What tells two states of a file apart without reading it, or of a whole folder."""
+        try:
+            marks = [_stat(path)]
+            if path in self._whole:
+                with os.scandir(path) as entries:
+                    marks += [_stat(Path(one)) for one in islice(entries, MOST_ENTRIES)]
+        except OSError:
+            return None
+        return tuple(marks)
+
+
+class _Folder:
+    """One watched folder: how busy it is, and whether its files are polled instead."""
+
+    def __init__(self) -> None:
+        self.is_polled = False
+        self.watch: ObservedWatch | None = None
+        self.place: tuple[int, int] | None = None  # which folder is watched; see ``is_elsewhere``
+        self._n_events = 0
+        self._since = time.monotonic()
+
+    def is_elsewhere(self, at: Path) -> bool:
+        """Is another folder, or none, at the path ``at`` by now? The watch went along with it."""
+        return self.watch is not None and not self.is_polled and self.place != _place(at)
+
+    def is_busy(self) -> bool:
+        """Count one event."""
+        now = time.monotonic()
+        if now - self._since > BUSY_S:
+            self._since, self._n_events = now, 0
+        self._n_events += 1
+        return self._n_events > BUSY_EVENTS
+
+
+def _stat(path: Path) -> tuple[int, int, int, int]:
+    stat = path.lstat()
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    """Which folder it is, whatever it is called; None if it is gone."""
+    try:
+        stat = folder.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

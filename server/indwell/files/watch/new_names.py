@@ -1,0 +1,351 @@
+"""Hears within a millisecond of names that appear in a tree of folders (inotify, Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import select
+import struct
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+MOST_WATCHED = 25_000  # folders; the kernel holds about a kilobyte for each
+POLL_S = 0.25  # between two looks at everything where nothing is heard
+GATHER_S = 0.001  # in which notices that say nothing gather: one waking for many of them
+REST = 3  # times as long as a look took until the next one: a flood of names takes a core, not all
+BEHIND_S = 0.05  # after which the listener is told that notices wait
+_SLICE_S = 0.02  # of taking notices, before those who listen hear of them
+
+_CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
+_MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
+_WRITTEN = 0x2
+_EVENT = struct.Struct("iIII")  # struct inotify_event of linux/inotify.h, before the name
+_READ_B = 1 << 12  # about a hundred notices
+
+
+def _nothing(_seconds: float) -> None:
+    """Nobody is to stand still."""
+
+
+class Listener(msgspec.Struct, frozen=True, eq=False):
+    """Whoever listens; all of it is called in a thread of the watch.
+
+    Attributes:
+        heard: Hears paths from the folder on, at once.
+        look: Looks at everything, some time after; True if it wants to look again soon, for a
+            change that makes no notice (a write into mapped memory).
+        behind: Hears again and again for how many seconds notices have been waiting; 0 once none
+            does. Also around a look that takes long.
+    """
+
+    heard: Callable[[frozenset[str]], None]
+    look: Callable[[], bool]
+    behind: Callable[[float], None] = _nothing
+
+
+class NewNames:
+    """Over one folder and those beneath it.
+
+    Args:
+        root: The folder, resolved.
+        is_wanted: Is a path of a kind that is listened for?
+        is_entered: Is a new folder watched as well?
+        is_read: Do the files of this folder matter for what is in them, too?
+        most: Folders that are watched.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        is_wanted: Callable[[str], bool],
+        is_entered: Callable[[str], bool],
+        is_read: Callable[[str], bool] = lambda _path: False,
+        *,
+        most: int = MOST_WATCHED,
+    ) -> None:
+        self.blind = ""  # why not every name is heard of, a clause
+        self.is_full = False  # as there are more folders than are watched
+        self._root = root
+        self._is_wanted = is_wanted
+        self._is_entered = is_entered
+        self._is_read = is_read
+        self._most = most
+        self._lock = threading.Lock()
+        self._open: list[int] = []  # the kernel's instance, closed when nobody needs us any more
+        weakref.finalize(self, _close, self._open)
+        self._places: dict[int, str] = {}
+        self._watched: dict[str, int] = {}
+        self._joining = threading.Lock()  # held for no longer than a list needs
+        self._listeners: list[Listener] = []
+        self._thread: threading.Thread | None = None
+        self._ended: threading.Thread | None = None  # the last one, which may still end
+        self._is_closed = False
+        self._wake = (-1, -1)
+        self._since = 0.0  # when the oldest notice may have come that was not taken
+        self._told_at = 0.0  # when it was said that we are behind; 0 if we are not
+        self._look_s = 0.0  # that the last look at everything took
+
+    def follow(self, folders: Iterable[str]) -> None:
+        """Watch these folders from now on, paths from the root on; blocks.
+
+        What appeared up to now is forgotten, if nobody listens.
+        """
+        with self._lock:
+            if self._is_closed:
+                self.blind = "its session has ended"
+                return
+            if self._fd < 0 and not self._opened():
+                return
+            while not self._listeners and not self._drained()[1]:
+                pass
+            self.blind, self.is_full = "", False
+            for one in folders:
+                if one not in self._watched and not self._watch(one):
+                    return
+
+    def close(self) -> None:
+        """Let go of the kernel's instance, for good; blocks for a moment.
+
+        Not while somebody listens: then it goes when nobody refers to this object any more.
+        """
+        with self._joining:
+            if self._listeners:
+                return
+            ended = self._ended
+        if ended is not None:
+            ended.join()  # it was told to end, and reads from the instance until then
+        with self._lock:
+            self._is_closed = True
+            _close(self._open)
+            self._places.clear()
+            self._watched.clear()
+
+    @contextlib.contextmanager
+    def heard_by(self, listener: Listener) -> Iterator[None]:
+        """While it is entered, ``listener`` hears of new names; those of ``follow`` at least."""
+        with self._joining:
+            self._listeners.append(listener)
+            if self._thread is None:
+                self._wake = os.pipe()
+                self._thread = threading.Thread(
+                    target=self._listen, args=self._wake[:1], name="indwell-names", daemon=True
+                )
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._joining:
+                self._listeners.remove(listener)
+                if not self._listeners:
+                    os.close(self._wake[1])  # the thread hears of it, and closes the other end
+                    self._ended, self._thread = self._thread, None
+
+    @property
+    def _fd(self) -> int:
+        return self._open[0] if self._open else -1
+
+    def _opened(self) -> bool:
+        if sys.platform != "linux":
+            self.blind = f"{sys.platform} does not report new files"
+            return False
+        number = _libc().inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        if number < 0:
+            self.blind = f"the system grants no more watches ({os.strerror(ctypes.get_errno())})"
+            return False
+        self._open.append(number)
+        return True
+
+    def _watch(self, at: str) -> bool:
+        """Watch one folder; False if there is no room for more."""
+        if len(self._places) >= self._most and at not in self._watched:
+            self.blind = f"more than {self._most:,} folders would have to be watched"
+            self.is_full = True
+            return False
+        path = os.fsencode(f"{self._root}/{at}" if at else self._root)
+        mask = _MASK | _WRITTEN if self._is_read(at) else _MASK
+        number = _libc().inotify_add_watch(self._fd, path, mask)
+        if number < 0:
+            error = ctypes.get_errno()
+            if error in _NO_ROOM:
+                self.blind = f"the system grants no more watches ({os.strerror(error)})"
+                return False
+            return True  # gone since, no folder any more, or closed to us
+        old = self._places.get(number)
+        if old is not None and old != at:  # it was renamed
+            self._watched.pop(old, None)
+        self._places[number], self._watched[at] = at, number
+        return True
+
+    def _listen(self, wake: int) -> None:
+        """The thread's work, until the last listener has gone."""
+        self._since = self._told_at = 0.0
+        is_due = is_open = False
+        next_look = 0.0
+        poll = select.poll() if hasattr(select, "poll") else None
+        while True:
+            is_polling = is_open or bool(self.blind)
+            limit_s = self._limit_s(next_look, is_due=is_due, is_polling=is_polling)
+            if self._waits(poll, wake, limit_s):
+                os.close(wake)
+                return
+            with self._lock:
+                hits, is_all = self._drained()
+            if "" in hits:
+                is_due = True
+                hits.remove("")
+            if hits:
+                is_due = True
+                with self._noting_time():
+                    for one in self._all():
+                        one.heard(frozenset(hits))
+            if is_all and self._told_at:
+                self._tell(0)  # once it was heard what the notices said
+            is_now = time.monotonic() >= next_look
+            if is_all and is_now and (is_due or is_polling):
+                is_open = self._looked()
+                is_due = False
+                next_look = time.monotonic() + max(REST * self._look_s, POLL_S if is_open else 0)
+            elif is_all and not hits:
+                time.sleep(GATHER_S)
+
+    def _all(self) -> tuple[Listener, ...]:
+        with self._joining:
+            return tuple(self._listeners)
+
+    def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
+        """How long to wait for notices; None is until one comes."""
+        if self._told_at:
+            return 0
+        left_s = max(0.0, next_look - time.monotonic())
+        if is_due:
+            return left_s
+        return max(left_s, POLL_S if self.blind else 0) if is_polling else None
+
+    def _looked(self) -> bool:
+        """Let all of them look; if that takes long, nothing else is made meanwhile."""
+        if self._look_s > BEHIND_S:
+            self._tell(BEHIND_S)
+        began = time.monotonic()
+        with self._noting_time():
+            wishes = [one.look() for one in self._all()]  # all of them look
+        self._look_s = time.monotonic() - began
+        return any(wishes)
+
+    @contextlib.contextmanager
+    def _noting_time(self) -> Iterator[None]:
+        """Notices that come meanwhile wait since its begin."""
+        began = time.monotonic()
+        yield
+        self._since = self._since or began
+
+    def _waits(self, poll: select.poll | None, wake: int, limit_s: float | None) -> bool:
+        """Wait for notices, ``limit_s`` seconds at most; True if the last listener has gone."""
+        if poll is None:
+            time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
+            return self._thread is not threading.current_thread()
+        descriptors = [wake] if self._fd < 0 else [wake, self._fd]
+        return _is_readable(descriptors, limit_s) and _is_readable([wake], 0)
+
+    def _drained(self) -> tuple[set[str], bool]:
+        """With the lock held: take notices, and follow new folders; is none left?"""
+        hits: set[str] = set()
+        self._since = self._since or time.monotonic()
+        until = time.monotonic() + _SLICE_S
+        while data := self._read():
+            at = 0
+            while at < len(data):
+                number, mask, _, length = _EVENT.unpack_from(data, at)
+                at += _EVENT.size + length
+                self._take(number, mask, data[at - length : at], hits)
+                self._note_lag()
+            if time.monotonic() > until:
+                return hits, False
+        self._since = 0.0
+        return hits, True
+
+    def _read(self) -> bytes:
+        """Some notices; nothing if there are none."""
+        try:
+            return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
+        except (BlockingIOError, InterruptedError):
+            return b""
+
+    def _note_lag(self) -> None:
+        """Tell that we are behind, if we are, and again after a while."""
+        now = time.monotonic()
+        if now - self._since > BEHIND_S and now - self._told_at > BEHIND_S:
+            self._tell(now - self._since)
+
+    def _tell(self, behind_s: float) -> None:
+        for one in self._all():
+            one.behind(behind_s)
+        self._told_at = time.monotonic() if behind_s else 0.0
+
+    def _take(self, number: int, mask: int, raw: bytes, hits: set[str]) -> None:
+        if mask & _OVERFLOW:
+            hits.add("")
+            self._tell(BEHIND_S)  # nobody knows how many names are to be found
+            for one in tuple(self._watched):  # renamed folders are found by their new names
+                self._enter(one, hits)
+            return
+        folder = self._places.get(number)
+        if folder is None:
+            return
+        if mask & _IGNORED:
+            del self._places[number]
+            if self._watched.get(folder) == number:
+                del self._watched[folder]
+            return
+        name = os.fsdecode(raw.rstrip(b"\0"))
+        path = f"{folder}/{name}" if folder else name
+        if self._is_wanted(path):
+            hits.add(path)
+        if mask & _FOLDER and self._is_entered(path):
+            self._enter(path, hits)
+
+    def _enter(self, at: str, hits: set[str]) -> None:
+        """Watch a folder that is new here, and what was in it before that."""
+        waiting = [at]
+        while waiting:
+            self._note_lag()
+            at = waiting.pop()
+            if not self._watch(at):
+                return
+            front = f"{at}/" if at else ""
+            try:
+                with os.scandir(f"{self._root}/{at}") as entries:
+                    listed = [(front + e.name, e.is_dir(follow_symlinks=False)) for e in entries]
+            except OSError:  # gone since, or no folder
+                continue
+            for path, is_folder in listed:
+                if self._is_wanted(path):
+                    hits.add(path)
+                if is_folder and path not in self._watched and self._is_entered(path):
+                    waiting.append(path)
+
+
+_NO_ROOM = frozenset({12, 24, 28})  # ENOMEM, EMFILE, ENOSPC
+
+
+def _close(descriptors: list[int]) -> None:
+    while descriptors:
+        os.close(descriptors.pop())
+
+
+def _is_readable(descriptors: list[int], timeout_s: float | None) -> bool:
+    poll = select.poll()
+    for one in descriptors:
+        poll.register(one, select.POLLIN)
+    return bool(poll.poll(None if timeout_s is None else timeout_s * 1000))
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

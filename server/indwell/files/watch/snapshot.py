@@ -1,0 +1,319 @@
+"""What the files beneath a folder look like to the system, and what they held by digest. Blocks.
+
+Nothing is read but folders. Links are told as links, and are not followed. A folder that says of
+itself that it is a cache (``CACHEDIR.TAG``) is left out. Bounded: what is too much is left out,
+the least deep comes first, and ``is_whole`` says so. Blocks.
+
+A folder's files are kept together, not one by one: to compare two looks at 50,000 files takes some
+milliseconds then, and a search for garbage, which stops all threads, finds almost nothing to
+visit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import threading
+from array import array
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from indwell.files.beneath import open_below
+
+Facts: TypeAlias = tuple[int, int, int, int, int]
+"""Number (inode), bytes, time of the last write and of the last change in ns, mode."""
+
+CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
+_N_FACTS = 5
+_KINDS = frozenset({stat.S_IFREG, stat.S_IFLNK})
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_HALF = 1 << 63
+
+
+class Listing(NamedTuple):
+    """The files and links right in one folder.
+
+    Attributes:
+        names: In the order of the system, which is the same while the folder does not change.
+        packed: The facts of each, eight bytes a number.
+    """
+
+    names: tuple[str, ...] = ()
+    packed: bytes = b""
+
+    def facts(self) -> Iterator[Facts]:
+        """Those of each file, in the order of the names."""
+        numbers = array("q", self.packed)
+        return zip(*[iter(numbers)] * _N_FACTS, strict=True)
+
+    def by_name(self) -> dict[str, Facts]:
+        """The facts of each file."""
+        return dict(zip(self.names, self.facts(), strict=True))
+
+
+class Census(NamedTuple):
+    """One look.
+
+    Attributes:
+        folders: Those that were listed, by their path from the folder on, with slashes.
+        is_whole: It went everywhere.
+        closed: Folders that could not be listed.
+    """
+
+    folders: Mapping[str, Listing]
+    is_whole: bool = True
+    closed: tuple[str, ...] = ()
+
+
+def take_census(
+    root: str,
+    *,
+    shut: Collection[str],
+    most_files: int,
+    before: Collection[str] = frozenset(),
+) -> Census:
+    """Look at all files beneath ``root``.
+
+    Args:
+        root: The folder, resolved.
+        shut: Names of folders and files that are left out, wherever they are; with a slash in it,
+            a path from the folder on.
+        most_files: When so many are found it ends.
+        before: Folders that were listed before: they are again, even if they are caches by now.
+    """
+    listed: dict[str, Listing] = {}
+    closed: list[str] = []
+    waiting = [""]
+    is_whole = True
+    n_files = 0
+    for at in waiting:  # grows meanwhile: the least deep first
+        if n_files > most_files:
+            is_whole = False
+            break
+        try:
+            here, below = _list(root, at, _shut_in(at, shut))
+        except OSError:  # closed to us, or gone since
+            closed.append(at)
+            continue
+        if CACHE_TAG in here.names and at not in before:
+            continue
+        listed[at] = here
+        n_files += len(here.names)
+        waiting += below
+    return Census(listed, is_whole, tuple(closed))
+
+
+def is_gone(root: str, at: str) -> bool:
+    """Is no file at a path below a folder any more, as far as it can be seen? Through no link."""
+    folder = f"{root}/{at}".rpartition("/")[0]
+    if os.path.realpath(folder) != folder:
+        return True
+    try:
+        found = os.stat(f"{root}/{at}", follow_symlinks=False)  # noqa: PTH116 - a third of the time
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # closed to us
+        return False
+    return stat.S_ISDIR(found.st_mode)
+
+
+def is_link(facts: Facts) -> bool:
+    """Is it a link?"""
+    return stat.S_ISLNK(facts[4])
+
+
+def facts_of(found: os.stat_result) -> Facts:
+    """Facts of what the system tells."""
+    times = (found.st_mtime_ns, found.st_ctime_ns)
+    facts = (found.st_ino, found.st_size, *times, found.st_mode)
+    return facts if min(facts) >= -_HALF and max(facts) < _HALF else _fitting(facts)
+
+
+def _fitting(facts: Facts) -> Facts:
+    """The same in 64 bits: there are file systems with larger numbers, and files of the year 2400.
+
+    Two that differ do so still, but for those that differ by nothing else than whole 2⁶⁴.
+    """
+    number, size_b, written, changed, mode = ((one + _HALF) % (2 * _HALF) - _HALF for one in facts)
+    return number, size_b, written, changed, mode
+
+
+def _shut_in(at: str, shut: Collection[str]) -> Collection[str]:
+    """The names that are left out in one folder."""
+    below = [one for one in shut if "/" in one and one.rpartition("/")[0] == at]
+    return shut if not below else {*shut, *(one.rpartition("/")[2] for one in below)}
+
+
+def _list(root: str, at: str, shut: Collection[str]) -> tuple[Listing, Sequence[str]]:
+    """The files right in a folder, and the folders. There may be very many."""
+    front = f"{at}/" if at else ""
+    names: list[str] = []
+    facts: list[int] = []
+    below: list[str] = []
+    with _entries(f"{root}/{at}") as entries:
+        for one in entries:
+            name = one.name
+            if name in shut:
+                continue
+            if one.is_dir(follow_symlinks=False):
+                below.append(front + name)
+                continue
+            try:
+                found = one.stat(follow_symlinks=False)
+            except OSError:  # gone since
+                continue
+            mode = found.st_mode
+            if stat.S_IFMT(mode) in _KINDS:
+                names.append(name)
+                facts += (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, mode)
+    return Listing(tuple(names), _packed(facts)), below
+
+
+@contextmanager
+def _entries(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What is in a folder; from the open folder, a third of the time of each look is saved."""
+    if os.scandir not in os.supports_fd:
+        with os.scandir(path) as entries:
+            yield entries
+        return
+    folder = os.open(path, _FOLDER)
+    try:
+        with os.scandir(folder) as entries:
+            yield entries
+    finally:
+        os.close(folder)
+
+
+def _packed(facts: Sequence[int]) -> bytes:
+    try:
+        return array("q", facts).tobytes()
+    except OverflowError:
+        each = zip(*[iter(facts)] * _N_FACTS, strict=True)
+        return array("q", [number for one in each for number in _fitting(one)]).tobytes()
+
+
+MOST_B = 128 << 20
+_NO_FOLDER = -1
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Body(NamedTuple):
+    """What a file held, and what the system told of it just then."""
+
+    facts: Facts
+    data: bytes
+
+
+def read_body(root: int, at: str, most_b: int) -> Body | None:
+    """The bytes of a regular file below the open folder ``root``, through no link.
+
+    None if it is none, is longer than ``most_b``, or changed while it was read.
+    """
+    try:
+        descriptor = open_below(root, at.split("/"), _READ)
+    except OSError:
+        return None
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode) or before.st_size > most_b:
+            return None
+        data = b""
+        while piece := os.read(descriptor, most_b + 1 - len(data)):
+            data += piece
+        facts = facts_of(os.fstat(descriptor))
+        return Body(facts, data) if facts == facts_of(before) else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """Hold a folder open, for ``read_body``, which finds nothing in one that cannot be opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _SAFE)
+    except OSError:
+        yield _NO_FOLDER
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class Bodies:
+    """Bytes by their digest, up to a bound.
+
+    Args:
+        most_b: Bytes that are kept; what comes after is not.
+    """
+
+    def __init__(self, most_b: int = MOST_B) -> None:
+        self.most_b = most_b
+        self._places: dict[str, tuple[int, int]] = {}
+        self._end = 0
+        self._lock = threading.Lock()
+        self._file = -1
+
+    @property
+    def size_b(self) -> int:
+        """Bytes kept so far."""
+        return self._end
+
+    def put(self, data: bytes) -> str | None:
+        """Keep ``data``; gives its digest, None if there is no room for it, here or on the disk."""
+        digest = digest_of(data)
+        with self._lock:
+            if digest in self._places:
+                return digest
+            if self._end + len(data) > self.most_b:
+                return None
+            try:
+                self._write(data)
+            except OSError:  # a full disk
+                return None
+            self._places[digest] = (self._end, len(data))
+            self._end += len(data)
+        return digest
+
+    def _write(self, data: bytes) -> None:
+        if self._file < 0:
+            with tempfile.TemporaryFile() as anonymous:
+                self._file = os.dup(anonymous.fileno())
+        n_written = 0
+        while n_written < len(data):
+            n_written += os.pwrite(self._file, data[n_written:], self._end + n_written)
+
+    def get(self, digest: str) -> bytes | None:
+        """The bytes of a digest, None if they are not kept."""
+        place = self._places.get(digest)
+        return None if place is None else os.pread(self._file, place[1], place[0])
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file, self._end = -1, 0
+            self._places.clear()
+
+    def close(self) -> None:
+        """Forget everything, and keep nothing more."""
+        self.most_b = 0
+        self.clear()
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+
+def digest_of(data: bytes) -> str:
+    """The digest that bytes are kept by."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

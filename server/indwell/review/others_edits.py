@@ -1,0 +1,336 @@
+"""What an edit by somebody else means for the agent's lines in a file. Pure.
+
+A pure function of the weave and of the text: it is asked again from the same weave whenever the
+text changes, so undo and redo in an editor need no memory of their own, and a server that was
+started again sees what the one before it saw.
+
+- Lines that came between others are the user's, inside a hunk too.
+- Lines that went are gone; if they were the agent's, so is that part of the hunk.
+- Lines that the agent had taken away and that are there again are there again: an undo. So are
+  those that a formatter changed on their way back.
+- Only white space differs: whose a line was, it is. This is what formatters do.
+- The agent's lines in other words: part of the hunk still, and touched.
+- All of it is nearer to an earlier form that has more of the agent's lines: it goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import NamedTuple
+
+from indwell.review.weave import GONE, Mark, Place, Segment, Weave, plain, rewoven
+from indwell.workspace.comparing.diff import Replaced, compare
+from indwell.workspace.comparing.matching import changed_blocks
+from indwell.workspace.text import split_lines
+
+MOST_COMPARED = 3  # earlier forms; each is compared with the text as it is typed
+
+
+def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> Weave:
+    """The weave of a file that reads ``text`` now.
+
+    Args:
+        weave: As it was recorded.
+        text: None: there is no file.
+        states: Earlier ones, newest last; a text that is exactly that of one of them is it again.
+    """
+    if _reads(weave, text):
+        return weave
+    if text is None:
+        return GONE
+    for state in reversed(states):
+        if _reads(state, text):
+            return state
+    if weave.opaque:
+        return Weave(plain(text).segments, opaque=weave.opaque)
+    if not weave.is_there:
+        return _there_again(weave, text)
+    places = compare(weave.text, text).places
+    continued = _continued(weave, text, places, states)
+    return continued or weave.of(rewoven(weave, places, _resolved))
+
+
+def _continued(
+    weave: Weave, text: str, places: Sequence[Replaced], states: Sequence[Weave]
+) -> Weave | None:
+    """An earlier form that was typed on in, if it has changes that the weave lacks.
+
+    Another process may know the file from a disk where an editor has not saved them yet; what it
+    wrote down must not take them from the editor that holds them. Lines that stand there tell; that
+    others are gone does not.
+    """
+    found, least = None, sum(len(one.old) + len(one.new) for one in places)
+    lacking = (state for state in reversed(states) if state.brought - weave.unjudged)
+    for state in islice(lacking, MOST_COMPARED):
+        if not state.is_there or state.opaque:
+            continue
+        own = compare(state.text, text).places
+        state.forget_text()
+        n_lines = sum(len(one.old) + len(one.new) for one in own)
+        if n_lines >= least:
+            continue
+        other = state.of(rewoven(state, own, _resolved))
+        if state.unjudged - weave.unjudged <= other.brought:
+            found, least = other, n_lines
+    return found
+
+
+def _reads(weave: Weave, text: str | None) -> bool:
+    if text is None or not weave.is_there:
+        return text is None and not weave.is_there
+    return weave.size == len(text) and weave.text == text
+
+
+def _there_again(weave: Weave, text: str) -> Weave:
+    """A file that was gone: the one that the agent removed, if half of it came back; or another."""
+    dead = {line for one in weave.segments for line in split_lines(one.text)}
+    n_same = sum(len(line) for line in split_lines(text) if line in dead)
+    if not n_same or 2 * n_same < len(text):
+        return plain(text)
+    return Weave(rewoven(weave, compare("", text).places, _resolved), created=weave.created)
+
+
+def _resolved(place: Place) -> Iterable[Segment]:
+    """What becomes of one changed place."""
+    if not any(one.born or one.died for one in place.span):
+        return [Segment("".join(place.new))]
+    lines = [Line(text, one) for one in place.span for text in split_lines(one.text)]
+    alive = "".join(line.text for line in lines if line.is_alive)
+    if place.new and alive and squeezed(alive) and squeezed(alive) == squeezed("".join(place.new)):
+        return rewritten(lines, place.new)
+    done: list[Segment] = []
+    at = b = 0
+    for ghost, line in [*_revived(lines, place.new), (len(lines), len(place.new))]:
+        right = place.right if ghost == len(lines) else None
+        done += _settled(lines[at:ghost], place.new[b:line], right)
+        if ghost < len(lines):
+            done.append(lines[ghost].risen(place.new[line]))
+        at, b = ghost + 1, line + 1
+    return done
+
+
+def _revived(lines: Sequence[Line], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Which lines of the dead are which of the new ones."""
+    dead = [i for i, line in enumerate(lines) if not line.is_alive]
+    if not dead or not new:
+        return []
+    # A formatter may have been at them since.
+    blocks = changed_blocks([squeezed(lines[i].text) for i in dead], list(map(squeezed, new)))
+    pairs: list[tuple[int, int]] = []
+    a = b = 0
+    for block in [*blocks, None]:
+        a_stop, b_stop = (len(dead), len(new)) if block is None else (block.a0, block.b0)
+        run = list(zip(dead[a:a_stop], range(b, b_stop), strict=True))
+        is_telling = any(any(map(str.isalnum, new[line])) for _, line in run)
+        if is_telling or len(run) == len(dead):
+            pairs += run
+        if block is not None:
+            a, b = block.a1, block.b1
+    if len(pairs) < len(new):
+        # A line that the agent brought and took away comes back only by an undo of all of it.
+        pairs = [pair for pair in pairs if lines[pair[0]].born is None]
+    return pairs
+
+
+def _settled(lines: Sequence[Line], new: Sequence[str], right: Segment | None) -> Iterable[Segment]:
+    """Lines with nothing among them that came back."""
+    if not new:
+        return [line.segment() for line in lines if not line.is_alive]
+    if any(line.is_alive for line in lines):
+        return rewritten(lines, new)
+    dead = [line.segment() for line in lines]
+    own = Segment("".join(new))
+    # Between two lines of a hunk it parts them; beside one it stays outside.
+    is_before = right is not None and right.born is not None
+    return [own, *dead] if is_before else [*dead, own]
+
+
+ALIKE = 0.6  # of two lines, 0 to 1, from where on one is the other rewritten
+MOST_PAIRS = 2_500  # pairs of lines that are compared; 5 ms. Beyond, they are one rewriting
+
+
+class Line(NamedTuple):
+    """One line of a segment."""
+
+    text: str
+    of: Segment
+
+    @property
+    def is_alive(self) -> bool:
+        """Is it visible?"""
+        return self.of.died is None
+
+    @property
+    def born(self) -> Mark | None:
+        """Who brought it."""
+        return self.of.born
+
+    def segment(self) -> Segment:
+        """The line as a segment of its own."""
+        return self.of._replace(text=self.text)
+
+    def fallen(self, mark: Mark) -> Segment:
+        """The line, taken away."""
+        return self.of._replace(text=self.text, died=mark)
+
+    def risen(self, text: str) -> Segment:
+        """The line, there again; its white space may be another."""
+        return self.of._replace(text=text, died=None)
+
+
+def squeezed(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
+def rewritten(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """The segments after ``new`` took the place of the visible ones of ``lines``.
+
+    ``lines`` has a visible line, ``new`` has one line at least; none is as it was.
+    """
+    alive = [i for i, line in enumerate(lines) if line.is_alive]
+    old = [lines[i].text for i in alive]
+    at = line = 0
+    for a, b, n_old, n_new in _steps(old, new):
+        stop = alive[a] if n_old else len(lines)
+        yield from _gap(lines[at:stop], new[line:b])
+        if n_old:
+            at = alive[a + n_old - 1] + 1
+            yield from _became(lines[stop:at], new[b : b + n_new])
+        line = b + n_new
+
+
+def line_by_line(place: Replaced) -> Iterator[Replaced]:
+    """A changed place in parts, as far as lines are alike; each old line goes with its new one."""
+    start, i, j = place.start, 0, 0
+    for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
+        part = Replaced(start, place.old[i:a], place.new[j:b])
+        yield part
+        start, i, j = part.stop, a, b
+
+
+def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Which old lines became which new ones: from, from, how many, how many; then the end."""
+    end = (len(old), len(new), 0, 0)
+    if squeezed("".join(old)) == squeezed("".join(new)):
+        return [*_wrapped(old, new), end]
+    return [*((a, b, 1, 1) for a, b in _paired(old, new)), end]
+
+
+def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Lines of the same characters, white space aside, as far as they must go together."""
+    a_sizes = [len(squeezed(line)) for line in old]
+    b_sizes = [len(squeezed(line)) for line in new]
+    a = b = 0
+    while a < len(old) and b < len(new):
+        a0, b0 = a, b
+        n_a, n_b = a_sizes[a], b_sizes[b]
+        a, b = a + 1, b + 1
+        while n_a != n_b:
+            if n_a < n_b:
+                n_a += a_sizes[a]
+                a += 1
+            else:
+                n_b += b_sizes[b]
+                b += 1
+        # Empty lines go with the line before them, unless there is one for one.
+        while a < len(old) and not a_sizes[a] and not (b < len(new) and not b_sizes[b]):
+            a += 1
+        while b < len(new) and not b_sizes[b] and not (a < len(old) and not a_sizes[a]):
+            b += 1
+        yield a0, b0, a - a0, b - b0
+
+
+def _paired(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Lines that were rewritten one by one, in order: as alike as they can be in all."""
+    if len(old) * len(new) > MOST_PAIRS:
+        return (
+            list(zip(range(len(old)), range(len(new)), strict=False))
+            if len(old) == len(new)
+            else []
+        )
+    ratio = _ratio()
+    old_words, new_words = [one.strip() for one in old], [one.strip() for one in new]
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    likeness = [[0.0] * len(new) for _ in old]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            like = _alike(ratio, old_words[i], new_words[j])
+            likeness[i][j] = like
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + like)
+    pairs, i, j = [], 0, 0
+    while i < len(old) and j < len(new):
+        if likeness[i][j] and best[i][j] == best[i + 1][j + 1] + likeness[i][j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _alike(ratio: Callable[[str, str], float], one: str, other: str) -> float:
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    like = ratio(one, other)
+    return like if like >= ALIKE else 0.0
+
+
+@cache
+def _ratio() -> Callable[[str, str], float]:
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 # 15 ms that start-up need not pay
+
+    return Indel.normalized_similarity
+
+
+def _gap(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """Old lines and new ones that are like none of the others."""
+    marks = [line.born for line in lines if line.is_alive and line.born is not None]
+    stop = 1 + max((i for i, line in enumerate(lines) if line.is_alive), default=-1)
+    if new and marks:
+        mark = _heir(marks)
+        yield from _replaced(lines[:stop], mark)
+        yield Segment("".join(new), born=mark, is_touched=True)
+    else:
+        yield from (line.segment() for line in lines[:stop] if not line.is_alive)
+        yield Segment("".join(new))
+    yield from (line.segment() for line in lines[stop:])
+
+
+def _became(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """Old lines that became new ones: the same but for white space, or alike."""
+    alive = [line for line in lines if line.is_alive]
+    agents = [line.born for line in alive if line.born is not None]
+    text = "".join(new)
+    if not agents:
+        yield from (line.segment() for line in lines if not line.is_alive)
+        yield Segment(text)
+        return
+    is_same = squeezed("".join(line.text for line in alive)) == squeezed(text)
+    is_touched = not is_same or any(line.of.is_touched for line in alive)
+    mark = _heir(agents)
+    yield from _replaced(lines, mark)
+    yield Segment(text, born=mark, is_touched=is_touched)
+
+
+def _heir(marks: Sequence[Mark]) -> Mark:
+    """Whose the new lines count as: the last of those not judged yet, or else the last.
+
+    Were it a settled one, lines that wait for a verdict would have died of it, and could never be
+    rejected.
+    """
+    return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
+
+
+def _replaced(lines: Sequence[Line], mark: Mark) -> Iterator[Segment]:
+    """What is left of lines that are now ``mark``'s: the dead, and what was not its own."""
+    for line in lines:
+        if not line.is_alive:
+            yield line.segment()
+        elif line.born is None or line.born.serial != mark.serial:
+            yield line.fallen(mark)

@@ -1,0 +1,1 @@
+"""Confines a command: bubblewrap, Landlock, Seatbelt, and the filter of system calls."""

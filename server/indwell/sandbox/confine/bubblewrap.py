@@ -1,0 +1,218 @@
+"""The arguments of bubblewrap for one command: namespaces, and mounts in their order. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.sandbox.confinement import Confinement
+
+MOST_MOUNTS = 500
+"""Of protected and hidden paths together, with the folders above them. 20 take 2 ms, 64 take 11,
+150 take 43, 300 take 140, 500 take 350: bubblewrap reads the list of all mounts again for each.
+Where there are more, nothing runs."""
+
+_EMPTY_B = 4096
+_TEMPORARY_B = 512 << 20  # memory behind a file system of its own, which no limit of ours counts
+_SCRATCH = "/tmp"  # noqa: S108 - the place in the sandbox, private there
+
+ENVIRONMENT: Mapping[str, str] = {
+    "TMPDIR": _SCRATCH,
+    "XDG_CACHE_HOME": f"{_SCRATCH}/.cache",
+    "GOCACHE": f"{_SCRATCH}/.cache/go-build",
+    "UV_CACHE_DIR": f"{_SCRATCH}/.cache/uv",
+    "npm_config_cache": f"{_SCRATCH}/.cache/npm",
+}
+"""Where programs put what they keep for themselves: the home folder cannot be written."""
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What of this machine the arguments depend on.
+
+    Attributes:
+        bwrap: The program.
+        covers: Parts of /proc that root can write to, without any capability.
+        temporary: Folders that get an empty file system: /run, /var/tmp and the like.
+        kept: Folders below those, or below /tmp, that programs are found in.
+        binds_handles: It can mount what is open already, so that nobody puts a link in between.
+    """
+
+    bwrap: str
+    covers: tuple[str, ...] = ("/proc/sys",)
+    temporary: tuple[str, ...] = ("/run", "/var/tmp")  # noqa: S108 - in the sandbox
+    kept: tuple[str, ...] = ()
+    binds_handles: bool = False
+
+
+def arguments(
+    host: Host,
+    bounds: Confinement,
+    folders: frozenset[str],
+    *,
+    cwd: str,
+    filter_fd: int,
+    handles: Mapping[str, int] | None = None,
+    status_fd: int | None = None,
+) -> tuple[str, ...]:
+    """What stands before the words of a confined command.
+
+    Args:
+        host: This machine.
+        bounds: What the command may do.
+        folders: Those of the hidden paths that are folders.
+        cwd: Where it runs.
+        filter_fd: The descriptor that the filter of system calls is read from.
+        handles: Open descriptors of ``bound_places``; those without one are left out. None if the
+            program cannot take them, and the paths are used.
+        status_fd: The descriptor that it tells on what became of the command.
+    """
+    status = () if status_fd is None else ("--json-status-fd", str(status_fd))
+    before, after = _split(bounds.hidden, (*_visible(bounds), *bounds.writable))
+    layers = (*_layers(bounds, before, folders), *_guard(bounds, after, folders, handles))
+    return (
+        host.bwrap,
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--perms", "1777", "--size", str(_TEMPORARY_B)),
+        *("--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--proc", "/proc"),  # noqa: S108 - inside
+        *_each("--ro-bind", host.covers),
+        *_scratch(bounds, host.kept),
+        *_empty(host.temporary),
+        *_each("--ro-bind", host.kept),
+        *layers,
+        *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--unshare-net", "--cap-drop", "ALL", "--new-session", "--die-with-parent"),
+        *status,
+        *("--seccomp", str(filter_fd), "--chdir", cwd, "--"),
+    )
+
+
+def fitting(bounds: Confinement) -> Confinement:
+    """The same bounds with as many of the minor paths protected as there is room for.
+
+    Raises:
+        ToolError: There is no room for the others.
+    """
+    taken = set(bound_places(bounds))
+    n_hidden, room = len(bounds.hidden), MOST_MOUNTS - len(taken) - len(bounds.hidden)
+    if room < 0:
+        raise ToolError(
+            f"nothing was run: {n_hidden:,} hidden and {len(bounds.protected):,} protected files "
+            f"are more than the sandbox can hold ({MOST_MOUNTS}, with the folders above them); ask "
+            "for it outside the sandbox, or let the user move them, or take names out of `deny` by "
+            "patterns with `!` in front"
+        )
+    held: list[str] = []
+    for path in sorted(bounds.minor, key=_depth):
+        new = {path, *_above(path, bounds)} - taken
+        if len(new) > room:
+            break
+        held.append(path)
+        taken |= new
+        room -= len(new)
+    return msgspec.structs.replace(bounds, protected=(*bounds.protected, *held), minor=())
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return (path.count("/"), path)
+
+
+def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
+    """Hidden folders and what is seen in them, in turn: what lies deeper comes later, and wins."""
+    mounts = [(path, 0, tuple(_hide([path], folders, bounds.mask))) for path in before]
+    read = [one for one in dict.fromkeys(bounds.readable) if one not in bounds.writable]
+    mounts += [(path, 1, ("--ro-bind", path, path)) for path in read]
+    for path in dict.fromkeys(bounds.shown):
+        # One in the workspace would shut a folder there, unless it is hidden there and shown again.
+        outer = [one for one in bounds.writable if is_in(path, one)]
+        if not outer or any(is_in(path, one) and one not in outer for one in before):
+            mounts.append((path, 1, ("--ro-bind-try", path, path)))
+    mounts += [(path, 2, ("--bind", path, path)) for path in bounds.writable]
+    for _, _, mount in sorted(mounts, key=lambda one: (one[0].split("/"), one[1])):
+        yield from mount
+
+
+def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those that must stand before the workspace's mounts, which lie in them, and the others."""
+    before = [one for one in hidden if any(is_in(root, one) for root in writable)]
+    return before, [one for one in hidden if one not in before]
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Is a path in a folder, or the folder itself?"""
+    return folder in {"/", path} or path.startswith(f"{folder}/")
+
+
+def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        yield from (option, path, path)
+
+
+def _visible(bounds: Confinement) -> tuple[str, ...]:
+    """Folders that it may read wherever they lie, also in hidden ones."""
+    return (*bounds.readable, *bounds.shown)
+
+
+def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
+    """What stands at /tmp: the session's folder, unless places for mounts would be made in it.
+
+    Commands could put links there, and the next ones' mounts would follow them.
+    """
+    places = (*_visible(bounds), *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
+    if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
+        return ("--bind", bounds.scratch, _SCRATCH)
+    return ("--size", str(_TEMPORARY_B), "--tmpfs", _SCRATCH)
+
+
+def _empty(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        yield from ("--size", str(_TEMPORARY_B), "--tmpfs", path)
+
+
+def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[str]:
+    """Folders are empty; files say that permission is denied, as a device does on such a mount."""
+    for path in paths:
+        if path in folders:
+            # No more than this: mounting it read-only as well would be a second mount.
+            yield from ("--perms", "0500", "--size", str(_EMPTY_B), "--tmpfs", path)
+        else:
+            yield from ("--ro-bind", mask or "/dev/null", path)
+
+
+def bound_places(bounds: Confinement) -> Mapping[str, str]:
+    """Places beneath the workspace that get a mount of what stands there, with its option.
+
+    The protected and missing ones, and the folders above those and above the hidden ones.
+    """
+    shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
+    above = [one for path in (*shut, *bounds.hidden) for one in _above(path, bounds)]
+    # In a folder that is read-only already, a mount of its own would make it writable again.
+    opened = [path for path in above if not any(is_in(path, one) for one in bounds.protected)]
+    return {**dict.fromkeys(opened, "--bind"), **shut}
+
+
+def _guard(
+    bounds: Confinement,
+    hidden: Sequence[str],
+    folders: frozenset[str],
+    handles: Mapping[str, int] | None,
+) -> Iterator[str]:
+    """Protected, missing and hidden paths with the folders above them; the upper ones first."""
+    mounts: dict[str, tuple[str, ...]] = {}
+    for path, option in bound_places(bounds).items():
+        if handles is None:
+            mounts[path] = (f"{option}-try", path, path)
+        elif path in handles:
+            mounts[path] = (f"{option}-fd", str(handles[path]), path)
+    mounts |= {path: tuple(_hide([path], folders, bounds.mask)) for path in hidden}
+    for _, mount in sorted(mounts.items(), key=lambda one: one[0].split("/")):
+        yield from mount
+
+
+def _above(path: str, bounds: Confinement) -> Iterator[str]:
+    """The folders between a path and the outermost of the workspace's folders that it lies in."""
+    for parent in map(str, PurePosixPath(path).parents):
+        if not any(is_in(parent, root) and parent != root for root in bounds.writable):
+            return
+        yield parent

@@ -1,0 +1,288 @@
+"""Runs a command within its bounds by what this machine offers, never without (SBX-22).
+
+A mount needs a place on the disk. An empty stub folder is made before the first command that needs
+it, and goes with the last one of any of our processes: the kernel removes a mount, in every
+sandbox, when its place is removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import functools
+import logging
+import os
+import stat
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.aside import why
+from indwell.files.beneath import handle
+from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder
+from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
+from indwell.sandbox.confine import seatbelt
+from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
+from indwell.sandbox.confine.landlock import start_held
+from indwell.sandbox.confine.seccomp import filter_pipe
+from indwell.sandbox.confine.strength import host, strength
+from indwell.sandbox.confinement import Confinement, looked_up
+from indwell.sandbox.gate import close_until_settled
+from indwell.sandbox.guard import guard
+from indwell.sandbox.program import Starter, is_shortage, start_plainly
+
+log = logging.getLogger(__name__)
+
+_STATUS_B = 4096
+_MOST_TRIES, _TRY_S = 50, 0.1
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+
+
+class Held(msgspec.Struct, frozen=True):
+    """How to start a command so that it is held.
+
+    Attributes:
+        prefix: Words before its own.
+        environment: Variables that it gets besides.
+        pass_fds: Descriptors that those words need.
+        is_wrapped: They start a process of their own around the command.
+        start: What starts it.
+        told: What is to be said once it has ended, a sentence each.
+        was_set_up: Was all ready for the command, so that it ran? Asked once it has ended.
+    """
+
+    prefix: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    pass_fds: tuple[int, ...] = ()
+    is_wrapped: bool = False
+    start: Starter = start_plainly
+    told: Callable[[], tuple[str, ...]] = tuple
+    was_set_up: Callable[[], bool] = lambda: True
+
+
+async def resolved(bounds: Confinement) -> Confinement:
+    """The bounds with all that a look at the disk finds."""
+    return await asyncio.to_thread(looked_up, bounds)
+
+
+async def settled(bounds: Confinement) -> tuple[str, ...]:
+    """Put aside what a command made although it may not, once all of it has ended; in words.
+
+    Where the system has no open file left for that, others are given a moment to end. Where nobody
+    can look at all, no further command runs before somebody could.
+    """
+    last: Exception = OSError()
+    for _ in range(_MOST_TRIES):
+        try:
+            return await asyncio.to_thread(bounds.settle)
+        except OSError as error:
+            last = error
+            if not is_shortage(error):
+                break
+            await asyncio.sleep(_TRY_S)
+        except Exception as error:  # whatever it was, nobody has looked
+            log.warning("the look after a command failed", exc_info=error)
+            last = error
+            break
+    reason = why(last)
+    return (
+        await asyncio.to_thread(
+            close_until_settled, bounds.writable, bounds.settle, reason, bounds.quarantine
+        ),
+    )
+
+
+def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[Held]:
+    """Prepare a command that runs in ``cwd``, within bounds that are ``resolved``.
+
+    Raises:
+        ToolError: It cannot be held here.
+    """
+    match strength().level:
+        case "S3":
+            return _by_bubblewrap(bounds, cwd)
+        case "S3m":
+            return _by_seatbelt(bounds)
+        case "S2":
+            return _by_landlock(bounds)
+        case _:
+            raise ToolError(
+                f"the command was to be sandboxed, which this machine cannot: {strength().reason}"
+            )
+
+
+@contextlib.asynccontextmanager
+async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
+    there, folders = _existing(bounds.hidden)  # 0.1 ms, less than a thread takes
+    async with contextlib.AsyncExitStack() as stack:
+        stubs = stack.enter_context(stubs_for(bounds.missing))
+        filter_fd = stack.enter_context(filter_pipe(bounds))
+        bounds = fitting(msgspec.structs.replace(bounds, hidden=there, missing=stubs))
+        handles = _handles(stack, bound_places(bounds)) if host().binds_handles else None
+        reading, status_fd = stack.enter_context(_status())
+        words = arguments(
+            host(),
+            bounds,
+            folders,
+            cwd=str(cwd),
+            filter_fd=filter_fd,
+            handles=handles,
+            status_fd=status_fd,
+        )
+        needed = (filter_fd, status_fd, *(handles or {}).values())
+        was_set_up = functools.partial(_has_ended, reading)
+        if not bounds.hosts:
+            variables = {**ENVIRONMENT, **bounds.environment}
+            yield Held(words, variables, needed, is_wrapped=True, was_set_up=was_set_up)
+            return
+        from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
+
+        way = await stack.enter_async_context(way_to(bounds.hosts))
+        yield Held(
+            (*words, *way.argv),
+            {**ENVIRONMENT, **bounds.environment, **way.env},
+            (*needed, *way.pass_fds),
+            is_wrapped=True,
+            told=way.told,
+            was_set_up=was_set_up,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[Held]:
+    bounds = await asyncio.to_thread(_with_ends, bounds)
+    async with contextlib.AsyncExitStack() as stack:
+        scratch = str(await stack.enter_async_context(_scratch(bounds)))
+        environment = {**bounds.environment, "TMPDIR": scratch}
+        port = 0
+        if bounds.hosts:
+            from indwell.sandbox.proxy import way_by_port  # noqa: PLC0415 - as above
+
+            way = await stack.enter_async_context(way_by_port(bounds.hosts))
+            port = way.port
+            environment |= way.env
+        yield Held(seatbelt.argv(bounds, scratch, proxy_port=port), environment)
+
+
+@contextlib.asynccontextmanager
+async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
+    if bounds.hosts:
+        raise ToolError(
+            "there is no network for commands without bubblewrap; run it outside the sandbox, or "
+            "ask the user to install bubblewrap"
+        )
+    bounds = await asyncio.to_thread(_with_ends, bounds)
+    async with _scratch(bounds) as scratch:
+        start = functools.partial(start_held, confinement=bounds, scratch=scratch)
+        yield Held(environment=bounds.environment, start=start)
+
+
+@contextlib.asynccontextmanager
+async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
+    """A folder for temporary files: the session's, or one for this command alone."""
+    if bounds.scratch:
+        yield Path(bounds.scratch)
+        return
+    path = await asyncio.to_thread(lambda: scratch_folder().resolve())
+    if path == NOWHERE:
+        raise ToolError("no folder for temporary files could be made, so nothing was run")
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(remove_own_tree, path)
+
+
+@contextlib.contextmanager
+def _status() -> Iterator[tuple[int, int]]:
+    """A pipe through which bubblewrap says what became of the command."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(reading, False)
+        yield reading, writing
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _has_ended(reading: int) -> bool:
+    """It tells how the command ended only if it could begin."""
+    try:
+        return b'"exit-code"' in os.read(reading, _STATUS_B)
+    except BlockingIOError:
+        return False
+
+
+def _with_ends(bounds: Confinement) -> Confinement:
+    """Hide also what hidden links lead to; here there is room for all that is protected."""
+    there, _ = _existing(bounds.hidden)
+    return msgspec.structs.replace(
+        bounds,
+        hidden=tuple({*bounds.hidden, *there}),
+        protected=(*bounds.protected, *bounds.minor),
+        minor=(),
+    )
+
+
+def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
+    """Open each place by a way without links; what is gone, or a link by now, is left out."""
+    handles: dict[str, int] = {}
+    for place in places:
+        try:
+            handles[place] = stack.enter_context(handle(place))
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise ToolError(f"nothing was run: {place!r} could not be held: {error}") from error
+    return handles
+
+
+def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Those that are there, without links on the way to them, and which of them are folders."""
+    there: dict[str, bool] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - forty of them each time
+            there[_real(path)] = is_folder
+    return tuple(there), frozenset(path for path, is_folder in there.items() if is_folder)
+
+
+def _real(path: str) -> str:
+    """Without links, or as it is while a program changes what is on the way to it."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
+
+
+_in_use: Counter[str] = Counter()  # of this process; only its event loop touches it
+_MOST_STUB_TRIES = 5
+_holds: dict[str, int] = {}
+
+
+@contextlib.contextmanager
+def stubs_for(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Let each of these folders be there, also for other commands; gives those that are stubs."""
+    taken = tuple(path for path in paths if _in_use[path] or _made(path))
+    _in_use.update(taken)
+    try:
+        yield taken
+    finally:
+        _in_use.subtract(taken)
+        for path in taken:
+            if not _in_use[path]:
+                remove_stub(Path(path), _holds.pop(path, None))
+
+
+def _made(path: str) -> bool:
+    for _ in range(_MOST_STUB_TRIES):
+        if not make_stub(Path(path)):
+            return False
+        guard.clear(path)
+        if (held := hold_stub(Path(path))) is not None:
+            _holds[path] = held
+            return True
+    return True  # others remove it each time; then it is mounted if it happens to be there

@@ -1,0 +1,361 @@
+"""Landlock: bounds that Linux keeps for a thread and for all that it starts.
+
+For machines without bubblewrap. It holds files (see ``landlock_rules``), TCP, signals and abstract
+sockets; other sockets are left to the filter of system calls. Everything here is for good, and for
+the calling thread alone: call ``enter`` on a thread of its own.
+
+Landlock can only allow: a rule is for a folder with all in it, and no other rule takes a part out
+again. A hidden place is left out by allowing everything beside it and beside each folder above it.
+That does not work for writing, so protected files are checked after the run; `LIMITS` says so.
+
+No code of ours may run between fork and exec in a program with threads, and a helper process would
+cost ten times as much as the bounds. So a thread of its own enters the bounds, starts the program,
+and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import errno
+import functools
+import os
+import platform
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files import beneath
+from indwell.files.beneath import Child, children, handle
+from indwell.sandbox.confine.seccomp import filter_of, has_filter
+from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.environment import raw
+
+NEEDED_ABI = 6
+"""From Linux 6.12: before, a command could end our processes and reach abstract sockets."""
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same on every architecture
+_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
+_PATH_BENEATH = 1
+_NO_TCP = 3  # bind and connect
+_NO_SIGNALS_NOR_ABSTRACT_SOCKETS = 3
+_PR_SET_SECCOMP, _FILTER = 22, 2  # linux/prctl.h, linux/seccomp.h
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
+_CAPABILITIES_3 = 0x20080522  # linux/capability.h
+_PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
+"""A place is gone, has become a link, or is closed to us, and so to the command."""
+
+
+@functools.cache
+def abi() -> int:
+    """Which version of Landlock the kernel has; 0 if it has none or does not let us. Asked once."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        return int(_call(_CREATE, None, 0, _VERSION))
+    except (OSError, AttributeError):  # AttributeError: a C library without syscall()
+        return 0
+
+
+def why_not() -> str:
+    """Why Landlock cannot hold commands here, in a clause for people; empty if it can."""
+    if sys.platform != "linux":
+        return "Landlock is a part of Linux"
+    if not has_filter(platform.machine()):
+        return f"no filter of system calls is known for {platform.machine()}"
+    if abi() >= NEEDED_ABI and beneath.works():
+        return ""
+    if not abi() or abi() >= NEEDED_ABI:
+        return "the kernel has no Landlock, or a container forbids it"
+    return f"the kernel's Landlock is of version {abi()}, and {NEEDED_ABI} is needed (Linux 6.12)"
+
+
+def enter(rules: Sequence[Rule], filters: bytes) -> None:
+    """Confine the calling thread, and all that it starts from now on, for good.
+
+    It loses all capabilities as well: root's programs stay root's, but can do no more than that
+    user's files allow.
+
+    Args:
+        rules: What stays allowed; places that are not there are passed over.
+        filters: The seccomp filter, assembled; it has to close the sockets that no rule knows.
+
+    Raises:
+        OSError: The kernel refuses, so the thread must start nothing.
+    """
+    ruleset = _ruleset(rules)
+    try:
+        _control(_PR_SET_NO_NEW_PRIVS, 1)
+        _call(_RESTRICT, ruleset, 0)
+    finally:
+        os.close(ruleset)
+    _drop_capabilities()
+    _filter(filters)
+
+
+def _ruleset(rules: Sequence[Rule]) -> int:
+    attributes = struct.pack("=QQQ", ALL, _NO_TCP, _NO_SIGNALS_NOR_ABSTRACT_SOCKETS)
+    ruleset = _call(_CREATE, attributes, len(attributes), 0)
+    try:
+        for rule in rules:
+            _add(ruleset, rule)
+    except BaseException:
+        os.close(ruleset)
+        raise
+    return ruleset
+
+
+def _add(ruleset: int, rule: Rule) -> None:
+    try:
+        with handle(rule.path) as descriptor:
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            access = rule.access if is_folder else rule.access & FOR_FILES
+            _call(_ADD, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, descriptor), 0)
+    except OSError as error:
+        if error.errno not in _PASSED_OVER:
+            raise
+
+
+def _drop_capabilities() -> None:
+    _control(_PR_CAP_AMBIENT, _CLEAR_ALL)
+    capability = 0
+    try:
+        while True:  # until the first that the kernel does not know; an ordinary user may drop none
+            _control(_PR_CAPBSET_DROP, capability)
+            capability += 1
+    except OSError:
+        pass
+    header = struct.pack("=Ii", _CAPABILITIES_3, 0)
+    if _libc().capset(header, bytes(24)):
+        raise _error()
+
+
+def _filter(filters: bytes) -> None:
+    text = ctypes.create_string_buffer(filters, len(filters))
+    program = struct.pack("@HP", len(filters) // 8, ctypes.addressof(text))
+    _control(_PR_SET_SECCOMP, _FILTER, program)
+
+
+def _control(option: int, *arguments: int | bytes) -> None:
+    padded = (*arguments, 0, 0, 0, 0)[:4]
+    wide = (ctypes.c_ulong(one) if isinstance(one, int) else one for one in padded)
+    if _libc().prctl(option, *wide):
+        raise _error()
+
+
+def _call(number: int, *arguments: int | bytes | None) -> int:
+    wide = (ctypes.c_long(one) if isinstance(one, int) else one for one in arguments)
+    result = int(_libc().syscall(ctypes.c_long(number), *wide))
+    if result < 0:
+        raise _error()
+    return result
+
+
+def _error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.syscall.restype = ctypes.c_long
+    return library
+
+
+EXECUTE = 1 << 0  # linux/landlock.h, as all numbers here
+WRITE_FILE = 1 << 1
+READ_FILE = 1 << 2
+READ_DIR = 1 << 3
+REMOVE_DIR = 1 << 4
+REMOVE_FILE = 1 << 5
+MAKE_CHAR = 1 << 6
+MAKE_DIR = 1 << 7
+MAKE_REG = 1 << 8
+MAKE_SOCK = 1 << 9
+MAKE_FIFO = 1 << 10
+MAKE_BLOCK = 1 << 11
+MAKE_SYM = 1 << 12
+REFER = 1 << 13
+TRUNCATE = 1 << 14
+IOCTL_DEV = 1 << 15
+ALL = (1 << 16) - 1
+"""What is refused wherever no rule allows it: everything that ABI 6 knows."""
+
+FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+"""What a rule for something that is no folder may name; more is an error of the kernel's."""
+
+READ = EXECUTE | READ_FILE | READ_DIR
+WRITE = ALL & ~(READ | MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
+
+LIMITS = (
+    "protected files such as `.git/config` are looked at only after a command that may write",
+    "modes, owners and times of files elsewhere can be changed, where the user may",
+    "what a command makes beside a hidden file, it cannot read again",
+)
+"""What it cannot hold and bubblewrap can, for people (`safety.md` §3.3)."""
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - closed here
+_OPEN = ("/run/current-system", "/run/opengl-driver")  # programs, on NixOS
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What may be done with a place and all that is in it."""
+
+    path: str
+    access: int
+
+
+def rules_of(
+    confinement: Confinement, scratch: str, children: Callable[[str], Sequence[Child]]
+) -> tuple[Rule, ...]:
+    """The rules for a command.
+
+    Args:
+        confinement: Its bounds.
+        scratch: A folder of its own for temporary files; absolute and resolved.
+        children: What stands in a folder; ``OSError`` if that cannot be seen.
+    """
+    hidden = frozenset(confinement.hidden)
+    outside = hidden | frozenset(_SHUT)
+    roots = dict.fromkeys((*confinement.writable, *confinement.readable))
+    readable = [*_beside("/", outside, children)]
+    for root in (*roots, *_OPEN):  # also those in a place that is shut, such as a project in /tmp
+        # One may lie in a hidden folder, as a project in the home folder does.
+        within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
+        readable += _beside(root, within, children)
+    return (
+        *(Rule(path, READ) for path in dict.fromkeys(readable)),
+        *(Rule(root, READ_DIR) for root in roots if root not in hidden),
+        *(Rule(path, READ) for one in confinement.shown for path in _shown(one, hidden, children)),
+        *(Rule(root, WRITE) for root in confinement.writable),
+        *(Rule(device, READ_FILE | WRITE_FILE | TRUNCATE) for device in _DEVICES),
+        Rule(scratch, READ | WRITE),
+    )
+
+
+def _shown(
+    folder: str, hidden: frozenset[str], children: Callable[[str], Sequence[Child]]
+) -> Iterator[str]:
+    """A folder that may be read although it lies in a hidden one, without what is hidden in it."""
+    return _beside(folder, [one for one in hidden if not _is_in_one(folder, (one,))], children)
+
+
+def _beside(
+    folder: str, shut: Collection[str], children: Callable[[str], Sequence[Child]]
+) -> Iterator[str]:
+    """The largest places in ``folder`` that hold none of ``shut`` and are in none of them."""
+    if _is_in_one(folder, shut):
+        return
+    inside = [one for one in shut if one.startswith(folder.rstrip("/") + "/")]
+    if not inside:
+        yield folder
+        return
+    try:
+        found = children(folder)
+    except OSError:  # then there is nothing in it for the command either
+        return
+    for child in found:
+        path = f"{folder.rstrip('/')}/{child.name}"
+        if child.is_folder:
+            yield from _beside(path, inside, children)
+        elif path not in shut:
+            yield path
+
+
+def _is_in_one(path: str, shut: Collection[str]) -> bool:
+    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in shut)
+
+
+class Held:
+    """A program that runs, with as much of asyncio's process as ``run_program`` uses."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.pid = process.pid
+        self._process = process
+
+    async def wait(self) -> int:
+        """Wait for its end; its exit code, or minus the signal's number."""
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        descriptor = os.pidfd_open(self.pid)
+        try:
+            loop.add_reader(descriptor, ended.set)
+            await ended.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+        return self._process.wait()
+
+
+async def start_held(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    pass_fds: tuple[int, ...],
+    confinement: Confinement,
+    scratch: Path,
+) -> Held:
+    """Start a program in a session of its own, within ``confinement``.
+
+    Args:
+        argv: The program and its arguments.
+        cwd: Where it runs.
+        env: All of its environment; ``TMPDIR`` is set here.
+        stdin: A descriptor for its input, or ``DEVNULL``.
+        stdout: A descriptor for its output.
+        stderr: One for its errors, which may be the same.
+        pass_fds: Further descriptors, under the same numbers.
+        confinement: Its bounds. Its hosts and sockets are not looked at: without namespaces any
+            socket would lead out, so there are none.
+        scratch: A folder for its temporary files, resolved.
+
+    Raises:
+        ToolError: The program or ``cwd`` cannot be used, or the kernel refuses to hold it.
+    """
+
+    def start() -> subprocess.Popen[bytes]:
+        _enter(rules_of(confinement, str(scratch), children), filter_of(confinement, inet=False))
+        return subprocess.Popen(  # noqa: S603 - it is judged, asked for and held
+            [*map(raw, argv)],
+            cwd=raw(str(cwd)),
+            env={raw(name): raw(value) for name, value in {**env, "TMPDIR": str(scratch)}.items()},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+
+    # Never a thread of a pool that others use: the bounds would be theirs too.
+    with ThreadPoolExecutor(1, "held") as alone:
+        try:
+            return Held(await asyncio.get_running_loop().run_in_executor(alone, start))
+        except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ToolError(
+                f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}"
+            ) from error
+
+
+def _enter(rules: Sequence[Rule], filter_: bytes) -> None:
+    try:
+        enter(rules, filter_)
+    except OSError as error:
+        raise ToolError(
+            f"the kernel refused to confine the command ({error.strerror}), so it was not run"
+        ) from error

@@ -1,0 +1,132 @@
+"""The profile for macOS's ``sandbox-exec`` (Seatbelt), from a confinement. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from indwell.errors import ToolError
+from indwell.sandbox.confinement import Confinement
+
+PROGRAM = "/usr/bin/sandbox-exec"  # never by PATH
+
+_SERVICES = (
+    "com.apple.system.opendirectoryd.libinfo",  # names of users
+    "com.apple.system.opendirectoryd.membership",
+    "com.apple.system.notification_center",
+    "com.apple.bsd.dirhelper",  # where temporary folders are
+    "com.apple.logd",
+)
+"""Of the system; all others could do for a command what it may not do itself."""
+
+_START = """\
+(version 1)
+(deny default)
+(allow process-fork process-exec)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow file-read*)
+(allow file-write* (literal "/dev/null") (literal "/dev/zero"))
+(allow file-ioctl (literal "/dev/null"))"""
+
+
+def argv(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> tuple[str, ...]:
+    """What stands before the program and its arguments; see ``profile``."""
+    return (PROGRAM, "-p", profile(confinement, scratch, proxy_port=proxy_port))
+
+
+def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> str:
+    """The profile for a command.
+
+    Args:
+        confinement: Its bounds.
+        scratch: A folder of its own for temporary files; absolute and resolved.
+        proxy_port: Where the proxy to its hosts listens on this machine; 0 for none.
+
+    Raises:
+        ToolError: The name of a writable folder holds a control character.
+    """
+    kept = (*confinement.protected, *confinement.missing)
+    shut = (*confinement.hidden, *kept)
+    seen = tuple(dict.fromkeys((*confinement.readable, *confinement.writable, *confinement.shown)))
+    outer = [one for one in confinement.hidden if any(_is_in(root, one) for root in seen)]
+    inner = [one for one in confinement.hidden if one not in outer]
+    ways = [one for one in _ways_to((*shut, *confinement.writable, scratch)) if one not in shut]
+    lines = [
+        _START,
+        *(f"(allow mach-lookup (global-name {_quoted(one)}))" for one in _SERVICES),
+        *_layers(outer, seen),
+        *(f"(allow file-write* (subpath {_quoted(root)}))" for root in confinement.writable),
+        f"(allow file-write* (subpath {_quoted(scratch)}))",
+        *(f"(deny file-write-unlink (regex {_pattern(one, 'alone')}))" for one in ways),
+        *(f"(deny file-write* (regex {_pattern(one)}))" for one in kept),
+        *(f"(deny file-read* file-write* (regex {_pattern(one)}))" for one in inner),
+        *(f"(deny file-link file-clone (regex {_pattern(one)}))" for one in shut),
+    ]
+    if proxy_port:
+        lines.append(f'(allow network-outbound (remote ip "localhost:{proxy_port}"))')
+    return "\n".join(lines) + "\n"
+
+
+def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
+    """Hidden folders and what is seen in them: the last rule wins, so what lies deeper is later."""
+    within = [one for one in seen if any(_is_in(one, folder) for folder in outer)]
+    rules = [
+        *((one, f"(deny file-read* file-write* (regex {_pattern(one)}))") for one in outer),
+        *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
+    ]
+    yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
+    for way in _ways_to(within):  # to come there at all
+        yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _ways_to(paths: Iterable[str]) -> Sequence[str]:
+    """The paths and all folders above them; without the root, which nobody can rename."""
+    return sorted({way for path in paths for way in _upwards(path.rstrip("/"))})
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _quoted(text: str) -> str:
+    """A string; nothing in it can end it.
+
+    Raises:
+        ToolError: It holds a control character.
+    """
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        raise ToolError(f"{text!r} holds a control character, so no command can be confined to it")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _pattern(path: str, what: str = "all in it") -> str:
+    """A regular expression for a path, and for all that is in it unless it is for it ``alone``.
+
+    Disks of Macs know no case, and several spellings of one letter with an accent. What is no
+    letter, digit or common sign stands for itself and others: too much is denied, never too little,
+    and no name can carry a piece of a profile.
+    """
+    text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
+    return f'#"^{text}{"$" if what == "alone" else "(/|$)"}"'
+
+
+def _any_case(character: str) -> str:
+    if not character.isascii():
+        return "[^/]*"
+    if character.isalpha():
+        both = f"[{character.upper()}{character.lower()}]"
+        # The sign for Kelvin and the long s are the same letters to a disk that folds case.
+        return f"({both}|[^/ -~]+)" if character in "kKsS" else both
+    if character.isdigit() or character in "/_-":
+        return character
+    return "[.]" if character == "." else "[^/]"

@@ -1,0 +1,375 @@
+"""The filter of system calls for confined programs, as classic BPF in a pipe for bubblewrap.
+
+A program of instructions of eight bytes that the kernel runs at each system call (seccomp(2)). It
+refuses what leads out of a sandbox, or only into the kernel's depths, and answers as a system does
+that lacks it, so that programs fall back. Everything else is allowed: the walls are the mounts and
+namespaces; this closes what they leave open (`safety.md` §3.3).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import os
+import platform
+import stat
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from indwell.sandbox.confinement import Confinement
+
+Instruction: TypeAlias = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, constant: struct sock_filter of linux/filter.h."""
+
+_LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS
+_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
+_RETURN = 0x06  # BPF_RET | BPF_K
+_IF_EQUAL, _IF_GREATER, _IF_ANY_BIT = 0x15, 0x25, 0x45  # BPF_JMP | …
+
+_ALLOW = 0x7FFF0000  # SECCOMP_RET_ALLOW
+_KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
+_ERROR = 0x00050000  # SECCOMP_RET_ERRNO
+
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # struct seccomp_data; little endian on both
+
+REFUSED = (
+    *("mount", "umount2", "pivot_root", "chroot", "move_mount", "mount_setattr", "open_tree"),
+    *("open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "swapon", "swapoff"),
+    *("unshare", "setns", "open_by_handle_at", "fanotify_init", "quotactl", "quotactl_fd"),
+    *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise"),
+    *("keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"),
+    *("io_uring_setup", "io_uring_enter", "io_uring_register", "lookup_dcookie", "nfsservctl"),
+    *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot"),
+    *("create_module", "uselib", "_sysctl", "acct", "syslog", "vhangup", "iopl", "ioperm"),
+    *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname"),
+    *("setdomainname", "modify_ldt"),
+)
+"""Calls that fail with EPERM, whatever their arguments."""
+
+ABSENT = ("clone3", "openat2")
+"""Calls whose arguments stand in memory, where no filter can look: libraries use the older ones."""
+
+_NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
+_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into somebody's terminal
+_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # as container runtimes allow them
+_MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE adds to O_DIRECTORY
+_SETUID, _SETGID = 0o4000, 0o2000
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # families of addresses
+_STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF
+
+
+@functools.lru_cache(maxsize=16)
+def filter_program(
+    machine: str, *, unix_sockets: bool = False, inet: bool = True, setgid: bool = False
+) -> bytes:
+    """Assemble the filter.
+
+    Args:
+        machine: As ``platform.machine()`` has it.
+        unix_sockets: Sockets with names in the file system may be made.
+        inet: Sockets of the internet may be made; without a network namespace of its own a
+            program would reach everything with one.
+        setgid: The bit that gives files of a folder its group may be set, as git does where
+            several people share a repository. The same bit makes a program its group's, and no
+            filter can tell a folder from a file.
+
+    Raises:
+        KeyError: No filter is known for this machine.
+    """
+    numbers = NUMBERS[machine]
+    code: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCH_AT),
+        *_unless(_IF_EQUAL, AUDIT_ARCH[machine], [(_RETURN, 0, 0, _KILL)]),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        # So too for the second table of x86_64 (x32), whose numbers begin at 0x40000000.
+        *_when(_IF_GREATER, LAST_KNOWN, _fail(errno.ENOSYS)),
+    ]
+    for name in ABSENT:
+        code += _when(_IF_EQUAL, numbers[name], _fail(errno.ENOSYS))
+    for name in REFUSED:
+        if name in numbers:
+            code += _when(_IF_EQUAL, numbers[name], _fail(errno.EPERM))
+    for name, block in _looked_at(unix_sockets=unix_sockets, inet=inet, setgid=setgid).items():
+        if name in numbers:
+            code += _when(_IF_EQUAL, numbers[name], block)
+    code.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("<HBBI", *one) for one in code)
+
+
+def has_filter(machine: str) -> bool:
+    """Is a filter known for this machine?"""
+    return machine in NUMBERS
+
+
+def _looked_at(
+    *, unix_sockets: bool, inet: bool, setgid: bool
+) -> Mapping[str, Sequence[Instruction]]:
+    """Calls that depend on their arguments, with what decides; each block ends with a return."""
+    refused = _SETUID if setgid else _SETUID | _SETGID
+    return {
+        "clone": [
+            _argument(0),
+            *_when(_IF_ANY_BIT, _NEW_NAMESPACE, _fail(errno.EPERM)),
+            (_RETURN, 0, 0, _ALLOW),
+        ],
+        "ioctl": _only_not(1, _PUSHES_INPUT),
+        "personality": _only(0, _PERSONALITIES),
+        "socket": _socket(unix_sockets=unix_sockets, inet=inet),
+        "socketpair": _socketpair(unix_sockets=unix_sockets),
+        # A program of root's, or of the user's or the group's for others, no command makes.
+        "chmod": _no_mode(1, refused),
+        "fchmod": _no_mode(1, refused),
+        "fchmodat": _no_mode(2, refused),
+        "fchmodat2": _no_mode(2, refused),
+        "creat": _no_mode(1, _SETUID | _SETGID),
+        "mknod": _no_mode(1, _SETUID | _SETGID),
+        "mknodat": _no_mode(2, _SETUID | _SETGID),
+        "open": _opening(1),
+        "openat": _opening(2),
+    }
+
+
+def _no_mode(mode_at: int, bits: int) -> list[Instruction]:
+    return [
+        _argument(mode_at),
+        *_when(_IF_ANY_BIT, bits, _fail(errno.EPERM)),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _opening(flags_at: int) -> list[Instruction]:
+    """The mode means something only if a file is made; else the register holds anything."""
+    return [
+        _argument(flags_at),
+        *_when(_IF_ANY_BIT, _MAKES_FILE, _no_mode(flags_at + 1, _SETUID | _SETGID)),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
+    """Families by an allow-list; of netlink only what lists network interfaces."""
+    families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if inet else [])]
+    allowed = [(_RETURN, 0, 0, _ALLOW)]
+    code = [_argument(0)]
+    for family in families:
+        code += _when(_IF_EQUAL, family, allowed)
+    route = [_argument(2), *_when(_IF_EQUAL, 0, allowed), *_fail(errno.EPERM)]
+    return [*code, *_when(_IF_EQUAL, _NETLINK, route), *_fail(errno.EPERM)]
+
+
+def _socketpair(*, unix_sockets: bool) -> list[Instruction]:
+    """Pairs that stay pairs: one of datagrams can be connected to any name afterwards."""
+    allowed = [(_RETURN, 0, 0, _ALLOW)]
+    code = [_argument(0), *_unless(_IF_EQUAL, _UNIX, _fail(errno.EPERM))]
+    if unix_sockets:
+        return [*code, *allowed]
+    code += [_argument(1), (_AND, 0, 0, _TYPE_MASK)]
+    for kind in (_STREAM, _SEQPACKET):
+        code += _when(_IF_EQUAL, kind, allowed)
+    return [*code, *_fail(errno.EPERM)]
+
+
+def _only(at: int, values: Sequence[int]) -> list[Instruction]:
+    code = [_argument(at)]
+    for value in values:
+        code += _when(_IF_EQUAL, value, [(_RETURN, 0, 0, _ALLOW)])
+    return [*code, *_fail(errno.EPERM)]
+
+
+def _only_not(at: int, values: Sequence[int]) -> list[Instruction]:
+    code = [_argument(at)]
+    for value in values:
+        code += _when(_IF_EQUAL, value, _fail(errno.EPERM))
+    return [*code, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _argument(at: int) -> Instruction:
+    """Load the lower half of an argument; the kernel takes no more of an ``int``."""
+    return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * at)
+
+
+def _when(test: int, value: int, then: Sequence[Instruction]) -> Iterator[Instruction]:
+    yield (test, 0, len(then), value)
+    yield from then
+
+
+def _unless(test: int, value: int, then: Sequence[Instruction]) -> Iterator[Instruction]:
+    yield (test, len(then), 0, value)
+    yield from then
+
+
+def _fail(number: int) -> list[Instruction]:
+    return [(_RETURN, 0, 0, _ERROR | number)]
+
+
+AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
+LAST_KNOWN = 469
+"""``file_setattr`` of Linux 6.17: what came later does not exist for a confined program."""
+
+_SHARED: Mapping[str, int] = {
+    "clone3": 435,
+    "fchmodat2": 452,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fsopen": 430,
+    "fspick": 433,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "io_uring_setup": 425,
+    "mount_setattr": 442,
+    "move_mount": 429,
+    "open_tree": 428,
+    "open_tree_attr": 467,
+    "openat2": 437,
+    "pidfd_getfd": 438,
+    "process_madvise": 440,
+    "quotactl_fd": 443,
+}
+_X86_64: Mapping[str, int] = {
+    "_sysctl": 156,
+    "acct": 163,
+    "add_key": 248,
+    "adjtimex": 159,
+    "bpf": 321,
+    "chmod": 90,
+    "chroot": 161,
+    "clock_adjtime": 305,
+    "clock_settime": 227,
+    "clone": 56,
+    "creat": 85,
+    "create_module": 174,
+    "delete_module": 176,
+    "fanotify_init": 300,
+    "fchmod": 91,
+    "fchmodat": 268,
+    "finit_module": 313,
+    "init_module": 175,
+    "ioctl": 16,
+    "ioperm": 173,
+    "iopl": 172,
+    "kcmp": 312,
+    "kexec_file_load": 320,
+    "kexec_load": 246,
+    "keyctl": 250,
+    "lookup_dcookie": 212,
+    "mknod": 133,
+    "mknodat": 259,
+    "modify_ldt": 154,
+    "mount": 165,
+    "nfsservctl": 180,
+    "open": 2,
+    "open_by_handle_at": 304,
+    "openat": 257,
+    "perf_event_open": 298,
+    "personality": 135,
+    "pivot_root": 155,
+    "process_vm_readv": 310,
+    "process_vm_writev": 311,
+    "ptrace": 101,
+    "quotactl": 179,
+    "reboot": 169,
+    "request_key": 249,
+    "setdomainname": 171,
+    "sethostname": 170,
+    "setns": 308,
+    "settimeofday": 164,
+    "socket": 41,
+    "socketpair": 53,
+    "swapoff": 168,
+    "swapon": 167,
+    "syslog": 103,
+    "umount2": 166,
+    "unshare": 272,
+    "uselib": 134,
+    "userfaultfd": 323,
+    "vhangup": 153,
+}
+_AARCH64: Mapping[str, int] = {
+    "acct": 89,
+    "add_key": 217,
+    "adjtimex": 171,
+    "bpf": 280,
+    "chroot": 51,
+    "clock_adjtime": 266,
+    "clock_settime": 112,
+    "clone": 220,
+    "delete_module": 106,
+    "fanotify_init": 262,
+    "fchmod": 52,
+    "fchmodat": 53,
+    "finit_module": 273,
+    "init_module": 105,
+    "ioctl": 29,
+    "kcmp": 272,
+    "kexec_file_load": 294,
+    "kexec_load": 104,
+    "keyctl": 219,
+    "lookup_dcookie": 18,
+    "mknodat": 33,
+    "mount": 40,
+    "nfsservctl": 42,
+    "open_by_handle_at": 265,
+    "openat": 56,
+    "perf_event_open": 241,
+    "personality": 92,
+    "pivot_root": 41,
+    "process_vm_readv": 270,
+    "process_vm_writev": 271,
+    "ptrace": 117,
+    "quotactl": 60,
+    "reboot": 142,
+    "request_key": 218,
+    "setdomainname": 162,
+    "sethostname": 161,
+    "setns": 268,
+    "settimeofday": 170,
+    "socket": 198,
+    "socketpair": 199,
+    "swapoff": 225,
+    "swapon": 224,
+    "syslog": 116,
+    "umount2": 39,
+    "unshare": 97,
+    "userfaultfd": 282,
+    "vhangup": 58,
+}
+NUMBERS: Mapping[str, Mapping[str, int]] = {
+    "x86_64": {**_SHARED, **_X86_64},
+    "aarch64": {**_SHARED, **_AARCH64},
+}
+"""By machine, as ``platform.machine()`` has it."""
+
+
+@contextlib.contextmanager
+def filter_pipe(bounds: Confinement) -> Iterator[int]:
+    """The filter of these bounds, to be read once; it fits a pipe whole (2 kB)."""
+    reading, writing = os.pipe()
+    try:
+        with os.fdopen(writing, "wb") as end:
+            end.write(filter_of(bounds))
+        yield reading
+    finally:
+        os.close(reading)
+
+
+def filter_of(bounds: Confinement, *, inet: bool = True) -> bytes:
+    """The filter of these bounds.
+
+    Where a folder of the workspace gives its files its group, commands may do the same.
+    """
+    return filter_program(
+        platform.machine(),
+        unix_sockets=bounds.unix_sockets and inet,
+        inet=inet,
+        setgid=any(map(_gives_group, bounds.writable)),
+    )
+
+
+def _gives_group(folder: str) -> bool:
+    try:
+        return bool(Path(folder).stat().st_mode & stat.S_ISGID)
+    except OSError:
+        return False

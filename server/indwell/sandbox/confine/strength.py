@@ -1,0 +1,141 @@
+"""How well this machine holds a command: tried once, and said in words (SBX-16)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from indwell.files import beneath
+from indwell.sandbox.confine import landlock, seatbelt
+from indwell.sandbox.confine.bubblewrap import Host, arguments, is_in
+from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
+from indwell.sandbox.confinement import Confinement, Strength
+from indwell.sandbox.environment import clean_environment
+
+_PLACES = (
+    *("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
+    *("/run/wrappers/bin/bwrap", "/nix/var/nix/profiles/default/bin/bwrap"),
+)
+"""Never by PATH, which may lead into a workspace. The first is the one that Ubuntu's AppArmor lets
+make namespaces."""
+
+_TRY_S = 5.0
+_COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")  # bubblewrap covers irq and bus
+_TEMPORARY = ("/run", "/var/tmp", "/var/lock")  # noqa: S108 - emptied in the sandbox
+_KEPT = ("/run/current-system", "/run/wrappers", "/run/opengl-driver")  # where NixOS has programs
+_BEST = Strength("S3", words="sandboxed (bubblewrap), no network")
+
+
+@functools.cache
+def strength() -> Strength:
+    """How well commands are held here; the first call takes about 20 ms, and blocks."""
+    if sys.platform == "win32":
+        return Strength("S0", "Windows has no sandbox that Indwell can use", "not sandboxed")
+    if sys.platform == "darwin" and os.access(seatbelt.PROGRAM, os.X_OK):
+        return Strength("S3m", words="sandboxed (Seatbelt), no network")
+    if not sys.platform.startswith("linux"):
+        return Strength("S1", f"there is no sandbox for {sys.platform} yet", "not sandboxed")
+    reason = why_no_bubblewrap(find_bwrap())
+    return without_bubblewrap(reason, landlock.why_not()) if reason else _BEST
+
+
+def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
+    """What is left on Linux, and why: each a clause, the second empty if there is Landlock."""
+    if no_landlock:
+        return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
+    limits = "; ".join(landlock.LIMITS)
+    words = "partly sandboxed (Landlock), no network"
+    return Strength("S2", f"{reason}; until then Landlock holds commands: {limits}", words)
+
+
+def why_no_bubblewrap(bwrap: str) -> str:
+    """Try it with all that commands get; empty if it works, else why not and what to do."""
+    if not bwrap:
+        return "bubblewrap is not installed; install the package `bubblewrap`"
+    if not has_filter(platform.machine()):
+        return f"there is no filter of system calls for {platform.machine()}"
+    try:
+        done = _tried(bwrap)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{bwrap} cannot be used: {error}"
+    return "" if done.returncode == 0 else _in_words(done.stderr.decode("utf-8", "replace"))
+
+
+@functools.cache
+def find_bwrap() -> str:
+    """The system's program; empty if there is none."""
+    return next((place for place in _PLACES if os.access(place, os.X_OK)), "")
+
+
+@functools.cache
+def host() -> Host:
+    """This machine, as the arguments of bubblewrap need it."""
+    return Host(
+        bwrap=find_bwrap(),
+        covers=_covers() if os.geteuid() == 0 else (),
+        temporary=tuple(path for path in _TEMPORARY if _is_folder(path)),
+        kept=(*(path for path in _KEPT if _is_folder(path)), *_own_places()),
+        binds_handles=beneath.works() and _knows_handles(find_bwrap()),
+    )
+
+
+def _own_places() -> tuple[str, ...]:
+    """Where our own Python stands, if the sandbox would empty that: it starts the way to hosts."""
+    own = {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)}
+    emptied = (*_TEMPORARY, "/tmp")  # noqa: S108 - as above
+    return tuple(sorted(one for one in own if any(is_in(one, above) for above in emptied)))
+
+
+def _knows_handles(bwrap: str) -> bool:
+    """From version 0.10 on, and with the mending of CVE-2024-42472 in Debian and Ubuntu."""
+    try:
+        said = subprocess.run(  # noqa: S603 - found by us
+            [bwrap, "--help"], check=False, capture_output=True, timeout=_TRY_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--ro-bind-fd" in said.stdout + said.stderr
+
+
+def _covers() -> tuple[str, ...]:
+    return tuple(f"/proc/{name}" for name in _COVERED if Path("/proc", name).exists())
+
+
+def _is_folder(path: str) -> bool:
+    """A folder, and no link to one: nothing can be mounted on a link."""
+    return Path(path).is_dir() and not Path(path).is_symlink()
+
+
+def _tried(bwrap: str) -> subprocess.CompletedProcess[bytes]:
+    with filter_pipe(Confinement(writable=())) as filter_fd:
+        words = arguments(
+            host(), Confinement(writable=()), frozenset(), cwd="/", filter_fd=filter_fd
+        )
+        return subprocess.run(  # noqa: S603 - our own words
+            [bwrap, *words[1:], "/bin/sh", "-c", ":"],
+            check=False,
+            cwd="/",
+            env=clean_environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(filter_fd,),
+            start_new_session=True,
+            timeout=_TRY_S,
+        )
+
+
+def _in_words(said: str) -> str:
+    """What bubblewrap says if it fails, for people."""
+    last = said.strip().rpartition("\n")[2]
+    if "namespace" in said or "uid map" in said or "Operation not permitted" in said:
+        return (
+            "this system does not let programs make namespaces, which bubblewrap needs; allow "
+            "unprivileged user namespaces (on Ubuntu by an AppArmor profile for /usr/bin/bwrap, in "
+            f"a container by its runtime) ({last})"
+        )
+    return f"bubblewrap does not work here ({last})"

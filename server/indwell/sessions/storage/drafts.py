@@ -1,0 +1,228 @@
+"""Prompts that were not sent: a file of those that wait, and drafts that a stopped server leaves.
+
+    <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
+                                                        /task-<time>.jsonl
+
+Those of a server that was killed are in its file of ``waiting``, and become such a draft here.
+Such a file also says whose task the next new session was to take along.
+
+Everything here blocks; on the event loop it is called through a thread.
+
+A file of waiting prompts is locked as long as its process lives, so another process knows whether
+the words are still waiting. It goes when nothing waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.errors import SessionError
+from indwell.files import rename_own
+from indwell.files.append_log import AppendLog, list_names, pieces_of
+from indwell.files.private import remove_own
+from indwell.sessions.ids import RANDOM_B, new_id
+from indwell.sessions.storage.store import folder_name
+
+_UNTOLD = "untold-"
+_TASK = "task-"
+_TASK_LINES = ("origin", "since")
+_log = logging.getLogger(__name__)
+
+
+class LeftTask(NamedTuple):
+    """The task of the session ``origin`` is to go along; ``since`` was the newest one then."""
+
+    origin: str
+    since: str
+
+
+class DraftStore:
+    """The drafts of one workspace.
+
+    Args:
+        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
+        workspace: First root of the workspace; resolved here.
+    """
+
+    def __init__(self, state_folder: Path, workspace: Path) -> None:
+        self._folder = state_folder / "drafts" / folder_name(workspace.resolve())
+        self._waiting = WaitingWords(self._folder)
+        self._task = WaitingWords(self._folder, _TASK)
+
+    def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
+        """Write drafts into one file, as Markdown with a rule between them; gives where it stands.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        text = "\n\n---\n\n".join(draft.strip("\n") for draft in drafts) + "\n"
+        path = self._folder / f"{_UNTOLD}{new_id(now, os.urandom(RANDOM_B))}.md"
+        try:
+            file = AppendLog(path)
+            try:
+                file.append(text.encode("utf-8", "replace"))
+                file.sync()
+            finally:
+                file.close()
+        except OSError as error:
+            raise SessionError(
+                f"{len(drafts)} unsent prompts could not be kept in {str(self._folder)!r} "
+                f"({error.strerror}); make the folder writable"
+            ) from error
+        return path
+
+    def keep_waiting(self, unsent: Mapping[str, str], *, now: datetime) -> None:
+        """Have the words on disk that wait for their turn, by the id of their prompt.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        self._waiting.keep(unsent, now=now)
+
+    def take_over(self, *, now: datetime) -> None:
+        """Make drafts of what waited in servers that were killed; what fails stays for later."""
+        try:
+            for path, words in left_behind(self._folder):
+                if words:
+                    self.keep(words, now=now)
+                remove_own(path)
+        except (OSError, SessionError) as error:
+            _log.warning("words of a server that was killed stay where they are: %s", error)
+
+    def keep_task(self, task: LeftTask | None, *, now: datetime) -> None:
+        """Have on disk whose task the next new session takes along.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
+
+    def take_over_task(self, *, now: datetime) -> LeftTask | None:
+        """What a session of a server that is gone was to take along; kept for this process now."""
+        found: LeftTask | None = None
+        try:
+            for path, lines in left_behind(self._folder, _TASK):
+                if len(lines) == len(_TASK_LINES):
+                    found = LeftTask(*lines)
+                    self.keep_task(found, now=now)
+                remove_own(path)
+        except (OSError, SessionError) as error:
+            _log.warning("what a new session was to take along stays for later: %s", error)
+        return found
+
+    def untold(self) -> tuple[Path, ...]:
+        """Drafts that nobody was told of, oldest first; asking marks them as told."""
+        try:
+            names = [name for name in list_names(self._folder) if name.startswith(_UNTOLD)]
+            return tuple(
+                rename_own(self._folder / name, name.removeprefix(_UNTOLD)) for name in names
+            )
+        except OSError:
+            return ()  # they stay where they are, and are told when the folder can be read
+
+
+WAITING, _TAKEN = "waiting-", "taken-"
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came to wait, by id, and the ids of what waits no more."""
+
+    came: dict[str, str] = {}
+    went: tuple[str, ...] = ()
+
+
+class WaitingWords:
+    """What waits in this process.
+
+    Args:
+        folder: Of the drafts of the workspace; need not exist.
+        kind: How the names of such files begin.
+    """
+
+    def __init__(self, folder: Path, kind: str = WAITING) -> None:
+        self._folder = folder
+        self._kind = kind
+        self._path: Path | None = None
+        self._log: AppendLog | None = None
+        self._kept: Mapping[str, str] = {}
+
+    def keep(self, unsent: Mapping[str, str], *, now: datetime) -> None:
+        """Have exactly these words on disk.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        line = _Line(
+            came={one: words for one, words in unsent.items() if self._kept.get(one) != words},
+            went=tuple(one for one in self._kept if one not in unsent),
+        )
+        try:
+            if unsent:
+                self._append(msgspec.json.encode(line) + b"\n", now)
+            else:
+                self._remove()
+        except OSError as error:
+            raise SessionError(
+                f"they cannot be written in {str(self._folder)!r} ({error.strerror})"
+            ) from error
+        self._kept = dict(unsent)
+
+    def _append(self, line: bytes, now: datetime) -> None:
+        if self._log is None:
+            name = f"{self._kind}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
+            self._path = self._folder / name
+            self._log = AppendLog(self._path)
+        # A line that was torn by a full disk must not swallow this one.
+        self._log.append(line if self._log.ends_whole else b"\n" + line)
+        self._log.sync()
+
+    def _remove(self) -> None:
+        if self._log is not None and self._path is not None:
+            remove_own(self._path)
+            self._log.close()
+            self._log = None
+
+
+def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+    """The words of each process that was killed, with the file to remove when they are safe.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    found = []
+    for name in list_names(folder):
+        if name.startswith((kind, _TAKEN + kind)):
+            with suppress(OSError):  # its process lives, or another one takes it right now
+                found.append(_taken(folder / name))
+    return tuple(found)
+
+
+def _taken(path: Path) -> tuple[Path, tuple[str, ...]]:
+    log = AppendLog(path)
+    try:
+        words = _words(path)
+    finally:
+        log.close()
+    # Windows knows no such lock, but it does not rename what is open.
+    if not path.name.startswith(_TAKEN):
+        path = rename_own(path, _TAKEN + path.name)
+    return path, words
+
+
+def _words(path: Path) -> tuple[str, ...]:
+    waiting: dict[str, str] = {}
+    for data in b"".join(pieces_of(path)).split(b"\n"):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            line = msgspec.json.decode(data, type=_Line)
+            waiting.update(line.came)
+            for one in line.went:
+                waiting.pop(one, None)
+    return tuple(waiting.values())

@@ -1,0 +1,215 @@
+"""The end of sessions: which are kept on this machine, and how they are deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import SessionError, SessionOpen
+from indwell.files.append_log import AppendLog, list_names
+from indwell.files.listing import exists, modified_s
+from indwell.files.private import remove_own, remove_own_tree, rename_own, size_b
+from indwell.sessions.ids import check_id, is_id
+from indwell.sessions.overview import Overview
+from indwell.sessions.storage.store import AGENTS, NAME, READERS, overview_of
+
+_LOG = "log.jsonl"
+_DELETED = ".deleted-"  # before the id of a session that is being deleted
+_logger = logging.getLogger(__name__)
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A session that lies on this machine.
+
+    Attributes:
+        id: Its name.
+        workspace: The folder it was for; empty if its log does not say.
+        used: When it was last written to, ISO 8601 in UTC.
+        size_b: Bytes of all its files.
+        overview: What a list shows of it.
+    """
+
+    id: str
+    workspace: str
+    used: str
+    size_b: int
+    overview: Overview
+
+
+def stored(
+    state: Path, *, folder: str | None = None, limit: int | None = None
+) -> tuple[Stored, ...]:
+    """Sessions of the state folder, newest first.
+
+    Args:
+        state: The state folder.
+        folder: Only those of the workspace whose folder has this name.
+        limit: At most so many of them are looked at.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    return tuple(_stored(path) for path in paths[:limit])
+
+
+def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
+    """The names of all sessions, of whatever workspace or of one.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    return tuple(path.name for path in session_paths(state, folder))
+
+
+def logs(
+    state: Path, *, folder: str | None = None, used_after_s: float = 0.0
+) -> tuple[tuple[str, Path], ...]:
+    """The id and the log of each session, newest first; those that lie unused are not opened.
+
+    Args:
+        state: The state folder.
+        folder: As in ``stored``.
+        used_after_s: Only those that were written to since; seconds since 1970.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    return tuple((path.name, path / _LOG) for path in paths if used_s(path) >= used_after_s)
+
+
+def delete(state: Path, session: str) -> None:
+    """Delete one session, of whatever workspace.
+
+    Raises:
+        SessionError: There is none of that id, it is open, or the system refuses.
+    """
+    check_id(session)
+    paths = [path for path in session_paths(state) if path.name == session]
+    if not paths:
+        raise SessionError(f"there is no session {session!r}; `indwell sessions --all` lists them")
+    for path in paths:
+        delete_unless(path, lambda: False)
+        remove_unread(path.parent)
+
+
+def session_paths(state: Path, folder: str | None = None) -> list[Path]:
+    """The folders of all sessions; names that are no ids are none of ours.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    try:
+        return [
+            path
+            for path in _all_paths(state)
+            if is_id(path.name)
+            and folder in {None, path.parent.name}
+            and not path.is_symlink()
+            and not _is_rest(path)
+        ]
+    except OSError as error:
+        raise SessionError(
+            f"the sessions cannot be listed ({error.strerror}); check {str(state / 'sessions')!r}"
+        ) from error
+
+
+def _all_paths(state: Path) -> list[Path]:
+    """All that stands in the folders of the workspaces."""
+    top = state / "sessions"
+    return [
+        top / workspace / name
+        for workspace in list_names(top)
+        if (top / workspace).is_dir() and not (top / workspace).is_symlink()
+        for name in list_names(top / workspace)
+    ]
+
+
+def _is_rest(path: Path) -> bool:
+    """Is this what was left of a deleted session, for its forks?"""
+    return not exists(path / _LOG) and exists(path / READERS)
+
+
+def _is_read(path: Path) -> bool:
+    """Does a fork that is still there name texts of this session?"""
+    readers = list_names(path / READERS) if exists(path / READERS) else ()
+    return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
+
+
+def remove_unread(folder: Path) -> None:
+    """Remove what is left of deleted sessions of a workspace, where no fork needs it any more."""
+    try:
+        for name in list_names(folder):
+            path = folder / name
+            if is_id(name) and not path.is_symlink() and _is_rest(path) and not _is_read(path):
+                remove_own_tree(rename_own(path, _DELETED + name))
+    except OSError as error:
+        _logger.warning("long texts that nobody needs any more stay: %s", error)
+
+
+def remove_leftovers(state: Path) -> None:
+    """Remove what a process that was killed in the middle of deleting has left."""
+    for path in _all_paths(state):
+        if path.name.startswith(_DELETED) and is_id(path.name.removeprefix(_DELETED)):
+            remove_own_tree(path)
+
+
+def used_s(path: Path) -> float:
+    """When a session was last written to; one without a log may be just beginning."""
+    log = path / _LOG
+    return modified_s(log if exists(log) else path)
+
+
+def _stored(path: Path) -> Stored:
+    try:
+        seen = overview_of(path.name, path / _LOG)
+    except OSError as error:
+        seen = Overview(path.name, notices=(f"its log cannot be read ({error.strerror})",))
+    used = datetime.fromtimestamp(used_s(path), UTC)
+    return Stored(
+        id=path.name,
+        workspace=seen.workspace,
+        used=used.isoformat(timespec="seconds"),
+        size_b=size_b(path),
+        overview=seen,
+    )
+
+
+def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
+    """Delete the session in a folder, unless it changed; True if it is gone by this.
+
+    Args:
+        path: The session's folder.
+        is_changed: Asked once nobody else can write to the session.
+
+    Raises:
+        SessionError: It is open, or the system refuses.
+    """
+    try:
+        log = AppendLog(path / _LOG) if (path / _LOG).exists() else None
+    except BlockingIOError as error:
+        raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
+    except OSError:
+        log = None  # no log that anybody could be writing to
+    try:
+        if is_changed():
+            return False
+        if _is_read(path):
+            remove_own_tree(path / AGENTS)
+            remove_own(path / NAME)
+            remove_own(path / _LOG)
+        else:
+            remove_own_tree(rename_own(path, _DELETED + path.name))
+    except OSError as error:
+        raise SessionError(
+            f"session {path.name!r} cannot be deleted ({error.strerror}); check {str(path)!r}"
+        ) from error
+    finally:
+        if log is not None:
+            log.close()
+    return True

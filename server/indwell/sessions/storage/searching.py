@@ -1,0 +1,50 @@
+"""Which sessions of a workspace a list shows: the newest, or those that hold what is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview, overview
+from indwell.sessions.records import Steered, TurnStarted
+from indwell.sessions.storage.store import SessionStore
+
+
+def listed(
+    store: SessionStore, *, limit: int, before: str | None, query: str = ""
+) -> tuple[tuple[Overview, ...], bool]:
+    """A page of the sessions, newest first, and whether there are older ones; blocks.
+
+    Args:
+        store: Of the workspace.
+        limit: At most so many.
+        before: Only those older than this one.
+        query: Words that must all stand in the title or in what the user said; in any case.
+
+    Raises:
+        SessionError: They cannot be listed or read.
+    """
+    ids = [one for one in store.ids() if before is None or one < before]
+    if not query.strip():
+        return tuple(store.overview(one) for one in ids[:limit]), len(ids) > limit
+    found: list[Overview] = []
+    for seen in _matching(store, ids, query.casefold().split()):
+        if len(found) == limit:
+            return tuple(found), True
+        found.append(seen)
+    return tuple(found), False
+
+
+def _matching(store: SessionStore, ids: list[str], words: list[str]) -> Iterator[Overview]:
+    for session in ids:
+        reading = store.scan(session)
+        seen = overview(session, reading)
+        said = "\n".join((seen.title, *_said(reading))).casefold()
+        if all(word in said for word in words):
+            yield seen
+
+
+def _said(reading: Reading) -> Iterator[str]:
+    for record in reading.records:
+        if isinstance(record, TurnStarted | Steered):
+            yield record.words

@@ -1,0 +1,338 @@
+"""Where sessions lie on disk: a private folder per workspace, in it one per session."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell import __version__
+from indwell.errors import SessionError, SessionOpen, ToolError
+from indwell.files.append_log import AppendLog, list_names, make_private_folder, pieces_of
+from indwell.files.listing import exists, state_of
+from indwell.files.private import read_own, replace_own, write_private
+from indwell.sessions import lines
+from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
+from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview, scanned
+from indwell.sessions.records import Repaired, SessionStarted
+from indwell.sessions.storage.writer import LogWriter
+
+AGENTS = "agents"  # in a session's folder: the logs of its sub-agents
+READERS = "readers"  # in a session's folder: the forks that need its spill folder
+_SLUG_CHARACTERS = 40
+
+
+class SessionStore:
+    """The sessions of one workspace.
+
+    Args:
+        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
+        workspace: First root of the workspace; resolved here.
+    """
+
+    def __init__(self, state_folder: Path, workspace: Path) -> None:
+        self._workspace = workspace.resolve()
+        self._folder = state_folder / "sessions" / folder_name(self._workspace)
+
+    def create(
+        self,
+        *,
+        model: str,
+        now: datetime,
+        random_bytes: bytes | None = None,
+        readers_of: Sequence[str] = (),
+    ) -> tuple[str, LogWriter]:
+        """Begin a session: its folder, and a writer whose first line is queued.
+
+        Args:
+            model: Written into the first line.
+            now: With its time zone.
+            random_bytes: Part of the id; drawn from the system if left out.
+            readers_of: Sessions whose long texts it names; these stay as long as it does.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        drawn = os.urandom(RANDOM_B) if random_bytes is None else random_bytes
+        session = new_id(time_after(self._newest(), now), drawn)
+        path = self._log_path(session)
+        if path.exists():
+            raise SessionError(f"session {session!r} exists already; try again")
+        try:
+            for owner in readers_of:
+                self._mark_reader(owner, session)
+            log = AppendLog(path)  # first: a folder with its writer's lock is no leftover
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            make_private_folder(self.spill(session))
+            writer = LogWriter(log)
+        except OSError as error:
+            log.close()
+            raise self._unwritable(error) from error
+        writer.append(
+            SessionStarted(
+                session=session,
+                workspace=str(self._workspace),
+                model=model,
+                at=timestamp(now),
+                format=lines.FORMAT,
+            )
+        )
+        return session, writer
+
+    def open(self, session: str) -> Reading:
+        """Read a session, and touch nothing.
+
+        Raises:
+            SessionError: The id is none, there is no such session here, or it cannot be read.
+        """
+        log = self._log_path(check_id(session))
+        try:
+            return lines.read(pieces_of(log))
+        except FileNotFoundError as error:
+            raise self._missing(session) from error
+        except OSError as error:
+            raise _unreadable(session, log, error) from error
+
+    def overview(self, session: str) -> Overview:
+        """Sum a session up as a line of a list, without reading all that was said in it.
+
+        Raises:
+            SessionError: As ``open``.
+        """
+        log = self._log_path(check_id(session))
+        try:
+            return overview_of(session, log)
+        except FileNotFoundError as error:
+            raise self._missing(session) from error
+        except OSError as error:
+            raise _unreadable(session, log, error) from error
+
+    def scan(self, session: str) -> Reading:
+        """Read the short records of a session: all but the conversation itself.
+
+        Raises:
+            SessionError: As ``open``.
+        """
+        log = self._log_path(check_id(session))
+        try:
+            return lines.read(pieces_of(log), passing=lines.BULKY)
+        except FileNotFoundError as error:
+            raise self._missing(session) from error
+        except OSError as error:
+            raise _unreadable(session, log, error) from error
+
+    def check(self, session: str) -> None:
+        """Return if there is such a session here.
+
+        Raises:
+            SessionError: There is none; names the one that was probably meant.
+        """
+        if not exists(self._log_path(check_id(session))):
+            raise self._missing(session)
+
+    def is_open(self, session: str) -> bool:
+        """Has an Indwell of another process this session open? As far as the system knows."""
+        path = self._log_path(check_id(session))
+        if not exists(path):
+            return False
+        try:
+            AppendLog(path).close()
+        except BlockingIOError:
+            return True
+        except OSError:  # not ours to write: nobody can say
+            return False
+        return False
+
+    def resume(self, session: str, *, now: datetime) -> tuple[Reading, LogWriter]:
+        """Read a session in order to go on with it; nobody else can write between the two.
+
+        Damage that was not told before is told in the notices and written down as ``Repaired``.
+
+        Raises:
+            SessionOpen: Another Indwell has it open.
+            SessionError: As ``open``; or a newer one wrote it. Then the log is as it was.
+        """
+        self.check(session)
+        try:
+            log = AppendLog(self._log_path(session))
+        except BlockingIOError as error:
+            raise SessionOpen(
+                f"session {session!r} is open in another editor; close it there, or begin a new "
+                f"one (`indwell sessions show {session}` shows it)"
+            ) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            reading = self.open(session)
+            _check_format(session, reading)
+            make_private_folder(self.spill(session))
+            writer = LogWriter(log)
+        except OSError as error:
+            log.close()
+            raise self._unwritable(error) from error
+        except BaseException:
+            log.close()
+            raise
+        for sentence in reading.damage:
+            writer.append(Repaired(what=sentence, at=timestamp(now)))
+        return reading, writer
+
+    def ids(self) -> tuple[str, ...]:
+        """Sessions of this workspace, newest first.
+
+        Raises:
+            SessionError: The folder cannot be listed.
+        """
+        try:
+            names = list_names(self._folder)
+        except OSError as error:
+            raise SessionError(
+                f"the sessions cannot be listed ({error.strerror}); check {str(self._folder)!r}"
+            ) from error
+        return tuple(name for name in reversed(names) if is_id(name) and self._has_log(name))
+
+    def spill(self, session: str) -> Path:
+        """The folder for texts of a session that were cut for the model.
+
+        Raises:
+            SessionError: ``session`` is no session id.
+        """
+        return self._folder / check_id(session) / "spill"
+
+    def _mark_reader(self, owner: str, reader: str) -> None:
+        """Note that ``reader`` names texts of ``owner``; one that is gone has none any more."""
+        folder = self._folder / check_id(owner)
+        if folder.is_dir():
+            make_private_folder(folder / READERS)
+            write_private(folder / READERS / reader, b"")
+
+    def _newest(self) -> str:
+        """The newest session; empty if there is none, or they cannot be listed."""
+        try:
+            return next(iter(self.ids()), "")
+        except SessionError:
+            return ""
+
+    def _missing(self, session: str) -> SessionError:
+        try:
+            near = closest(session, self.ids())
+        except SessionError:
+            near = ""
+        like = f" (the closest is {near!r})" if near else ""
+        return SessionError(
+            f"there is no session {session!r} in this workspace{like}; `indwell sessions` lists "
+            "them"
+        )
+
+    def _has_log(self, session: str) -> bool:
+        return self._log_path(session).is_file()
+
+    def _log_path(self, session: str) -> Path:
+        return self._folder / session / "log.jsonl"
+
+    def _unwritable(self, error: OSError) -> SessionError:
+        return SessionError(
+            f"sessions cannot be written in {str(self._folder)!r} ({error.strerror}); make the "
+            "folder writable, or set INDWELL_STATE to one that is"
+        )
+
+
+def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
+    return SessionError(
+        f"session {session!r} cannot be read ({error.strerror}); check {str(log)!r}"
+    )
+
+
+def _check_format(session: str, reading: Reading) -> None:
+    """Return if this version may write to the log."""
+    newest = lines.newest_format(reading.records)
+    if newest > lines.FORMAT:
+        raise SessionError(
+            f"session {session!r} was written by a newer Indwell (format {newest}, this one knows "
+            f"{lines.FORMAT}), so it can be read but not gone on with; update Indwell, or begin a "
+            "new session"
+        )
+
+
+def folder_name(workspace: Path) -> str:
+    """Name the folder of a workspace: readable, and different for different paths.
+
+    Args:
+        workspace: Absolute and resolved; any bytes that a path can hold.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", workspace.name.lower()).strip("-")[:_SLUG_CHARACTERS]
+    path_hash = hashlib.blake2b(os.fsencode(workspace), digest_size=8).hexdigest()
+    return f"{slug.rstrip('-') or 'workspace'}-{path_hash}"
+
+
+def timestamp(now: datetime) -> str:
+    """Write a moment as the log does: ISO 8601, UTC, milliseconds."""
+    return now.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+NAME = "overview.json"
+MADE_BY = f"{__version__}.1"  # count on when the same log gives another overview
+_MOST_B = 1 << 20
+_logger = logging.getLogger(__name__)
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What is in the file.
+
+    Attributes:
+        made_by: Which Indwell made it.
+        log: Times, size and number of the log when it was read.
+        overview: What was found in it.
+    """
+
+    made_by: str
+    log: tuple[int, int, int, int]
+    overview: Overview
+
+
+def overview_of(session: str, log: Path) -> Overview:
+    """The overview of the session with this log; the log is only read if it changed.
+
+    Raises:
+        OSError: There is no log, or it cannot be read.
+    """
+    before = state_of(log)
+    kept = _read(log.with_name(NAME))
+    if kept is not None and before is not None and kept.log == before.seen:
+        return kept.overview
+    seen = scanned(session, pieces_of(log))
+    if before is not None and state_of(log) == before:  # nobody wrote to it meanwhile
+        _keep(log.with_name(NAME), _Kept(MADE_BY, before.seen, seen))
+    return seen
+
+
+def _read(path: Path) -> _Kept | None:
+    try:
+        kept = msgspec.json.decode(read_own(path, _MOST_B), type=_Kept)
+    except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return kept if kept.made_by == MADE_BY else None
+
+
+def _keep(path: Path, kept: _Kept) -> None:
+    try:
+        replace_own(path, msgspec.json.encode(kept))
+    except (OSError, UnicodeEncodeError) as error:  # the log is read again the next time
+        _logger.info("the overview of a session cannot be kept: %s", error)
+
+
+REVIEW_FOLDER = "_review"  # beside the sessions, and no session's id
+
+
+def review_folder(state_folder: Path, workspace: Path) -> Path:
+    """The folder of the log; ``workspace`` is its first root."""
+    return state_folder / "sessions" / folder_name(workspace.resolve()) / REVIEW_FOLDER

@@ -1,0 +1,222 @@
+"""Writes the log of a session without blocking the event loop; what is acknowledged is on disk.
+
+Durability blocks side effects, not thought (H59): ``append`` only queues, ``commit`` waits for the
+disk. One thread a log does all the writing, in order; what it has not yet written stays queued, so
+a full disk costs nothing but time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+from indwell.errors import RecordsLost, SessionError
+from indwell.files.append_log import AppendLog
+from indwell.sessions import lines
+from indwell.sessions.records import Record
+
+_log = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    """Begins a thread."""
+
+
+class LogWriter:
+    """The one writer of one session's log.
+
+    If the log ends in the middle of a line, that line is ended first, so that it cannot swallow
+    the next record; nothing is ever cut off (invariant 6: a log only grows).
+
+    Args:
+        log: Owned from here on; closed by ``close``.
+        thread: Does one thing after the other; a RuntimeError says that no thread can start.
+    """
+
+    def __init__(self, log: AppendLog, thread: Executor | None = None) -> None:
+        self._log = log
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
+        # The loop appends on the right, the thread takes from the left: a cancelled caller can
+        # neither lose a line nor write it twice.
+        self._queue: deque[bytes] = deque()
+        self._n_queued = 0
+        self._flushes = True
+        self._commits = False
+        self._is_closed = False
+        # These four belong to the thread; the loop only reads ``_n_durable``.
+        self._rest = bytearray()
+        self._n_taken = 0
+        self._n_durable = 0
+        self._lost: OSError | None = None
+        if not log.ends_whole:
+            self._put(b"\n")
+        self._begin(_nothing)  # the thread starts now: later there may be no room for one
+
+    def append(self, record: Record) -> None:
+        """Queue a record; it reaches the file soon after, and the disk at the next ``commit``."""
+        self._put(lines.encode(record))
+        if self._flushes:
+            self._flushes = False  # one flush takes everything that is queued until it runs
+            self._begin(self._flush)
+
+    def commit_soon(self) -> None:
+        """Let everything appended so far become durable while the caller goes on (H59).
+
+        What goes wrong is told by the next ``commit``, which tries again.
+        """
+        if not self._commits:
+            self._commits = True
+            self._begin(self._settle_quietly)
+
+    async def commit(self) -> None:
+        """Return when everything appended so far survives a kill and a loss of power.
+
+        Concurrent commits share one fsync. A cancelled commit loses nothing: the lines stay queued.
+
+        Raises:
+            SessionError: The disk did not take it. The lines stay queued; commit again when there
+                is room.
+            RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
+        """
+        try:
+            await self._in_thread(self._n_queued, close=False)
+        except OSError as error:
+            raise self._worded(
+                error,
+                "nothing is lost yet: make room on the disk of Indwell's state folder and try "
+                "again",
+            ) from error
+
+    async def close(self) -> None:
+        """Commit what is left and let go of the file and its lock, whatever becomes of that.
+
+        Closing twice is nothing. Who can still wait for room commits first.
+
+        Raises:
+            SessionError: The disk did not take what was left, which is lost with this.
+        """
+        if self._is_closed:
+            return
+        try:
+            await self._in_thread(self._n_queued, close=True)
+        except OSError as error:
+            words = "its last records are lost: make room on the disk of Indwell's state folder"
+            raise self._worded(error, words) from error
+        finally:
+            self._is_closed = True
+            self._thread.shutdown(wait=False)
+
+    def _put(self, data: bytes) -> None:
+        assert not self._is_closed, "the log is closed"
+        self._queue.append(data)
+        self._n_queued += 1
+
+    async def _in_thread(self, target: int, *, close: bool) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            settling = loop.run_in_executor(self._thread, self._settle, target, close)
+        except RuntimeError:  # as in _begin
+            self._settle(target, close)
+            return
+        await settling
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        """Do it in the thread; where the system has room for none, at once.
+
+        Then no thread runs, so the two never meet.
+        """
+        try:
+            self._thread.submit(work)
+        except RuntimeError:
+            work()
+
+    def _worded(self, error: OSError, otherwise: str) -> SessionError:
+        """What the user is told; ``otherwise``: where the disk may be full, and has not failed."""
+        if self._lost is not None:
+            return RecordsLost(
+                f"the disk failed while the session was saved ({error.strerror}); its last "
+                "records may be lost, so check the disk and resume the session"
+            )
+        if error.errno in {errno.ESTALE, errno.EEXIST}:
+            return SessionError(
+                f"the session could not be saved: its file {error.filename!r} was replaced by "
+                "another one while it was open; move that one away, or begin a new session"
+            )
+        return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
+
+    def _flush(self) -> None:
+        """In the thread: put what is queued into the file, without waiting for the disk."""
+        self._flushes = True
+        try:
+            self._write()
+        except OSError as error:
+            # Not lost: the next commit tries again, and tells the user if that fails too.
+            _log.warning("session log: %s; the records stay queued", error)
+
+    def _settle_quietly(self) -> None:
+        """In the thread: a commit that nobody waits for."""
+        self._commits = False
+        try:
+            self._settle(self._n_queued, close=False)
+        except OSError as error:
+            _log.warning("session log: %s; the next commit tells", error)
+
+    def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
+        """In the thread: make the first ``target`` lines durable, with all others queued by now."""
+        try:
+            if self._lost is not None:
+                raise self._lost
+            if self._n_durable < target:
+                self._find_again()
+                self._write()
+                try:
+                    self._log.sync()
+                except OSError as error:
+                    self._lost = error
+                    raise
+                self._n_durable = self._n_taken
+        finally:
+            if close:
+                self._log.close()
+
+    def _find_again(self) -> None:
+        """In the thread: a log that was removed while it was open is written again, whole.
+
+        What went into a file that has no name any more would be gone with the process.
+        """
+        if not self._log.stands:
+            self._log.write_again()
+            _log.warning("session log: the file was removed while it was open; it is there again")
+
+    def _write(self) -> None:
+        while self._queue:
+            self._rest += self._queue.popleft()
+            self._n_taken += 1
+        before = self._log.written
+        try:
+            self._log.append(bytes(self._rest))
+        finally:
+            del self._rest[: self._log.written - before]
+
+
+class MemoryLog:
+    """Stands for a session's log where no place can be written; implements ``agent.session.Log``.
+
+    Whoever puts it there tells the user that the session is not saved.
+    """
+
+    def append(self, record: Record) -> None:
+        """Let it go: what the session needs of it is in the session."""
+
+    async def commit(self) -> None:
+        """Nothing waits."""
+
+    def commit_soon(self) -> None:
+        """Nothing waits."""
+
+    async def close(self) -> None:
+        """Nothing is open."""

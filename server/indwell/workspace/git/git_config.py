@@ -1,0 +1,157 @@
+"""What in a ``.git/config`` makes git run something, or look for it elsewhere. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+_SECTION = re.compile(r'\[\s*([a-z0-9.-]+)\s*(?:"(?:[^"\\]|\\.)*"\s*)?\]', re.IGNORECASE)
+_ENTRY = re.compile(r"([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?", re.IGNORECASE)
+
+_ADDRESS = re.compile(
+    r"(?:https?|ssh|git)://\w[\w.@:/~%+-]*|\w[\w.-]*@\w[\w.-]*:[\w./~+-]+|/[\w./~+-]+", re.ASCII
+)
+"""An address that git only connects to: no ``ext::``, no option in the place of a host."""
+
+_HARMLESS = {
+    "core": {
+        *("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase"),
+        *("precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "sharedrepository"),
+        *("untrackedcache", "preloadindex", "longpaths", "abbrev", "commitgraph", "quotepath"),
+        *("excludesfile", "hidedotfiles", "compression", "whitespace"),
+    },
+    "branch": {
+        *("remote", "merge", "rebase", "description", "vscode-merge-base", "pushremote"),
+        *("github-pr-owner-number", "gh-merge-base"),
+    },
+    "remote": {
+        *("fetch", "url", "pushurl", "push", "prune", "tagopt", "promisor", "gh-resolved"),
+        *("mirror", "partialclonefilter"),
+    },
+    "user": {"name", "email", "signingkey"},
+    "submodule": {"active", "url", "branch", "recurse"},
+    "extensions": {"objectformat", "refstorage", "worktreeconfig", "partialclone"},
+    "pull": {"rebase", "ff"},
+    "push": {"default", "autosetupremote", "followtags"},
+    "fetch": {"prune", "prunetags", "parallel", "writecommitgraph"},
+    "init": {"defaultbranch"},
+    "gc": {"auto", "autodetach", "autopacklimit"},
+    "maintenance": {"auto", "strategy"},
+    "lfs": {"repositoryformatversion", "access"},
+    "diff": {"algorithm", "renames", "colormoved", "mnemonicprefix"},
+    "blame": {"ignorerevsfile"},
+    "commit": {"template", "verbose"},
+    "merge": {"conflictstyle", "ff"},
+    "rebase": {"autostash", "autosquash", "updaterefs"},
+    "rerere": {"enabled", "autoupdate"},
+    "color": {"ui", "diff", "status", "branch"},
+}
+_ADDRESSES = {"url", "pushurl"}
+_HARMLESS_SECTIONS = frozenset({"advice", "gui"})
+_HARMLESS_BEGINNINGS = {"branch": "gk-"}  # notes of an extension of editors
+
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+
+
+class Executing(msgspec.Struct, frozen=True):
+    """The part of a ``.git/config`` that counts.
+
+    Attributes:
+        lines: ``section.key = value``, or a line that is not understood, as it stands.
+        hooks: All values of ``core.hooksPath``.
+        includes: Values of ``include.path`` and the like, whatever their condition.
+        values: What the counting lines set, as git reads it: some name programs.
+    """
+
+    lines: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+def executing(text: str) -> Executing:
+    """Leave out what cannot make git run anything."""
+    lines: list[str] = []
+    section, goes_on = "", False
+    for raw in text.split("\n"):
+        line = raw.strip()
+        was_inside, goes_on = goes_on, raw.rstrip("\r").endswith("\\")
+        if was_inside or goes_on:
+            lines.append(line)  # a value over several lines: as it stands
+        elif not line or line[0] in "#;":
+            continue
+        elif line[0] == "[":
+            *_, (section, rest) = _headers(line)
+            if rest:
+                lines.append(line)
+        elif (entry := _ENTRY.fullmatch(line)) is None or not section:
+            lines.append(line)
+        elif not _is_harmless(section, entry[1].lower(), entry[2]):
+            key, value = entry[1].lower(), (entry[2] or "").strip().strip('"')
+            lines.append(f"{section}.{key} = {value}")
+    if not lines:
+        return Executing()
+    # Both readings, for where a value goes on the next line they may differ.
+    found = dict.fromkeys((*_entries(text), *_entries(re.sub(r"\\\r?\n", "", text))))
+    return Executing(
+        lines=tuple(lines),
+        hooks=tuple(value for name, key, value in found if (name, key) == ("core", "hookspath")),
+        includes=tuple(
+            value for name, key, value in found if key == "path" and name.startswith("include")
+        ),
+        values=tuple(
+            dict.fromkeys(value for name, key, value in found if not _is_harmless(name, key, value))
+        ),
+    )
+
+
+def value_of(written: str) -> str:
+    """A value as git reads it: without comment, quotes and escapes."""
+    kept, text, is_quoted, at = [""], written.strip(), False, 0
+    while at < len(text):
+        one = text[at]
+        if one in "#;" and not is_quoted:
+            return "".join(kept).rstrip()
+        if one == '"':
+            is_quoted = not is_quoted
+        elif one == "\\" and at + 1 < len(text):
+            at += 1
+            kept.append(_ESCAPES.get(text[at], text[at]))
+        else:
+            kept.append(one)
+        at += 1
+    return "".join(kept) if text.endswith('"') else "".join(kept).rstrip()
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """Section, key and value of each line, also behind a section's name in the same line."""
+    section = ""
+    for raw in text.removeprefix("\ufeff").split("\n"):
+        line = raw.strip()
+        for name, rest in _headers(line):
+            section, line = name, rest
+        if entry := _ENTRY.fullmatch(line):
+            yield section, entry[1].lower(), value_of(entry[2] or "")
+
+
+def _headers(line: str) -> Iterator[tuple[str, str]]:
+    """Each section that a line begins, and what stands behind its name."""
+    while line.startswith("["):
+        header = _SECTION.match(line)
+        if header is None:
+            yield "[", line  # a section in which nothing is harmless
+            return
+        line = line[header.end() :].strip()
+        yield header[1].lower(), line
+
+
+def _is_harmless(section: str, key: str, value: str | None) -> bool:
+    if section in _HARMLESS_SECTIONS:
+        return True
+    if section in _HARMLESS_BEGINNINGS and key.startswith(_HARMLESS_BEGINNINGS[section]):
+        return True
+    if key not in _HARMLESS.get(section, ()):
+        return False
+    return key not in _ADDRESSES or _ADDRESS.fullmatch((value or "").strip()) is not None

@@ -1,0 +1,283 @@
+"""Where git finds what it runs and obeys for a folder: followed as git does, with nothing run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files import exists, read_bytes
+from indwell.files.watch.tree import Tree, listings_of
+from indwell.workspace.base import Workspace
+from indwell.workspace.git.git_config import Executing, executing
+
+GIT = ".git"
+READ_B = 256 << 10  # of one file
+MOST_DEEP = 10  # files that include each other; git's own bound
+MOST_CONFIGURATIONS = 50  # of one repository
+MOST_REPOSITORIES = 1_000  # beneath one folder
+MOST_PATH = 4_096  # characters; Linux opens no longer one
+
+OBEYED = (
+    *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),
+    *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
+    *("branches", "remotes"),
+)
+"""What git runs or obeys in a folder of its own, or what sends it elsewhere."""
+
+HOOKS = frozenset(
+    [
+        *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
+        *("prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout"),
+        *("post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive"),
+        *("post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc"),
+        *("post-rewrite", "sendemail-validate", "fsmonitor-watchman", "p4-changelist"),
+        *("p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change"),
+    ]
+)
+"""The names that git runs, where the folder of hooks is the whole workspace."""
+
+_SIGNS = frozenset({GIT, "head"})
+_SHUT = frozenset(
+    {GIT, "node_modules", "__pycache__", "site-packages", ".tox", ".nox", "bower_components"}
+)
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """One file of configuration.
+
+    Attributes:
+        path: As git opens it.
+        real: Where that leads.
+        text: What it holds; None if it cannot be read or is too long.
+        part: What of it counts.
+    """
+
+    path: Path
+    real: Path
+    text: str | None
+    part: Executing = Executing()
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """What git takes for the repository of ``holder``. Absolute paths.
+
+    Attributes:
+        holder: The folder that holds ``.git``, or a repository without one.
+        folders: Git's own, resolved: that of the working tree and the common one.
+        configurations: All that are there, included ones too.
+        hooks: Folders of hooks, resolved, be they there or not.
+        programs: Files in ``holder`` that a configuration names.
+        is_whole: There is no more than is looked at.
+    """
+
+    holder: Path
+    folders: tuple[Path, ...]
+    configurations: tuple[Configuration, ...]
+    hooks: tuple[Path, ...]
+    programs: tuple[Path, ...]
+    is_whole: bool = True
+
+
+class GitPlaces(msgspec.Struct, frozen=True):
+    """Absolute and resolved.
+
+    Attributes:
+        folders: Git's own, whatever their names; none that ``root`` lies in.
+        obeyed: Files and folders that git runs or obeys, be they there or not.
+        holders: The folders that hold repositories.
+    """
+
+    folders: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+
+
+def git_places(root: Path) -> GitPlaces:
+    """Those of ``root``: of the repository it belongs to, and of all beneath it."""
+    base = Path(os.path.realpath(root))
+    holders, _ = nested(base)
+    found = [places_of(one, base) for one in (*around(base), *holders)]
+    return GitPlaces(
+        tuple(dict.fromkeys(path for one in found for path in one.folders)),
+        tuple(dict.fromkeys(path for one in found for path in one.obeyed)),
+        tuple(map(str, holders)),
+    )
+
+
+def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
+    """Those of the one repository that ``holder`` holds; none if it holds none."""
+    repository = repository_of(holder)
+    if repository is None:
+        return GitPlaces()
+    base = Path(os.path.realpath(root or holder))
+    obeyed = [folder / name for folder in repository.folders for name in OBEYED]
+    for one in repository.configurations:
+        obeyed += [one.path, one.real]
+    for folder in repository.hooks:
+        whole = base.is_relative_to(folder)
+        obeyed += [folder / name for name in sorted(HOOKS)] if whole else [folder]
+    obeyed += repository.programs
+    folders = [one for one in repository.folders if not base.is_relative_to(one)]
+    return GitPlaces(tuple(map(str, folders)), tuple(map(str, dict.fromkeys(obeyed))))
+
+
+def around(root: Path) -> tuple[Path, ...]:
+    """The folders at or above ``root`` whose repository git may take for its own."""
+    found = []
+    for one in (root, *root.parents):
+        if not (exists(one / GIT) or is_bare(one)):
+            continue
+        found.append(one)
+        if exists(one / "HEAD") or exists(one / GIT / "HEAD") or not (one / GIT).is_dir():
+            break  # what is no repository, git passes by
+    return tuple(found)
+
+
+def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
+    """The folders beneath ``root`` that hold repositories, and whether there are no more."""
+    look = _tree(root).look()
+    above = {one.path.rpartition("/")[0] for one in look.found} | {*look.unreadable}
+    holders = [root / at for at in sorted(above - {""})]
+    real = [one for one in holders if exists(one / GIT) or is_bare(one)]
+    return tuple(real[:MOST_REPOSITORIES]), len(real) <= MOST_REPOSITORIES
+
+
+def is_bare(folder: Path) -> bool:
+    """Would git take the folder itself for a repository?"""
+    if not exists(folder / "HEAD"):
+        return False
+    return exists(folder / "commondir") or all(exists(folder / one) for one in ("objects", "refs"))
+
+
+def repository_of(holder: Path) -> Repository | None:
+    """What git finds in ``holder``; None if it finds nothing there."""
+    if exists(holder / GIT):
+        own = _pointed(holder)
+    elif is_bare(holder):
+        own = Path(os.path.realpath(holder))
+    else:
+        return None
+    if own is None:
+        return Repository(holder, (), (), (), ())
+    common = _at(own, _text(own / "commondir") or "") or own
+    folders = tuple(dict.fromkeys((own, common)))
+    names = [folder / name for folder in folders for name in ("config", "config.worktree")]
+    configurations = tuple(_configurations(names))
+    whole = len(configurations) < MOST_CONFIGURATIONS
+    return Repository(
+        holder=holder,
+        folders=folders,
+        configurations=configurations,
+        hooks=tuple(dict.fromkeys(_hooks(holder, folders, configurations))),
+        programs=tuple(dict.fromkeys(_programs(holder, configurations))),
+        is_whole=whole,
+    )
+
+
+def _pointed(holder: Path) -> Path | None:
+    """The folder that ``.git`` is or names; None if it names none."""
+    git = holder / GIT
+    if git.is_dir():
+        return Path(os.path.realpath(git))
+    text = _text(git) or ""
+    return _at(holder, text.removeprefix("gitdir:")) if text.startswith("gitdir:") else None
+
+
+def _configurations(names: Iterable[Path]) -> Iterator[Configuration]:
+    """All that are there, and what they include, each once."""
+    waiting, known = [(one, 0) for one in names], set[Path]()
+    for path, depth in waiting:  # grows meanwhile
+        real = Path(os.path.realpath(path))
+        if real in known or not exists(path) or real.is_dir():
+            continue
+        known.add(real)
+        if len(known) > MOST_CONFIGURATIONS:
+            return
+        text = _text(path)
+        part = executing(text) if text is not None else Executing()
+        yield Configuration(path, real, text, part)
+        if depth < MOST_DEEP:
+            # Git goes on from where it opened the file, or from where that leads, by its version.
+            found = (_at(base, one) for one in part.includes for base in (path.parent, real.parent))
+            waiting += [(one, depth + 1) for one in dict.fromkeys(found) if one is not None]
+
+
+def _hooks(
+    holder: Path, folders: Iterable[Path], configurations: Iterable[Configuration]
+) -> Iterator[Path]:
+    yield from (Path(os.path.realpath(folder / "hooks")) for folder in folders)
+    for one in configurations:
+        yield from filter(None, (_at(holder, text) for text in one.part.hooks))
+
+
+def _programs(holder: Path, configurations: Iterable[Configuration]) -> Iterator[Path]:
+    """Files of the working tree that the values name, such as ``diff.external = tools/diff.sh``."""
+    top = Path(os.path.realpath(holder))
+    words = dict.fromkeys(
+        word for one in configurations for value in one.part.values for word in _words(value)
+    )
+    for word in list(words)[:MOST_CONFIGURATIONS]:
+        path = _at(holder, word)
+        if path is not None and path.is_relative_to(top) and path.is_file():
+            yield path
+
+
+def _words(value: str) -> list[str]:
+    try:
+        return shlex.split(value.removeprefix("!"))
+    except ValueError:
+        return value.split()
+
+
+def _at(base: Path, written: str) -> Path | None:
+    """Where a path in one of git's files leads; None if it is none."""
+    text = written.strip()
+    if not text or "\0" in text or len(text) > MOST_PATH:
+        return None
+    try:
+        return Path(os.path.realpath(base / os.path.expanduser(text)))  # noqa: PTH111 - may fail
+    except (OSError, ValueError):
+        return None
+
+
+def _text(path: Path) -> str | None:
+    """What a file holds, wherever it leads, as for git; None if it cannot be read."""
+    real = Path(os.path.realpath(path))
+    try:
+        return read_bytes(real, [real.parent], READ_B).decode("utf-8", "replace")
+    except ToolError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _tree(root: Path) -> Tree:
+    return Tree(
+        root,
+        lambda path: path.rpartition("/")[2].casefold() in _SIGNS,
+        _SHUT,
+        is_ordinary=lambda name: name.casefold() not in _SIGNS,
+        listings=listings_of(root),
+    )
+
+
+_REF = "ref: refs/heads/"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+async def branch_of(workspace: Workspace) -> str:
+    """The branch's name, ten digits of a detached commit, or nothing outside a repository."""
+    try:
+        head = await workspace.read(workspace.resolve(".git/HEAD"))
+    except ToolError:
+        return ""
+    line = head.text.split("\n", 1)[0].strip()
+    if line.startswith(_REF):
+        return line.removeprefix(_REF)
+    return line[:10] if _COMMIT.fullmatch(line) else ""  # it may be a link to something else
