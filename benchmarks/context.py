@@ -137,7 +137,7 @@ def at_share(conversation: Conversation, share: float) -> Conversation:
 
 
 class Fitter:
-    """Fits as ``agent.fit`` does, and counts how often the texts were looked at and cut."""
+    """Fits as ``agent.compaction.fit`` does, and counts how often texts were looked at and cut."""
 
     def __init__(self) -> None:
         self.n_looks = self.n_cuts = 0

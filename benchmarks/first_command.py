@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 from report import percentile, show
 
-from indwell.agent import events
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.core import events
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.loop.turn import run_turn
 from indwell.cli.serve.command import SWITCH_S
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Reply, ToolCall

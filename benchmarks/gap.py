@@ -28,10 +28,10 @@ from typing import Any
 import openai
 from instant_endpoint import TURNS
 
-from indwell.agent.parts import Parts
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
+from indwell.agent.core.parts import Parts
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
+from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Usage
 from indwell.policy.decide import Policy

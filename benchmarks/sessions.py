@@ -17,7 +17,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from indwell.agent.past import past_of
+from indwell.agent.restore.restored_state import past_of
 from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage

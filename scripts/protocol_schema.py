@@ -16,7 +16,7 @@ import attrs
 import msgspec
 from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotations name it
 
-from indwell.agent.events import Event
+from indwell.agent.core.events import Event
 from indwell.lsp.messages import context, documents, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.documents import ChatResult

@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 
 from context.test_tags import imitations
-from indwell.agent.feature import Feature, Features
+from indwell.agent.core.feature import Feature, Features
 from indwell.agent.features.subagents.definition import (
     MOST_LISTED,
     Definition,
     workspace_catalogue,
 )
 from indwell.agent.features.subagents.listing import Listing
-from indwell.agent.forthcoming import forthcoming
-from indwell.agent.past import past_of
+from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.restore.restored_state import past_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request

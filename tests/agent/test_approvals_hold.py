@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.dispatch import MOST_CALLS
+from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Allow, Asked, Deny, Policy, decide
 from indwell.tools.commands.bash import Shell

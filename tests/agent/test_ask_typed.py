@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from indwell.agent.events import QuestionAnswered, QuestionAsked
+from indwell.agent.core.events import QuestionAnswered, QuestionAsked
 from indwell.agent.features.questions.asker import CLOSED, Answer, UserQuestion, answer_of
 from indwell.agent.features.questions.board import QuestionBoard, questions_feature
 from indwell.agent.features.questions.tool import NAME, make_ask_user

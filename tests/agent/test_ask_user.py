@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import (
+from indwell.agent.core.events import (
     PermissionAsked,
     QuestionAnswered,
     QuestionAsked,

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 from pathlib import Path
 
-from indwell.agent.events import PermissionAsked
+from indwell.agent.core.events import PermissionAsked
 from indwell.policy.approvals import Question, Said
 from indwell.policy.decide import Policy
 from indwell.sessions.acts import Act, acts

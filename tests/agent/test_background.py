@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from faults.escape_tree import asleep, grown, tree
-from indwell.agent.events import CommandsChanged, Event
+from indwell.agent.core.events import CommandsChanged, Event
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.background.board import MOST, Board
 from indwell.agent.features.background.feature import BETWEEN
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request
 from indwell.review.verdicts import rewind_files
 from indwell.sessions.branches import commands_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import Event, Notice
+from indwell.agent.core.events import Event, Notice
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.tool import make_commands
 from indwell.policy.widening import Widening

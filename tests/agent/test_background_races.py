@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.events import CommandsChanged, Event
+from indwell.agent.core.events import CommandsChanged, Event
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.background.board import Board
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request
 from indwell.review.verdicts import Scope, reject
 from indwell.sandbox import Finished

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.past import past_of
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
+from indwell.agent.restore.restored_state import past_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import with_input
 from indwell.context.pairing import problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.agent.events import Notice, UsageReported
+from indwell.agent.core.events import Notice, UsageReported
 from indwell.context.request.figures import Figures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call

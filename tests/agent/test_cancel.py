@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.event_shape import FileChanged
-from indwell.agent.events import EditApplied, Text, ToolStarted, TurnFinished
+from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import EditApplied, Text, ToolStarted, TurnFinished
 from indwell.context.pairing import INTERRUPTED
 from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.events import Checking, Event, TurnFinished
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.core.events import Checking, Event, TurnFinished
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.loop.turn import run_turn
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import OLD, READ, WRONG, Project, a_project
 from support.session import asks, call, says

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.events import Checking, TurnFinished
+from indwell.agent.core.events import Checking, TurnFinished
 from indwell.agent.features.checks.gate import Gate
 from indwell.sessions.acts import acts
 from indwell.sessions.storage.store import SessionStore
@@ -168,8 +168,8 @@ async def test_a_turn_can_be_stopped_while_a_check_runs(tmp_path: Path) -> None:
             if n_checks == 2:
                 begun.set()
 
-        from indwell.agent.prompt import Prompt  # noqa: PLC0415 - only here
-        from indwell.agent.turn import run_turn  # noqa: PLC0415
+        from indwell.agent.core.prompt import Prompt  # noqa: PLC0415 - only here
+        from indwell.agent.loop.turn import run_turn  # noqa: PLC0415
 
         turn = asyncio.ensure_future(run_turn(project.session, Prompt("go"), hear))
         await asyncio.wait_for(begun.wait(), 60)

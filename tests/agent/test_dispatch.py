@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import (
+from indwell.agent.core.events import (
     PermissionAnswered,
     PermissionAsked,
     ToolFinished,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.feature import Feature, Moment
-from indwell.agent.session import Session
+from indwell.agent.core.feature import Feature, Moment
+from indwell.agent.core.session import Session
 from indwell.messages import ToolUse
 from indwell.tools.base import Outcome
 from support.session import a_world, asks, call, says

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.budget import Budgets
-from indwell.agent.compact_tool import Wish, make_compact
-from indwell.agent.events import Compacted, Notice
-from indwell.agent.fit import _keep
-from indwell.agent.small_model import SmallModel
+from indwell.agent.compaction.fit import _keep
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.events import Compacted, Notice
+from indwell.agent.core.other_models import SmallModel
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import Rates, Spill, Step
 from indwell.errors import ContextOverflow, ServerFault, SessionError

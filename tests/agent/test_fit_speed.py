@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.fit import fit
-from indwell.agent.turn_state import TurnState
+from indwell.agent.compaction.fit import fit
+from indwell.agent.core.turn_state import TurnState
 from indwell.context.conversation import Conversation, counted
 from indwell.messages import Message
 from support.requests import assistant, user

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.events import Notice
+from indwell.agent.core.events import Notice
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.folders import (
     Found,
@@ -20,9 +21,8 @@ from indwell.agent.features.instructions.folders import (
     limit_of,
     told_paths,
 )
-from indwell.agent.forthcoming import forthcoming
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.loop.turn import run_turn
+from indwell.agent.requests.forthcoming import forthcoming
 from indwell.context.attachments import Listing, Selection
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
 from indwell.messages import Reply, Request, Text

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.agent.events import Notice, TurnFinished
+from indwell.agent.core.events import Notice, TurnFinished
 from indwell.agent.features.checks.gate import Command, Gate, NoChecks, Wanted
 from indwell.agent.features.checks.source import Known, Reports, ScriptedSource, Source
 from indwell.context.attachments import Problem

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from indwell.agent.git_entries import GitEntries
+from indwell.agent.git.entries import GitEntries
 from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
 from indwell.policy.rules import Rules
 from support.bubblewrap import needs_bubblewrap

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent import git_note
-from indwell.agent.git_entries import GitEntries
-from indwell.agent.git_note import GitNote
+from indwell.agent.git import note as git_note
+from indwell.agent.git.entries import GitEntries
+from indwell.agent.git.note import GitNote
 from indwell.errors import ToolError
 from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.agent.growth import added_messages
+from indwell.agent.core.session import added_messages
 from indwell.messages import Message, Text
 from indwell.sessions.rebuilding import fold, join
 from indwell.sessions.records import Said

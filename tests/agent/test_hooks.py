@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import Checking, Event, Notice, PermissionAsked
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.core.events import Checking, Event, Notice, PermissionAsked
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.loop.turn import run_turn
 from indwell.messages import Request, Text
 from indwell.sessions.acts import Act, acts
 from indwell.sessions.storage.store import SessionStore

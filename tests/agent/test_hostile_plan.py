@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import PlanChanged
-from indwell.agent.feature import Moment
+from indwell.agent.core.events import PlanChanged
+from indwell.agent.core.feature import Moment
 from indwell.agent.features.plan.board import NAME, PlanBoard
 from indwell.agent.features.plan.feature import plan_feature, tell_plan
 from indwell.context.injections import inject

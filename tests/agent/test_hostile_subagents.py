@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.agent.features.subagents.definition import (
     LINE_TOKENS,
     MOST_BODY,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import EditApplied, PermissionAnswered
+from indwell.agent.core.events import EditApplied, PermissionAnswered
 from indwell.policy.approvals import Chosen, Question, Reply
 from indwell.policy.decide import Policy
 from indwell.sessions.told import Decided

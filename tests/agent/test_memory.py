@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished
+from indwell.agent.core.events import PermissionAnswered, PermissionAsked, ToolFinished
 from indwell.agent.features.memory.feature import NAME, make_remember, memory_feature
 from indwell.context.attachments import OpenedFile, Selection
 from indwell.context.memory import Fact

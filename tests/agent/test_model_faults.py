@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import (
+from indwell.agent.core.events import (
     Notice,
     PermissionAsked,
     Text,
@@ -23,7 +23,7 @@ from indwell.agent.events import (
     TurnFinished,
     UsageReported,
 )
-from indwell.agent.receipt import usage_words
+from indwell.agent.requests.receipt import usage_words
 from indwell.context.pairing import problems
 from indwell.messages import Usage
 from indwell.policy.decide import Policy

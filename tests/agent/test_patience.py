@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.agent.events import Notice
-from indwell.agent.permit import MOST_REFUSED, NO_MORE
+from indwell.agent.core.events import Notice
+from indwell.agent.permission.permit import MOST_REFUSED, NO_MORE
 from support.session import a_world, asks, call, says
 
 MANY = [

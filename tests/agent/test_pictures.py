@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.events import Notice, Steered
+from indwell.agent.core.events import Notice, Steered
 from indwell.context.request.assemble import without_pictures
 from indwell.context.tokens import IMAGE_TOKENS
 from indwell.errors import NotText, RequestRejected, ToolError

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.events import Event, PlanChanged, Text, ToolFinished
+from indwell.agent.core.events import Event, PlanChanged, Text, ToolFinished
 from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
-from indwell.agent.forthcoming import forthcoming
+from indwell.agent.requests.forthcoming import forthcoming
 from indwell.context.plan import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.test_approvals_hold import meddle
-from indwell.agent.planted import planted
+from indwell.agent.permission.call_facts import planted
 from indwell.policy.call_facts import NO_FILE
 from indwell.policy.commands.verdict import Part
 from indwell.tools.commands.bash import Shell

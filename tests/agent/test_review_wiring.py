@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.events import EditApplied, HunksChanged, Notice
-from indwell.agent.past import past_of
+from indwell.agent.core.events import EditApplied, HunksChanged, Notice
+from indwell.agent.restore.restored_state import past_of
 from indwell.errors import EditMayCome, EditRefused, TextMoved, Unreachable
 from indwell.messages import Text
 from indwell.policy.decide import Policy

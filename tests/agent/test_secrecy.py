@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import ToolFinished
-from indwell.agent.secrecy import AT_ONCE
+from indwell.agent.core.events import ToolFinished
+from indwell.agent.permission.redaction import AT_ONCE
 from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.decide import Policy

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.events import Notice, ToolFinished
-from indwell.agent.feature import Features
+from indwell.agent.core.events import Notice, ToolFinished
+from indwell.agent.core.feature import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import NO_TOOLS, Content, Looked, Shelf
-from indwell.agent.forthcoming import forthcoming
+from indwell.agent.requests.forthcoming import forthcoming
 from indwell.context.conversation import system_block
 from indwell.errors import ToolError
 from indwell.skills.catalogue import catalogue

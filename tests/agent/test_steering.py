@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import Steered, ToolStarted, TurnFinished
+from indwell.agent.core.events import Steered, ToolStarted, TurnFinished
 from indwell.errors import ServerFault, SessionError, UserError
 from indwell.messages import Reply, Request
 from indwell.providers.scripted import hang

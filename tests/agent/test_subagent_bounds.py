@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent import events
-from indwell.agent.budget import Budgets
+from indwell.agent.core import events
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.other_models import OtherModel
 from indwell.agent.features.subagents.child import Limits
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.naming import Names
 from indwell.agent.features.subagents.tool import MOST_AGENTS
-from indwell.agent.other_model import OtherModel
 from indwell.cli.run.grammar import Limits as RunLimits
 from indwell.cli.run.limits import Limiting
 from indwell.policy.approvals import Answer, Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.agent.features.subagents.naming import Names
 from indwell.policy.decide import Policy
 from indwell.sessions.acts import acts

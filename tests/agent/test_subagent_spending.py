@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent import events
-from indwell.agent.budget import Budgets
+from indwell.agent.core import events
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.other_models import OtherModel
 from indwell.agent.features.subagents.child import Limits
-from indwell.agent.other_model import OtherModel
-from indwell.agent.past import past_of
-from indwell.agent.recalled import recalled
+from indwell.agent.restore.endpoint_memory import recalled
+from indwell.agent.restore.restored_state import past_of
 from indwell.messages import Reply, Request
 from indwell.providers.base import Provider, StreamEvent
 from indwell.providers.scripted import ScriptedProvider

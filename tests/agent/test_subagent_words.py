@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.agent.features.subagents.naming import Names
 from indwell.cli.terminal.output import TerminalView
 from indwell.lsp.chat.rendering import Rendering

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.todo.todo import NAME as TODO
 from indwell.agent.features.todo.todo import TodoList

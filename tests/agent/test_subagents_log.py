@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.sessions.transcript import InnerCall, Piece, transcript
 from support.session import World, a_tool, asks, call, says
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates

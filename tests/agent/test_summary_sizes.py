@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.agent.summary_request import sizes_of
+from indwell.agent.compaction.summary_request import sizes_of
 from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import Facts, Rates, SummaryPlan
 from indwell.context.compaction.summarising.summary import Sizes, readers

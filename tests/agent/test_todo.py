@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.dispatch import NAME_LIMIT
-from indwell.agent.events import TodoChanged, ToolFinished
+from indwell.agent.core.events import TodoChanged, ToolFinished
+from indwell.agent.core.session import Session
 from indwell.agent.features.todo.todo import (
     ITEM_CHARACTERS,
     MOST_ITEMS,
@@ -18,7 +18,7 @@ from indwell.agent.features.todo.todo import (
     TodoList,
     make_todo,
 )
-from indwell.agent.session import Session
+from indwell.agent.loop.dispatch import NAME_LIMIT
 from indwell.context.conversation import Conversation
 from indwell.context.todo import TodoItem
 from indwell.context.tokens import estimate_tokens

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.event_shape import FileChanged
-from indwell.agent.events import (
+from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import (
     EditApplied,
     Notice,
     Text,

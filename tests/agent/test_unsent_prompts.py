@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.feature import Feature, Features
+from indwell.agent.core.feature import Feature, Features
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Content, Looked, Shelf
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
+from indwell.agent.loop.turn import run_turn
 from indwell.context.attachments import (
     FileProblems,
     Listing,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.words import MOST_CHARACTERS, is_blank, taken_words
+from indwell.agent.core.prompt import MOST_CHARACTERS, is_blank, taken_words
 from indwell.errors import UserError
 from indwell.sessions.records import TurnFinished
 from support.session import a_world, says

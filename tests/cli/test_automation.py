@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.cli.run.limits import within
 from indwell.messages import Usage
 from support.doc_examples import DOCS, Example, examples

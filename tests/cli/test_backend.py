@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.loop.turn import run_turn
 from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.errors import UserError

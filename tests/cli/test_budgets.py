@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from indwell.agent.budget import Budgets
+from indwell.agent.core.budget import Budgets
 from indwell.settings.model import Settings
 from indwell.wiring.model import budgets_of, unkept
 

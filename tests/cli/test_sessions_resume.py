@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.resume import Resumed, tools_digest
+from indwell.agent.restore.resume import Resumed, tools_digest
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text
 from indwell.sessions.records import (

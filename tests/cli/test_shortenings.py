@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.cli.terminal.output import HINT, MOST_TOLD, TerminalView
 from indwell.messages import Usage
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import msgspec
 from rich.console import Console
 
-from indwell.agent import events
-from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import BackgroundCommand
 from indwell.cli.terminal.output import UNCHECKED, TerminalView
 from indwell.cli.terminal.person import AllowingApprover, TerminalApprover
 from indwell.messages import Usage

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.agent.growth import added_messages
+from indwell.agent.core.session import added_messages
 from indwell.context import conversation as talk
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import Frame, inject

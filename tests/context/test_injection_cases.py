@@ -11,7 +11,7 @@ import pytest
 from lsprotocol import types
 
 from context.test_tags import imitations, variants
-from indwell.agent.events import TurnFinished
+from indwell.agent.core.events import TurnFinished
 from indwell.context.attachments import PATH_LIMIT, SELECTION_LIMIT, OpenedFile, Problem, Selection
 from indwell.context.compaction.presets import Regions
 from indwell.context.compaction.step import SummaryPlan

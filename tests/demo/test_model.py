@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from demo.in_process import passes
-from indwell.agent.events import EditApplied
+from indwell.agent.core.events import EditApplied
 from indwell.context.attachments import Selection
 from indwell.demo.model import WHAT_IT_IS, _enclosing, answer
 from indwell.demo.project import CHECK, Project, make_project

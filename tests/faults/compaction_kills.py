@@ -1,11 +1,11 @@
 """Kills (SIGKILL) a process at random moments while it compacts a conversation again and again.
 
 The child takes a session up as the command line does, works in real turns with a scripted model,
-and has ``agent.fit`` shorten the conversation. On a pipe it says which lines of the log are on disk
-and when a compaction begins and ends. After the kill all lines that were on disk are there; the log
-folds, with the complete conversation behind it; every file that the conversation or a taken
-compaction names is there and whole; every word of the user is in the conversation or in a file that
-it names. A kill counts if it fell between a beginning and an end.
+and has ``agent.compaction.fit`` shorten the conversation. On a pipe it says which lines of the log
+are on disk and when a compaction begins and ends. After the kill all lines that were on disk are
+there; the log folds, with the complete conversation behind it; every file that the conversation or
+a taken compaction names is there and whole; every word of the user is in the conversation or in a
+file that it names. A kill counts if it fell between a beginning and an end.
 
     PYTHONPATH=server:tests python tests/faults/compaction_kills.py [kills] [seed]
 """
@@ -30,11 +30,11 @@ from statistics import median
 
 import msgspec
 
-from indwell.agent.fit import fit
-from indwell.agent.log import Log
-from indwell.agent.prompt import Prompt
-from indwell.agent.turn import run_turn
-from indwell.agent.turn_state import TurnState
+from indwell.agent.compaction.fit import fit
+from indwell.agent.core.log import Log
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.loop.turn import run_turn
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.context import conversation as talk
 from indwell.context.compaction.cuts import stamp as stamp_of

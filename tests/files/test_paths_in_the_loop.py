@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import EditApplied
+from indwell.agent.core.events import EditApplied
 from indwell.files import write_private
 from indwell.files.append_log import list_names
 from indwell.lsp.editor.progress import describe

@@ -13,7 +13,7 @@ import attrs
 import jsonschema
 import msgspec
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.prompts import code_actions
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.lsp.messages import methods as protocol
 
 ROOT = Path(__file__).resolve().parents[2]

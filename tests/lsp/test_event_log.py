@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.events import Event, Notice, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, Notice, Text, Thinking, ToolOutput
 from indwell.service.turns.event_log import KEPT_SESSIONS, EventLog, Missed, Numbered, SessionEvents
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.prompt import Prompt
-from indwell.agent.words import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS
+from indwell.agent.core.prompt import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS, Prompt
 from indwell.errors import UserError
 from indwell.lsp.messages.methods import QueueParams
 from indwell.lsp.methods.methods import change_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from indwell.agent.log import Log
+from indwell.agent.core.log import Log
 from indwell.errors import SessionError
 from indwell.lsp.host import Host
 from indwell.sessions.lines import Reading

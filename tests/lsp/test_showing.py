@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from indwell.agent.events import TurnFinished
-from indwell.agent.prompt import Prompt
+from indwell.agent.core.events import TurnFinished
+from indwell.agent.core.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
 from indwell.lsp.messages.features import Features
 from indwell.lsp.sessions.showing import AnswerDocument, Showing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.lsp.chat.rendering import Rendering, restored
 from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, session_result
 from indwell.lsp.messages.views import InnerRow

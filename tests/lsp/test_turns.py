@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from indwell.agent import events
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
+from indwell.agent.core import events
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.errors import UserError
 from indwell.lsp.sessions.turns import Turns
 from indwell.messages import Request

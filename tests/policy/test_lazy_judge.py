@@ -9,7 +9,7 @@ import sys
 def test_who_only_loads_the_policy_does_not_load_the_judge_of_commands() -> None:
     """Its tables and patterns take 10 ms, ten times as long on a busy machine."""
     code = (
-        "import sys, indwell.agent.permit\n"
+        "import sys, indwell.agent.permission.permit\n"
         "late = ('indwell.policy.commands.judge', 'indwell.policy.commands.readers', 'wcmatch')\n"
         "print([name for name in late if name in sys.modules])"
     )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.feature import Features
-from indwell.agent.past import past_of
-from indwell.agent.session import Session
+from indwell.agent.core.feature import Features
+from indwell.agent.core.session import Session
+from indwell.agent.restore.restored_state import past_of
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
 from indwell.context.history import History, Splice, spliced, transcript

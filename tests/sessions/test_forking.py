@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.features.plan.feature import written_plan
-from indwell.agent.past import past_of
+from indwell.agent.restore.restored_state import past_of
 from indwell.context.plan import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage

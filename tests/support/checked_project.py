@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.events import Checking, Event, Notice, TurnFinished
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
+from indwell.agent.core.events import Checking, Event, Notice, TurnFinished
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
+from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Text
 from indwell.policy.approvals import Answer
 from indwell.providers.scripted import ScriptedProvider

@@ -1,4 +1,4 @@
-"""The loop that keeps a conversation inside its window, as ``agent.fit`` runs it, watched."""
+"""Keeps a conversation inside its window as ``agent.compaction.fit`` does, and watches that."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from random import Random
 
 import msgspec
 
-from indwell.agent.growth import added_messages
+from indwell.agent.core.session import added_messages
 from indwell.context import conversation as talk
 from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import PRESETS

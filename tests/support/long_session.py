@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from indwell.agent.events import Compacted
+from indwell.agent.core.events import Compacted
 from indwell.context.pairing import problems
 from indwell.messages import Reply, Request, Text
 from indwell.providers.scripted import check_legal

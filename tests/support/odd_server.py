@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
 from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.serve.logs import log_to_stderr
 from indwell.lsp.server import make_server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.lsp.chat.rendering import Rendering
 from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
 from indwell.lsp.fake.buffer import Buffer

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.events import PlanChanged
-from indwell.agent.feature import Moment
+from indwell.agent.core.events import PlanChanged
+from indwell.agent.core.feature import Moment
 from indwell.agent.features.plan.board import NAME, PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature, tell_plan
 from indwell.agent.features.todo.todo import TodoList

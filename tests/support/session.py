@@ -13,18 +13,18 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.events import Event, TurnFinished
-from indwell.agent.feature import Feature, Features
+from indwell.agent.core.events import Event, TurnFinished
+from indwell.agent.core.feature import Feature, Features
+from indwell.agent.core.parts import Parts
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import Gate
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.folders import NOTHING, Found
 from indwell.agent.features.time.feature import time_feature
-from indwell.agent.parts import Parts
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
+from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage

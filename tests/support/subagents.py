@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.child import Limits, OwnTools
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.tool import Numbered, Subagents, make_agent
-from indwell.agent.session import Session
 from indwell.messages import Reply, Request
 from indwell.tools.base import Tool
 from support.session import MemoryLog, World, a_world, asks, call, texts

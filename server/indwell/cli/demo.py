@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
 from indwell.cli.terminal.person import TerminalApprover

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from indwell.agent.resume import HeldWith, Resumed
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
+from indwell.agent.restore.resume import HeldWith, Resumed
 from indwell.context.memory import Scope
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.first_run import FirstRunBackend

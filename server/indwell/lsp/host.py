@@ -13,13 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.compacting import COMPACT
-from indwell.agent.continuing import CONTINUE, NOTHING
+from indwell.agent.compaction.compact_now import COMPACT
+from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
+from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.checks.gate import Gate
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.words import is_blank
 from indwell.errors import SessionError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.answering import Answering

@@ -30,7 +30,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text
 
 INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.summarise_call``
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summarise_call``
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output
 def _step(
     conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset, text: str
 ) -> Step:
-    """As ``agent.summarise_call`` makes it: audited, with the card, and files of the originals."""
+    """As ``agent.compaction.summarise_call`` makes it: audited, with card and files."""
     card: Text | None = None
     least: Text | None = None
     if preset.card:

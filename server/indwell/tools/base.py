@@ -145,7 +145,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         turn: The call's, 1-based.
         call_id: The id of the call.
         look: The marks of the files that the turn has changed; blocks.
-        tell: Hears an event of the agent's (``agent.events``), for the tools that act on it.
+        tell: Hears an event of the agent's (``agent.core.events``), for the tools that act on it.
     """
 
     workspace: Workspace

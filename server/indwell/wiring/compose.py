@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from indwell.agent.core.log import Log
+from indwell.agent.core.parts import Parts
+from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.skills.shelf import Shelf
-from indwell.agent.git_entries import GitEntries
-from indwell.agent.git_note import GitNote
-from indwell.agent.log import Log
-from indwell.agent.parts import Parts
-from indwell.agent.session import Session
+from indwell.agent.git.entries import GitEntries
+from indwell.agent.git.note import GitNote
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import SessionError
 from indwell.files.private import scratch_folder

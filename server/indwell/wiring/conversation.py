@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from indwell.agent.budget import Budgets
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.session import Session
 from indwell.agent.features.skills.shelf import Shelf
-from indwell.agent.resume import tools_digest
-from indwell.agent.session import Session
+from indwell.agent.restore.resume import tools_digest
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
 from indwell.prompt.environment import Surroundings

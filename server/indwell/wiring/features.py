@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from indwell.agent.compact_tool import Wish, make_compact
-from indwell.agent.feature import Features
+from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.feature import Features
+from indwell.agent.core.session import Session
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
@@ -26,7 +27,6 @@ from indwell.agent.features.subagents.listing import subagents_feature
 from indwell.agent.features.subagents.tool import Subagents
 from indwell.agent.features.time.feature import time_feature
 from indwell.agent.features.todo.todo import TodoList
-from indwell.agent.session import Session
 from indwell.settings.model import Mode
 from indwell.tools.base import Registry
 from indwell.tools.commands.bash import Shell

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.agent.budget import Budgets
-from indwell.agent.other_model import OtherModel, no_other_model
-from indwell.agent.parts import holds_nothing
-from indwell.agent.small_model import SmallModel
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
+from indwell.agent.core.parts import holds_nothing
 from indwell.context.compaction.step import Rates
 from indwell.errors import SettingsError
 from indwell.messages import Usage

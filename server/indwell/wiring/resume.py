@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.past import Past, past_of
-from indwell.agent.recalled import recalled
-from indwell.agent.resume import (
+from indwell.agent.core.session import Session
+from indwell.agent.restore.endpoint_memory import recalled
+from indwell.agent.restore.restored_state import Past, past_of
+from indwell.agent.restore.resume import (
     REMINDER,
     TAKEN_BACK,
     HeldWith,
@@ -22,7 +23,6 @@ from indwell.agent.resume import (
     tools_digest,
     unknown_words,
 )
-from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
 from indwell.context.injections import inject

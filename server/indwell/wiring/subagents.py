@@ -9,7 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.log import Log
+from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.child import Limits, OwnTools
 from indwell.agent.features.subagents.definition import (
     Definition,
@@ -19,8 +21,6 @@ from indwell.agent.features.subagents.definition import (
     workspace_catalogue,
 )
 from indwell.agent.features.subagents.tool import Numbered, Subagents
-from indwell.agent.log import Log
-from indwell.agent.session import Session
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.context.todo import TodoItem
 from indwell.lsp.chat.layout import YOU, headings
 from indwell.lsp.chat.outline import State, actions, lenses, of_plan

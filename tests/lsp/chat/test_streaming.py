@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.lsp.chat.layout import draft_of, headings, in_breaks
 from indwell.lsp.fake.applying import Hook
 from indwell.lsp.fake.clients import ALE, CLIENTS, NEOVIM_11

@@ -1,7 +1,8 @@
 """Summaries for ``indwell replay --model``: a real endpoint writes them, as it does for the agent.
 
-They are asked for through ``agent.summarise_call``, so limits, budgets, checks and what happens on
-failure are those of a session. The model is asked as a small one is: it reads the part alone, for
+They are asked for through ``agent.compaction.summarise_call``, so limits, budgets, checks and
+what happens on failure are those of a session.
+The model is asked as a small one is: it reads the part alone, for
 no cache holds the conversation of a replay.
 """
 
@@ -18,11 +19,11 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.receipt import usage_words
-from indwell.agent.session import Session
-from indwell.agent.small_model import SmallModel
-from indwell.agent.summarise_call import summary_step
-from indwell.agent.turn_state import TurnState
+from indwell.agent.compaction.summarise_call import summary_step
+from indwell.agent.core.other_models import SmallModel
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.requests.receipt import usage_words
 from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.context.compaction.presets import Preset
@@ -41,7 +42,7 @@ from indwell.wiring.model import Model, make_model
 from indwell.workspace.disk import DiskWorkspace
 
 _HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
-_TROUBLE = ", without a model ("  # as ``agent.summarise_call`` ends its note
+_TROUBLE = ", without a model ("  # as ``agent.compaction.summarise_call`` ends its note
 
 
 @contextmanager

@@ -14,13 +14,12 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.agent import events
-from indwell.agent.compacting import COMPACT, is_compact, no_command
-from indwell.agent.other_names import denied_name
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
-from indwell.agent.words import taken_words
+from indwell.agent.compaction.compact_now import COMPACT, is_compact, no_command
+from indwell.agent.core import events
+from indwell.agent.core.prompt import Prompt, taken_words
+from indwell.agent.core.session import Session
+from indwell.agent.loop.turn import run_turn
+from indwell.agent.permission.other_names import denied_name
 from indwell.cli import DONE, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import Wish
 from indwell.cli.run.limits import Limiting, within

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import msgspec
 
-from indwell.agent import events
-from indwell.agent.session import Session
+from indwell.agent.core import events
+from indwell.agent.core.session import Session
 from indwell.cli import DONE, FAILED, LIMITED
 from indwell.cli.run.grammar import Limits
 from indwell.errors import UserError

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED
 from indwell.agent.features.plan.feature import board_of, written_plan
-from indwell.agent.session import Session
 from indwell.cli.run.grammar import NEWEST, Wish
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.resume import HeldWith, Resumed
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
+from indwell.agent.restore.resume import HeldWith, Resumed
 from indwell.context.memory import Scope
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Configured

@@ -6,7 +6,7 @@ import asyncio
 import io
 import sys
 
-from indwell.agent import events
+from indwell.agent.core import events
 
 
 def hush(error: OSError) -> None:

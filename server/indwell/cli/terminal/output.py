@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from indwell.agent import events
-from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import BackgroundCommand
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.naming import Names
-from indwell.agent.receipt import compaction_words, to_review_words, usage_words
+from indwell.agent.requests.receipt import compaction_words, to_review_words, usage_words
 from indwell.context.todo import shown_lines
 from indwell.policy.approvals import short_line, visible
 

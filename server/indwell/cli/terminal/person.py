@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent.events import Listener, Notice
+from indwell.agent.core.events import Listener, Notice
 from indwell.agent.features.questions.asker import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions.asker import Answer as UserAnswer
 from indwell.cli.terminal.stdin import is_typed

@@ -1,7 +1,7 @@
 """The compaction ladder: which layer runs next, and when the layers stop (H18, H30). Pure.
 
-The driver (``agent.fit``, ``replay``) asks for the next action until there is none: it writes a
-step's spills and takes the step, or has a summary written and takes the step made of it.
+The driver (``agent.compaction.fit``, ``replay``) asks for the next action until there is none: it
+writes a step's spills and takes the step, or has a summary written and takes the step made of it.
 
 Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits
 until the conversation has grown.

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from indwell.agent import events
-from indwell.agent.session import Session
+from indwell.agent.core import events
+from indwell.agent.core.session import Session
 from indwell.errors import EditRefused, ToolError, UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import FileNames

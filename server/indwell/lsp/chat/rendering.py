@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from indwell.agent import events
-from indwell.agent.receipt import compaction_words, usage_words
+from indwell.agent.core import events
+from indwell.agent.requests.receipt import compaction_words, usage_words
 from indwell.context.todo import shown_lines
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted

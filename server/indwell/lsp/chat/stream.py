@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from indwell.agent.events import Event, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, Text, Thinking, ToolOutput
 from indwell.agent.features.questions.asker import UserQuestion
 from indwell.lsp.messages import diagnostics, questions, status
 from indwell.lsp.messages import methods as protocol

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from indwell.agent import events
-from indwell.agent.event_shape import FileChanged
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import FileChanged
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.naming import Names
-from indwell.agent.receipt import compaction_words, to_review_words
+from indwell.agent.requests.receipt import compaction_words, to_review_words
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.policy.approvals import short_line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indwell.agent.events import TurnFinished
+from indwell.agent.core.events import TurnFinished
+from indwell.agent.core.prompt import labels
 from indwell.agent.features.subagents.naming import NAME, subject_of
-from indwell.agent.prompt import labels
-from indwell.agent.resume import Resumed
+from indwell.agent.restore.resume import Resumed
 from indwell.context.plan import Plan
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import attrs
 import msgspec
 
-from indwell.agent.events import Event
+from indwell.agent.core.events import Event
 from indwell.lsp.messages import context, diagnostics, documents, questions, status, views
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.diagnostics import SourceDiagnostics

@@ -11,7 +11,7 @@ from typing import TypeVar, assert_never
 import msgspec
 
 from indwell import __version__
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
 from indwell.errors import SessionOpen, UserError
 from indwell.lsp.chat.views import skill_rows
 from indwell.lsp.host import Host

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.feature import Moment
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.prompt import Prompt, is_blank, taken_words
+from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED
 from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.words import is_blank, taken_words
 from indwell.context.plan import Plan, PlanInput, next_state
 from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats

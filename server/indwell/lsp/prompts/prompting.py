@@ -12,9 +12,8 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from indwell.agent.gathering import no_pictures_words
-from indwell.agent.prompt import Prompt
-from indwell.agent.words import taken_words
+from indwell.agent.core.prompt import Prompt, taken_words
+from indwell.agent.requests.prompt_blocks import no_pictures_words
 from indwell.context.attachments import (
     FileProblems,
     OpenedFile,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from indwell.agent.resume import HeldWith, Resumed
-from indwell.agent.session import Session
+from indwell.agent.core.session import Session
+from indwell.agent.restore.resume import HeldWith, Resumed
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.client import Client

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from indwell.agent.hunks import tell_hunks
+from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.sessions.current_session import CurrentSession

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from indwell.agent.events import TurnFinished
-from indwell.agent.session import Session
+from indwell.agent.core.events import TurnFinished
+from indwell.agent.core.session import Session
 from indwell.errors import SessionError, ToolError
 from indwell.files import write_atomic
 from indwell.lsp.editor.client import Client

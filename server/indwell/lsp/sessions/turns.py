@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from indwell.agent import events
-from indwell.agent.event_shape import Queued
-from indwell.agent.session import Session
-from indwell.agent.turn import run_turn
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import Queued
+from indwell.agent.core.session import Session
+from indwell.agent.loop.turn import run_turn
 from indwell.errors import UserError
 from indwell.installation import installation
 from indwell.lsp.editor.client import Client

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.errors import ToolError, UserError
 from indwell.files import read_own
 from indwell.files.private import write_shown

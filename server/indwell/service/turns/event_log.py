@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.agent.events import Event, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, Text, Thinking, ToolOutput
 
 KEPT_CHARACTERS = 1 << 20  # of one session: some turns with their diffs
 KEPT_SESSIONS = 8  # of one process

@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from indwell.agent import events
+from indwell.agent.core import events
+from indwell.agent.core.prompt import (
+    MOST_WAITING,
+    MOST_WAITING_CHARACTERS,
+    Prompt,
+    is_blank,
+    taken_words,
+)
+from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import PlanBoard
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
-from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.errors import UserError
 from indwell.messages import Usage
 from indwell.settings.model import Mode

@@ -32,7 +32,7 @@ def local_day(now: datetime) -> str:
 
 
 class SpendingLedger:
-    """The ledger of one user; implements ``agent.ledger.Ledger``.
+    """The ledger of one user; implements ``agent.core.ledger.Ledger``.
 
     One thread does all reading and writing, so nothing waits for the disk but ``hold`` and
     ``today``.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from indwell.agent.feature import Feature, Moment
-from indwell.agent.prompt import Prompt
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.core.feature import Feature, Moment
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
+from indwell.agent.permission.redaction import hidden
 from indwell.context.attachments import (
     listing_words,
     mention_words,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from indwell.agent.events import CommandsChanged, Event, Notice
+from indwell.agent.core.events import CommandsChanged, Event, Notice
 from indwell.agent.features.background.command import Command, Who
 from indwell.agent.features.background.output import Output
 from indwell.agent.features.background.words import started_words

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
-from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.core.event_shape import BackgroundCommand
 from indwell.agent.features.background.output import Output
 from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import Finished

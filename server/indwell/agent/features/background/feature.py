@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from indwell.agent.covering import cover_beside, uncover_beside
-from indwell.agent.events import Notice
-from indwell.agent.feature import Feature, Moment, Reminder, State
+from indwell.agent.core.events import Notice
+from indwell.agent.core.feature import Feature, Moment, Reminder, State
+from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.tool import make_commands
 from indwell.agent.features.background.words import ended_words, lost_words, untold_words
-from indwell.agent.hunks import tell_hunks
-from indwell.agent.session import Session
+from indwell.agent.permission.command_changes import cover_beside, uncover_beside
+from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.injections import inject
 from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_untold
 from indwell.sessions.branches import commands_of

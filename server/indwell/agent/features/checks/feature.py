@@ -10,17 +10,17 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.asked import display
-from indwell.agent.covering import changed_marks
-from indwell.agent.events import EditApplied, Listener, Notice
-from indwell.agent.feature import Feature, Moment
+from indwell.agent.core.events import EditApplied, Listener, Notice
+from indwell.agent.core.feature import Feature, Moment
+from indwell.agent.core.session import Session
 from indwell.agent.features.checks.checking_commands import checks_in
 from indwell.agent.features.checks.gate import Gate
 from indwell.agent.features.checks.look_back import errors_of, look_back, marks_of, shown_of
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.features.checks.words import ASKED, listed, new_errors, told_words
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.command_changes import changed_marks
+from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.asked import display
-from indwell.agent.covering import changed_marks
-from indwell.agent.events import Listener
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import Command, Gate, Located, Ran, TurnGate
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.features.checks.source import Known
 from indwell.agent.features.checks.words import Standing, both, quoted, standing_words, stay_words
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.command_changes import changed_marks
+from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.files.listing import changed_since

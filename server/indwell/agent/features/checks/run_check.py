@@ -15,16 +15,16 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent import events
-from indwell.agent.asked import display
-from indwell.agent.command_weighed import OWN_RULE, weighed
-from indwell.agent.covering import covered_check
-from indwell.agent.events import Listener
+from indwell.agent.core import events
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import Command, Gate, Ran
 from indwell.agent.features.checks.words import quoted
-from indwell.agent.hunks import tell_hunks
-from indwell.agent.session import Session
-from indwell.agent.staged import around
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.command_changes import covered_check
+from indwell.agent.permission.evaluate_policy import OWN_RULE, weighed
+from indwell.agent.permission.git_changes import around
+from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from indwell.agent.asked import display
-from indwell.agent.events import EditApplied, Listener, Notice
-from indwell.agent.feature import Checked, Ended, Feature, Moment
+from indwell.agent.core.events import EditApplied, Listener, Notice
+from indwell.agent.core.feature import Checked, Ended, Feature, Moment
+from indwell.agent.core.prompt import Prompt, labels
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.outcome import kind_of
 from indwell.agent.features.hooks.payload import (
@@ -25,10 +27,8 @@ from indwell.agent.features.hooks.payload import (
 )
 from indwell.agent.features.hooks.payload import EditApplied as Edited
 from indwell.agent.features.hooks.run import Verdict, any_hooks, book_of, run_hooks, tell_late
-from indwell.agent.prompt import Prompt, labels
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
-from indwell.agent.turn_state import TurnState
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError

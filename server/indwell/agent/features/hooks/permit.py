@@ -11,11 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.command_weighed import OWN_RULE, weighed
-from indwell.agent.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.session import Session
 from indwell.agent.features.hooks.book import FoundHook, HookBook
-from indwell.agent.session import Session
-from indwell.agent.weighing import Weighed
+from indwell.agent.permission.evaluate_policy import OWN_RULE, Weighed, weighed
 from indwell.errors import ToolError
 from indwell.policy.approvals import Said, question_for
 from indwell.policy.call_facts import Allow, Ask, Deny, may_stand, rule_of

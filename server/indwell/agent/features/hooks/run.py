@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.events import Checking, Listener, Notice
+from indwell.agent.core.events import Checking, Listener, Notice
+from indwell.agent.core.session import Session
 from indwell.agent.features.hooks.book import FoundHook, HookBook, wanted
 from indwell.agent.features.hooks.outcome import (
     MOST_ADDED,
@@ -27,12 +28,11 @@ from indwell.agent.features.hooks.outcome import (
 )
 from indwell.agent.features.hooks.payload import EventName, Payload, encoded, event_of
 from indwell.agent.features.hooks.permit import Refused, hook_permit, note_ending
-from indwell.agent.hunks import tell_hunks
-from indwell.agent.permit import Permit
-from indwell.agent.recorded_workspace import is_accepted
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
-from indwell.agent.staged import around
+from indwell.agent.permission.git_changes import around
+from indwell.agent.permission.permit import Permit
+from indwell.agent.permission.recorded_workspace import is_accepted
+from indwell.agent.permission.redaction import hidden
+from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError

@@ -9,8 +9,10 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from indwell.agent.events import Notice
-from indwell.agent.feature import Feature, Moment, Reminder
+from indwell.agent.core.events import Notice
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.folders import (
     NOTHING,
     Found,
@@ -19,9 +21,7 @@ from indwell.agent.features.instructions.folders import (
     limit_of,
     told_paths,
 )
-from indwell.agent.prompt import Prompt
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.permission.redaction import hidden
 from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.messages import Text

@@ -11,8 +11,8 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from indwell.agent.feature import Feature, Moment
-from indwell.agent.session import Session
+from indwell.agent.core.feature import Feature, Moment
+from indwell.agent.core.session import Session
 from indwell.errors import IndwellError
 from indwell.policy.widening import Widening
 from indwell.review.checkpoints.coverage import Coverage

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.feature import Feature, Moment
+from indwell.agent.core.feature import Feature, Moment
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.agent.features.memory.pages import Pages
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
 from indwell.context.memory import FACT_CHARACTERS, Fact, Query, Scope, alike, recalled, same
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text

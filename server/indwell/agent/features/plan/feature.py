@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.agent.events import PlanChanged
-from indwell.agent.feature import Ended, Feature, Moment, Reminder, State
+from indwell.agent.core.events import PlanChanged
+from indwell.agent.core.feature import Ended, Feature, Moment, Reminder, State
+from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
-from indwell.agent.session import Session
 from indwell.context.injections import inject
 from indwell.context.plan import MOST_BYTES, Plan, inherited
 from indwell.errors import SessionError, ToolError, UserError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal, TypeAlias
 
-from indwell.agent.feature import Feature
+from indwell.agent.core.feature import Feature
+from indwell.agent.core.session import Session
 from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion, answer_of
-from indwell.agent.session import Session
 from indwell.errors import ToolError
 from indwell.tools.base import Tool
 

@@ -12,10 +12,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.events import QuestionAnswered, QuestionAsked
+from indwell.agent.core.events import QuestionAnswered, QuestionAsked
+from indwell.agent.core.prompt import is_blank
 from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion
 from indwell.agent.features.questions.board import DECIDE, QuestionBoard, Silence
-from indwell.agent.words import is_blank
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line, visible
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext

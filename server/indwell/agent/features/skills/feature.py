@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from indwell.agent.events import Notice
-from indwell.agent.feature import Feature, Moment, Reminder
+from indwell.agent.core.events import Notice
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.agent.features.skills.shelf import Shelf
-from indwell.agent.prompt import Prompt
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.conversation import Conversation
 from indwell.context.injections import Frame, Kind, framed, inject

@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.budget import Budgets
-from indwell.agent.compact_tool import Wish
+from indwell.agent.core.budget import Budgets
+from indwell.agent.core.compact_tool import Wish
+from indwell.agent.core.ledger import MemoryLedger
+from indwell.agent.core.log import Log
+from indwell.agent.core.other_models import OtherModel
+from indwell.agent.core.parts import Parts
+from indwell.agent.core.session import Helping, Session
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.own_ids import OwnIds
-from indwell.agent.ledger import MemoryLedger
-from indwell.agent.log import Log
-from indwell.agent.other_model import OtherModel
-from indwell.agent.parts import Parts
-from indwell.agent.session import Helping, Session
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.policy.call_facts import Policy
 from indwell.prompt.environment import Surroundings

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from indwell.agent.log import Log
+from indwell.agent.core.log import Log
 from indwell.sessions.acts import DONE
 from indwell.sessions.records import Intent, Record
 from indwell.sessions.told import CallEnded, Decided

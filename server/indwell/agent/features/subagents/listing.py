@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from indwell.agent.feature import Feature, Moment, Reminder
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.naming import NAME
 from indwell.agent.features.subagents.tool import Subagents, make_agent
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Session
+from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.messages import Text

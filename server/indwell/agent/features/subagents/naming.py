@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from indwell.agent import events
+from indwell.agent.core import events
 from indwell.policy.approvals import short_line
 
 NAME = "agent"  # the tool that begins one

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from indwell.agent import events
-from indwell.agent.events import Listener
-from indwell.agent.session import Session
+from indwell.agent.core import events
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
 
 _TOLD = (
     events.ToolStarted,

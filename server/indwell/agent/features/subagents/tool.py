@@ -13,17 +13,17 @@ from typing import Annotated, Protocol
 import msgspec
 from msgspec import Meta
 
+from indwell.agent.core.log import Log
+from indwell.agent.core.other_models import OtherModel
+from indwell.agent.core.prompt import is_blank
+from indwell.agent.core.session import Helping, Session
+from indwell.agent.core.turn_state import TurnState
 from indwell.agent.features.subagents.child import Limits, OwnTools, Task, make_child
 from indwell.agent.features.subagents.child_log import ChildLog
 from indwell.agent.features.subagents.definition import Definition, catalogue
 from indwell.agent.features.subagents.naming import NAME, NAME_LIMIT, next_name, subject
 from indwell.agent.features.subagents.relay import relay
 from indwell.agent.features.subagents.working import told, work
-from indwell.agent.log import Log
-from indwell.agent.other_model import OtherModel
-from indwell.agent.session import Helping, Session
-from indwell.agent.turn_state import TurnState
-from indwell.agent.words import is_blank
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent

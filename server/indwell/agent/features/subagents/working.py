@@ -6,15 +6,15 @@ import asyncio
 
 import msgspec
 
-from indwell.agent.allowance import OverBudget
-from indwell.agent.events import Listener
-from indwell.agent.feature import Moment
+from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.gathering import gathered
-from indwell.agent.prompt import Prompt
-from indwell.agent.rounds import fitting_words, run_rounds
-from indwell.agent.session import Session
-from indwell.agent.turn_state import TurnState
+from indwell.agent.loop.rounds import fitting_words, run_rounds
+from indwell.agent.requests.allowance import OverBudget
+from indwell.agent.requests.prompt_blocks import gathered
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError

@@ -5,9 +5,9 @@ The date itself is part of the environment reminder, which is sent again only wh
 
 from __future__ import annotations
 
-from indwell.agent.feature import Feature, Moment, Reminder
-from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.environment import surroundings_words

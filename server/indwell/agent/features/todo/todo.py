@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.events import TodoChanged
-from indwell.agent.feature import Feature, Moment, Reminder, State
-from indwell.agent.session import Session
+from indwell.agent.core.events import TodoChanged
+from indwell.agent.core.feature import Feature, Moment, Reminder, State
+from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.context.todo import (
     TodoItem,

@@ -1,0 +1,1 @@
+"""Keeps a conversation inside the window of the model."""

@@ -1,0 +1,244 @@
+"""Keeps the conversation inside the window before a model call: the ladder, step by step (H18).
+
+What a step cuts is on disk before the step is taken, and a step is taken whole or not at all; so
+whatever ends this in the middle leaves a valid session. A summary never fails a turn (H28).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+
+from indwell.agent.compaction.summarise_call import summary_step
+from indwell.agent.core import events
+from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.context import conversation as talk
+from indwell.context.compaction.digesting.lines import forget
+from indwell.context.compaction.digesting.repeats import may_repeat, repeats
+from indwell.context.compaction.ladder import (
+    Climb,
+    after_run,
+    climbed,
+    failed,
+    layer_name,
+    next_step,
+    take,
+    trigger,
+)
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.prospect import Outline, nothing_pays, refusal
+from indwell.context.compaction.step import Action, Facts, Step
+from indwell.context.conversation import prompt_tokens
+from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
+from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
+
+AT_ONCE = 8  # spills written at a time: what takes long is waiting for the disk
+AIM = 0.5  # of the budget: what compaction aims at (H18)
+FULL = 0.7  # of the budget: the soft threshold, from which on overhead is worth a word (H18, H30)
+CACHE_LIFE = timedelta(minutes=5)  # H34
+
+
+async def fit(
+    session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool = False
+) -> bool:
+    """Make room for the next request, if it is time to; gives whether anything became shorter.
+
+    Args:
+        session: Whose conversation it is.
+        turn: The one under way; it pays for summaries.
+        incoming: Tokens that will join before the call.
+        emit: Hears of each step.
+        force: The endpoint says that it does not fit, or somebody asked for it: from the lowest
+            rung on, down to half of what there is.
+    """
+    force = session.parts.wish.take() or force
+    begun = _tokens(session, incoming)
+    preset = session.parts.preset
+    budget = session.conversation.config.budget
+    if preset.repeats and may_repeat(session.conversation.messages):
+        await _point_back(session)
+        begun = _tokens(session, incoming)
+    if not (force or preset.every_call or begun > _lowest(preset, budget)):
+        return False
+    gains: Counter[str] = Counter()
+    known = session.refusal
+    if force or not nothing_pays(session.conversation, preset, _facts(session, incoming), known):
+        gains = await _run(session, turn, incoming, emit, force=force)
+        if gains.total() > 0:
+            now = prompt_tokens(session.conversation)
+            moment, before = Moment(session, turn.number, emit), now + gains.total()
+            await session.parts.features.after_compaction(moment, before, now)
+    if _tokens(session, incoming) > FULL * budget:
+        _tell_overhead(session, turn, emit)
+    return gains.total() > 0
+
+
+async def _point_back(session: Session) -> None:
+    """What the newest results show again becomes a pointer, before it is sent."""
+    now = session.conversation
+    step = await asyncio.to_thread(repeats, now.messages)
+    if step is not None:
+        session.compact(step, take(now, step))
+
+
+def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
+    """What the user reads when the endpoint refuses even what was shortened."""
+    return ConversationTooLarge(
+        f"{error}; no more can be shortened, so begin a new session, which takes the task along, "
+        "or set `window` to what the endpoint takes"
+    )
+
+
+async def _run(
+    session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
+) -> Counter[str]:
+    """Ask the ladder, and remember which layers gave too little; what each gained."""
+    begun, preset = _tokens(session, incoming), session.parts.preset
+    is_urgent = force or begun > session.conversation.config.budget
+    idle = frozenset() if is_urgent else failed(session.restraint, begun)
+    gains = await _climb(session, turn, incoming, emit, idle, force=force)
+    if not force:
+        always = layer_name(preset.rungs[0].layer) if preset.every_call else ""
+        for layer in gains.keys() - {always}:
+            session.restraint = after_run(session.restraint, layer, begun, begun - gains[layer])
+    return gains
+
+
+async def _climb(
+    session: Session,
+    turn: TurnState,
+    incoming: int,
+    emit: Listener,
+    idle: frozenset[str],
+    *,
+    force: bool,
+) -> Counter[str]:
+    """Take actions until there is none; gives what each layer gained, in tokens.
+
+    Nothing is cut that cannot be read again: a layer whose texts the disk does not take gains
+    nothing, so it is not asked again, and the next one is.
+    """
+    climb = Climb(_tokens(session, incoming), force=force, out=idle)
+    gains: Counter[str] = Counter()
+    while True:
+        now, preset = session.conversation, session.parts.preset
+        facts = _facts(session, incoming)
+        action = await asyncio.to_thread(_decided, climb, now, preset, facts)
+        if action is None:
+            session.refusal = refusal(now, preset, facts)
+            break
+        before = _tokens(session, incoming)
+        if isinstance(action, Step):
+            step = action
+        else:
+            step = await summary_step(session, turn, action, facts, emit)
+        gain = await _taken(session, turn, step, incoming, emit)
+        gains[action.layer] += gain
+        climb = climbed(climb, action.layer, before=before, gain=gain)
+    return gains
+
+
+def _decided(
+    climb: Climb, conversation: talk.Conversation, preset: Preset, facts: Facts
+) -> Action | None:
+    """What should be done next; at the end of the ladder nothing that was read is kept."""
+    action = next_step(climb, conversation, preset, facts)
+    if action is None:
+        forget()
+    return action
+
+
+async def _taken(
+    session: Session, turn: TurnState, step: Step, incoming: int, emit: Listener
+) -> int:
+    """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not taken."""
+    now = session.conversation
+    shorter = await asyncio.to_thread(lambda: take(now, step))
+    before, after = prompt_tokens(now), prompt_tokens(shorter)
+    if after >= before:
+        return 0
+    try:
+        await _keep(session, step)
+    except SessionError as error:
+        _tell_unkept(session, turn, error, emit)
+        return 0
+    session.compact(step, shorter)
+    emit(events.Compacted(turn.number, step.layer, before + incoming, after + incoming, step.note))
+    return before - after
+
+
+async def _keep(session: Session, step: Step) -> None:
+    """Put what is cut on disk; a name that a step has twice stands for one text.
+
+    Raises:
+        SessionError: The disk does not take it.
+    """
+    spills = tuple({one.name: one for one in step.spills}.values())
+    for at in range(0, len(spills), AT_ONCE):
+        some = spills[at : at + AT_ONCE]
+        await asyncio.gather(*(session.parts.keep_as(one.name, one.text) for one in some))
+
+
+def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: Listener) -> None:
+    """Say once that the disk does not take what would be cut."""
+    if session.told_unkept:
+        return
+    session.told_unkept = True
+    words = f"the conversation could not be shortened as it should: {error}"
+    emit(events.Notice(turn.number, "warning", words))
+
+
+def _facts(session: Session, incoming: int) -> Facts:
+    parts = session.parts
+    payer = parts if session.helping is None else session.helping.session.parts
+    small = parts.small
+    if small is not None and payer.budgets.counts(payer.cost):
+        small = small if payer.budgets.counts(small.cost) else None
+    return Facts(
+        incoming=incoming,
+        rates=parts.rates,
+        small=small.rates if small else None,
+        is_cached=_is_cached(session),
+        spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
+        unpinned=parts.features.unpinned,
+    )
+
+
+def _is_cached(session: Session) -> bool:
+    """Is the last prompt in a cache, as far as one can know?"""
+    at, last = session.answered_at, session.last_usage
+    if at is None or session.parts.now() - at > CACHE_LIFE:
+        return False
+    is_first = session.usage.input <= last.input
+    return is_first or not last.reported or bool(last.cached or last.cache_write)
+
+
+def _tokens(session: Session, incoming: int) -> int:
+    return prompt_tokens(session.conversation) + incoming
+
+
+def _lowest(preset: Preset, budget: int) -> float:
+    return min((trigger(rung, budget) for rung in preset.rungs), default=float("inf"))
+
+
+def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
+    """Say once that what no compaction may touch is too much already (H30)."""
+    now, budget = session.conversation, session.conversation.config.budget
+    if session.told_overhead or not session.parts.preset.rungs:
+        return
+    system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
+    tools = tools_tokens(now.tools)
+    pinned = Outline(now).whole.fixed
+    if system + tools + pinned <= AIM * budget:
+        return
+    session.told_overhead = True
+    words = (
+        f"the system prompt ({system:,} tokens), the tools ({tools:,}) and what stays word for "
+        f"word ({pinned:,}) leave little of the {budget:,} tokens that a prompt may have, and "
+        "shortening the rest cannot help much; a model with a larger window can"
+    )
+    emit(events.Notice(turn.number, "warning", words))

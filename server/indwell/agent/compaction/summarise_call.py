@@ -1,0 +1,227 @@
+"""Has a summary written: by the cheapest model that can, in a bounded time, or by extraction (H28).
+
+Nothing that goes wrong here fails a turn; only a cancelled turn ends it, before anything is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from indwell.agent.compaction.summary_request import alone, appended, sizes_of
+from indwell.agent.core import events
+from indwell.agent.core.budget import expected_usage
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.requests.cache_watch import idle_s
+from indwell.agent.requests.sent import log_alone, log_attempt, log_request
+from indwell.agent.requests.spending import charge, leave
+from indwell.agent.review.pending_hunks import pending_hunks
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.summarising.audit import audited
+from indwell.context.compaction.summarising.fallback import extract
+from indwell.context.compaction.summarising.summary import (
+    Reader,
+    apply_summary,
+    is_usable,
+    readers,
+    without_stale,
+)
+from indwell.context.compaction.summarising.task_card import least_card, task_card
+from indwell.context.compaction.transcripts import pieces, transcript_files
+from indwell.context.conversation import Conversation
+from indwell.context.history import transcript
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import BadReply, UserError
+from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
+from indwell.providers import base as stream
+from indwell.providers.base import Provider
+
+LEAST_CUT = 2  # of a summary that reached its limit at least one part in so many of what was asked
+MOST_PIECES = 8  # calls for one summary; what needs more is extracted
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, and part of the budget
+
+
+async def summary_step(
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
+) -> Step:
+    """The step that puts a summary in the place of what ``plan`` names.
+
+    What is cut stays readable: all of it goes to files that the summary names (H31).
+    """
+    text, trouble = await _summary(session, turn, plan, facts, emit)
+    make = partial(_step, session, plan, facts, text, trouble, pending=pending_hunks(session))
+    return await asyncio.to_thread(make)
+
+
+def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
+    """The task card of a conversation, also for a new one that goes on with its work (H29)."""
+    budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
+    messages = transcript(conversation.messages, conversation.history)
+    return task_card(messages, budget_tokens=budget, pending=pending)
+
+
+def _step(
+    session: Session,
+    plan: SummaryPlan,
+    facts: Facts,
+    text: str,
+    trouble: str,
+    *,
+    pending: Sequence[tuple[str, int]],
+) -> Step:
+    """Audit a summary and make its step; some 0.1 s for 100,000 tokens."""
+    now = session.conversation
+    card: Text | None = None
+    least: Text | None = None
+    if session.parts.preset.card:
+        card = card_of(now, pending)
+        least = least_card(transcript(now.messages, now.history))
+        live = now.messages[: plan.start] + now.messages[plan.stop :]
+        text = audited(plan, text, card, live=live)
+    files = transcript_files(now, plan.start, plan.stop, facts.spill_folder)
+    step = apply_summary(now, plan, text, card=card, least=least, transcript=files.named)
+    step = without_stale(now.messages, step, facts)
+    note = f"{step.note}, without a model ({trouble})" if trouble else step.note
+    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
+
+
+async def _summary(
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
+) -> tuple[str, str]:
+    """A text for ``plan``, and what went wrong if no model wrote it."""
+    try:
+        async with asyncio.timeout(session.parts.summary_timeout_s):
+            text = await _by_model(session, turn, plan, facts, emit)
+    except TimeoutError:
+        trouble = f"no answer within {session.parts.summary_timeout_s:g} s"
+    except UserError as error:
+        trouble = str(error).partition("; ")[0]  # advice is no use: nothing stands still for it
+    else:
+        trouble = f"what came is no summary: {why}" if (why := is_usable(plan, text)) else ""
+        if not trouble:
+            return text, ""
+    return await asyncio.to_thread(extract, plan), trouble
+
+
+async def _by_model(
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
+) -> str:
+    """Ask for all of it at once, or for pieces that a model takes.
+
+    Raises:
+        UserError: No model can, or it did not.
+    """
+    reader, most = await asyncio.to_thread(_reader, session, plan, facts, whole=True)
+    parts = (plan,) if reader else pieces(plan, most)
+    if len(parts) > MOST_PIECES:
+        raise BadReply(f"it would take {len(parts)} calls")
+    emit(events.Notice(turn.number, "info", f"summing up {plan.range}"))
+    texts: list[str] = []
+    for part in parts:
+        if not reader or part is not plan:
+            reader, _ = await asyncio.to_thread(_reader, session, part, facts, whole=False)
+        if not reader:
+            raise BadReply("it is too long for any model here")
+        text = await _ask(session, turn, part, reader, emit)
+        if why := is_usable(part, text):
+            raise BadReply(f"what came is no summary: {why}")
+        texts.append(text.strip())
+    return "\n\n".join(texts)
+
+
+def _reader(
+    session: Session, plan: SummaryPlan, facts: Facts, *, whole: bool
+) -> tuple[Reader | None, int]:
+    """Who reads it, and how many estimated tokens of a source one request takes at most."""
+    small, now = session.parts.small, session.conversation
+    sizes = sizes_of(now, plan, small_window=small.window if small else 0, whole=whole)
+    room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
+    estimated = room / now.calibration.ratio_of(now.config.model)
+    return next(iter(readers(sizes, facts)), None), max(1, int(estimated * 3 / 4))
+
+
+async def _ask(
+    session: Session, turn: TurnState, plan: SummaryPlan, reader: Reader, emit: Listener
+) -> str:
+    """One call, allowed, counted and charged.
+
+    Raises:
+        UserError: It was not allowed, or gave no whole text.
+    """
+    parts, now, small = session.parts, session.conversation, session.parts.small
+    model, provider, cost = now.config.model, parts.provider, parts.cost
+    window = now.config.window
+    if reader == "small":
+        assert small is not None
+        model, provider, cost, window = small.name, small.provider, small.cost, small.window
+    if reader == "main":
+        request = appended(now, plan, idle_s=idle_s(session))
+    else:
+        request = alone(model, plan)
+    last = session.last_usage if reader == "main" else Usage()
+    usage = expected_usage(request.tokens, last, request.max_output)
+    said: list[str] = []
+    async with leave(session, turn, usage, cost(usage)):
+        if reader == "main":
+            log_request(session, request, turn.number, purpose="summary")
+        else:
+            log_alone(session, request, turn.number, window=window)
+        try:
+            reply = await _complete(session, turn, provider, request, said, emit)
+        except (asyncio.CancelledError, UserError):
+            if said:  # the endpoint charges for what it has begun
+                tokens = estimate_tokens("".join(said))
+                begun = Usage(input=request.tokens, output=tokens, reported=False)
+                charge(session, turn, emit, begun, model=model, cost=cost(begun))
+            raise
+        charge(session, turn, emit, reply.usage, model=model, cost=cost(reply.usage))
+    return _whole(reply, plan)
+
+
+def _whole(reply: Reply, plan: SummaryPlan) -> str:
+    """The text of a reply that can stand as a summary.
+
+    Raises:
+        BadReply: It is only the beginning of one.
+    """
+    if reply.finish in BROKEN_OFF:
+        raise BadReply("the summary broke off")
+    if reply.finish == "filtered":
+        raise BadReply("the provider's filter stopped the summary")
+    if reply.finish == "length":
+        if estimate_tokens(reply.text) * LEAST_CUT < plan.target:
+            raise BadReply("the summary reached the output limit")
+        return reply.text.rpartition("\n")[0] or reply.text  # the last line is half a line
+    return reply.text
+
+
+async def _complete(  # noqa: PLR0917 - all of them are what it is about
+    session: Session,
+    turn: TurnState,
+    provider: Provider,
+    request: Request,
+    said: list[str],
+    emit: Listener,
+) -> Reply:
+    """Ask; what streams in is in ``said``, for the case that the answer never ends."""
+
+    def on_event(event: stream.StreamEvent) -> None:
+        match event:
+            case stream.TextDelta(text=text) | stream.ThinkingDelta(text=text):
+                said.append(text)
+            case stream.Discarded():
+                said.clear()
+            case stream.Waiting(seconds=seconds, reason=reason):
+                words = f"summing up: {reason}; trying again in {seconds:.0f} s"
+                emit(events.Notice(turn.number, "warning", words))
+            case stream.Sending():
+                log_attempt(session, event)
+            case _:
+                pass
+
+    return await provider.complete(request, on_event)

@@ -1,0 +1,292 @@
+"""What happens in a turn, as a closed union: all that a user interface needs.
+
+Each event is a frozen struct; as JSON its ``type`` is the camel-cased class name. Times are in
+seconds, costs in US dollars (None if the price is unknown), paths as shown to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from indwell.agent.core.event_shape import BackgroundCommand, FileChanged, OfAgent, Queued
+from indwell.context.plan import PlanState
+from indwell.context.todo import TodoItem
+from indwell.messages import Usage
+from indwell.policy.approvals import Said
+from indwell.sessions.records import Ending
+from indwell.settings.model import Mode
+
+
+class TurnStarted(OfAgent, frozen=True):
+    """The user's words are taken; ``attached`` names what goes with them."""
+
+    title: str
+    words: str
+    model: str
+    attached: tuple[str, ...] = ()
+    mode: Mode = "review"
+
+
+class Text(OfAgent, frozen=True):
+    """More of the answer; ``restart`` says to forget what this round has shown so far."""
+
+    text: str
+    restart: bool = False
+
+
+class Thinking(OfAgent, frozen=True):
+    """More of the model's reasoning."""
+
+    text: str
+
+
+class ToolStarted(OfAgent, frozen=True):
+    """A call begins: ``name`` of the tool, ``target`` it works on."""
+
+    id: str
+    name: str
+    target: str
+
+
+class ToolOutput(OfAgent, frozen=True):
+    """A running command wrote something."""
+
+    id: str
+    text: str
+
+
+class ToolFinished(OfAgent, frozen=True):
+    """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused."""
+
+    id: str
+    name: str
+    target: str
+    is_error: bool
+    figure: str
+    seconds: float
+    message: str = ""
+
+
+class EditApplied(OfAgent, frozen=True):
+    """A file reads differently now; ``diff`` is unified and whole."""
+
+    id: str
+    path: str
+    added: int
+    removed: int
+    diff: str
+    created: bool
+    verified: bool
+
+
+class Checking(OfAgent, frozen=True):
+    """A check of the project runs, such as ``mypy``, or a hook that takes long."""
+
+    what: str
+
+
+class HunksChanged(OfAgent, frozen=True):
+    """Other changes of files wait for a verdict than before: after an edit, or after a verdict.
+
+    Attributes:
+        pending: How many, of all sessions of this workspace.
+        files: Paths that have some.
+    """
+
+    pending: int
+    files: tuple[str, ...]
+
+
+class PermissionAsked(OfAgent, frozen=True):
+    """The user is being asked; ``detail`` is the exact text that would run, or the diff."""
+
+    id: str
+    question: str
+    title: str
+    detail: str
+    reason: str
+
+
+class PermissionAnswered(OfAgent, frozen=True):
+    """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``.
+
+    ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no. With
+    ``hunks``, only those of an edit that are named are applied.
+    """
+
+    id: str
+    question: str
+    answer: Said
+    hunks: tuple[str, ...] = ()
+
+
+class QuestionAsked(OfAgent, frozen=True):
+    """The model asks the user; a question of its own, and never a permission.
+
+    Attributes:
+        id: Of the call that asks.
+        question: What is visible of it, at most 1,000 characters.
+        options: Answers to choose from, each a line.
+    """
+
+    id: str
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class QuestionAnswered(OfAgent, frozen=True):
+    """The question stands no more.
+
+    Attributes:
+        id: Of the call that asked.
+        answer: The option that was chosen; empty if none was. Words of the user's own are told as
+            ``Steered``.
+    """
+
+    id: str
+    answer: str
+
+
+class UsageReported(OfAgent, frozen=True):
+    """Tokens and cost of one model call; ``total`` and ``total_cost`` of the turn so far."""
+
+    round: int
+    usage: Usage
+    cost: float | None
+    total: Usage
+    total_cost: float | None
+
+
+class Steered(OfAgent, frozen=True):
+    """The user's words in the middle of a turn.
+
+    Attributes:
+        text: As typed.
+        delivered: True: they are in the request that goes out now. False: they did not reach the
+            model, and stand in the draft of ``TurnFinished``.
+    """
+
+    text: str
+    delivered: bool
+
+
+class Compacted(OfAgent, frozen=True):
+    """Older parts of the conversation are shorter from the next request on.
+
+    Attributes:
+        layer: What was done, such as ``digest``, ``regions`` or ``slide``.
+        before: Tokens of the prompt before.
+        after: The same after it.
+        note: More for the user; often empty.
+    """
+
+    layer: str
+    before: int
+    after: int
+    note: str
+
+
+class Notice(OfAgent, frozen=True):
+    """Something the user should know; the turn goes on."""
+
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+class QueueChanged(OfAgent, frozen=True):
+    """What waits now; ``held`` says why none of it begins, and is empty if it goes on."""
+
+    seq: int
+    held: str
+    waiting: tuple[Queued, ...]
+
+
+class TodoChanged(OfAgent, frozen=True):
+    """The list of what is to be done, whole, after the model has changed it."""
+
+    items: tuple[TodoItem, ...]
+
+
+class PlanChanged(OfAgent, frozen=True):
+    """The plan that the model proposed is another one, or stands otherwise.
+
+    Attributes:
+        state: Where it stands.
+        text: Markdown, as the model wrote it or the user edited it; empty if there is none.
+        path: Of the document in which the user may edit it; empty if there is none.
+    """
+
+    state: PlanState
+    text: str
+    path: str = ""
+
+
+class CommandsChanged(OfAgent, frozen=True):
+    """All background commands of the session, after one began, ended or was stopped."""
+
+    commands: tuple[BackgroundCommand, ...]
+
+
+class TurnFinished(OfAgent, frozen=True):
+    """How the turn ended.
+
+    Attributes:
+        ending: Done, cancelled, failed, limit of rounds, the same call again and again, or a
+            budget that the next call could pass.
+        message: For the user, in plain words; when it is done only what no answer says, such as
+            what the user's own ``/compact`` came to.
+        answer: The model's last words.
+        draft: The user's words, given back if they never reached the model; with those of the
+            middle of the turn.
+        usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
+        retryable: The endpoint could not be reached: the same words may go through later.
+        outgrown: The conversation fits no request any more; a new session takes the task along.
+        figures: Of the turn, under the names of ``context.request.cache_health``: OpenTelemetry's.
+        verified: How its changes stand: by what they are verified, that they are not, or how many
+            new errors stay; empty if it changed no file.
+        to_review: Changes that wait for a verdict now, of all turns and sessions.
+    """
+
+    ending: Ending
+    message: str
+    answer: str
+    draft: str
+    rounds: int
+    usage: Usage
+    cost: float | None
+    seconds: float
+    changes: tuple[FileChanged, ...] = ()
+    retryable: bool = False
+    outgrown: bool = False
+    figures: Mapping[str, Any] = {}
+    to_review: int = 0
+    verified: str = ""
+
+
+Event: TypeAlias = (
+    TurnStarted
+    | Text
+    | Thinking
+    | ToolStarted
+    | ToolOutput
+    | ToolFinished
+    | EditApplied
+    | Checking
+    | HunksChanged
+    | PermissionAsked
+    | PermissionAnswered
+    | QuestionAsked
+    | QuestionAnswered
+    | UsageReported
+    | Steered
+    | Compacted
+    | Notice
+    | QueueChanged
+    | TodoChanged
+    | PlanChanged
+    | CommandsChanged
+    | TurnFinished
+)
+
+Listener: TypeAlias = Callable[[Event], None]

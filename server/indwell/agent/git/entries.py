@@ -1,0 +1,495 @@
+"""Protected files that come into git's index or commits, where no file of that name appears.
+
+``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
+user's does. So does ``git replace``, which puts another object behind a name that stands. So the
+entries are compared with those before a command: in proportion to what changed, for the index and
+the refs are looked into only if their stamps are others.
+
+Git is run for that by its absolute path, with no network, no hook, no monitor and no settings but
+those of the repository, of which these commands obey none that runs a program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from indwell.agent.git.note import Entry, GitNote, Kept, State
+from indwell.agent.git.store import NO_OBJECT, Store, Unreadable, faults, refs_of, store_of
+from indwell.errors import ToolError
+from indwell.files import read_bytes
+from indwell.policy.paths import is_protected
+from indwell.sandbox import find_program, run_program
+from indwell.workspace.git.repository import around, nested, repository_of
+
+OUTPUT_B = 64 << 20  # of one run of git; a repository with more entries cannot be compared
+TIME_S = 60.0
+FILE_B = 16 << 20  # of a protected file that is compared with its entry
+MOST_ENDED = 200  # entries that no longer wait; another session may ask about older ones once more
+_ALONE: Mapping[str, str] = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+_SETTINGS = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
+    # A command could have written these two, and git believes them.
+    *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
+    *("-c", "advice.graftFileDeprecated=false"),
+)
+
+
+class GitEntries:
+    """What programs of ours brought into git; one for a session.
+
+    Args:
+        roots: The workspace's folders that are trusted now, resolved.
+        note: What outlives this process.
+        runs_on: Does a background command run now that may change a repository?
+
+    Attributes:
+        waiting: Entries that the user has not agreed to.
+    """
+
+    def __init__(
+        self,
+        roots: Callable[[], Sequence[Path]],
+        note: GitNote | None = None,
+        runs_on: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._roots = roots
+        self._note = note or GitNote(None)
+        self._runs_on = runs_on
+        self._before: Mapping[Path, State | str] = {}
+        self._kept = Kept()
+        self._untold: tuple[Entry, ...] = ()
+        self._ended: tuple[Entry, ...] = ()  # of which other sessions are to hear, too
+        self._one_at_a_time = asyncio.Lock()
+        self.waiting: tuple[Entry, ...] = ()
+
+    @property
+    def in_git(self) -> tuple[str, ...]:
+        """Protected files that wait, in words."""
+        return tuple(one.words for one in self.waiting if one.kind in _NAMED)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What else waits, in words."""
+        return tuple(one.words for one in self.waiting if one.kind not in _NAMED)
+
+    async def news(self) -> tuple[Entry, ...]:
+        """What programs of ours brought in since the last look, and nobody was told yet."""
+        async with self._one_at_a_time:
+            await self._take_over()
+            if await asyncio.to_thread(self._note.is_open):
+                await self._compare()
+                await self._keep()
+            return self._told()
+
+    async def begin(self) -> None:
+        """A program of ours begins that may change a repository.
+
+        If none ran since the last look, what changed is the user's own, and is not compared.
+        """
+        async with self._one_at_a_time:
+            await self._take_over()
+            if await asyncio.to_thread(self._note.is_open):
+                await self._compare()
+            else:
+                self._before = await self._states(self._before, is_quick=True)
+                await self._forget_gone()
+            await self._keep()  # before the mark: a mark without a note tells nothing
+            await asyncio.to_thread(self._note.open)
+
+    async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[Entry, ...]:
+        """What is new since the last look; each waits for ``agree`` or for its end.
+
+        Args:
+            fetches: The user let the command reach hosts: what other machines have is not its own.
+            is_quick: The command could not write to git's store.
+        """
+        async with self._one_at_a_time:
+            await self._look(fetches=fetches, is_quick=is_quick)
+            return self._told()
+
+    @contextlib.asynccontextmanager
+    async def around(self) -> AsyncIterator[None]:
+        """A check or a hook runs; what it brought in is told before the next command."""
+        await self.begin()
+        yield
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Look now, and tell before the next command."""
+        async with self._one_at_a_time:
+            await self._look()
+
+    async def agree(self, entries: Iterable[Entry]) -> None:
+        """The user has agreed to these."""
+        async with self._one_at_a_time:
+            agreed = set(entries)
+            if any(one.kind == "note" for one in agreed):
+                await asyncio.to_thread(self._note.forget_damaged)
+            self._wait_for(one for one in self.waiting if one not in agreed)
+            await self._keep()
+
+    async def _look(self, *, fetches: bool = False, is_quick: bool = False) -> None:
+        await self._take_over()
+        runs_on = self._runs_on()  # before the look: what ends meanwhile is looked at once more
+        await self._compare(fetches=fetches, is_quick=is_quick and not runs_on)
+        await self._keep()
+        if not runs_on:
+            await asyncio.to_thread(self._note.close)
+
+    async def _compare(self, *, fetches: bool = False, is_quick: bool = False) -> None:
+        """Put what is new since the last look to what waits and is untold."""
+        before = self._before
+        after = await self._states(before, is_quick=is_quick)
+        found: list[Entry] = []
+        for holder, state in after.items():
+            was = before.get(holder)
+            if state is was:
+                continue
+            if isinstance(state, str):
+                found.append(_unread(holder, state))
+                continue
+            known = was if isinstance(was, State) else State()
+            try:
+                if was is not None:  # a new repository has no object that anybody knew
+                    found += await self._faults(holder, known, state, fetches=fetches)
+                found += await self._new(holder, known, state, fetches=fetches)
+            except Unreadable as error:
+                after[holder] = words = _unreadable(holder, error)  # compared again next time
+                found.append(_unread(holder, words))
+        self._before = after
+        await self._forget_gone()
+        self._add(found)
+
+    def _told(self) -> tuple[Entry, ...]:
+        told, self._untold = self._untold, ()
+        return told
+
+    def _add(self, found: Iterable[Entry]) -> None:
+        new = tuple(one for one in dict.fromkeys(found) if one not in self.waiting)
+        self.waiting = (*self.waiting, *new)
+        self._untold = (*self._untold, *new)
+
+    def _wait_for(self, kept: Iterable[Entry]) -> None:
+        """Let only these wait on."""
+        left = tuple(kept)
+        self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
+        self.waiting = left
+        self._untold = tuple(one for one in self._untold if one in left)
+
+    async def _take_over(self) -> None:
+        """Go on from what another process of ours, or an earlier one, has seen."""
+        news = await asyncio.to_thread(self._note.news)
+        if news is not None:
+            self._before = {Path(holder): state for holder, state in news.states.items()}
+            waiting = dict.fromkeys((*news.waiting, *self.waiting))
+            self.waiting = tuple(one for one in waiting if one not in news.ended)
+            self._untold = tuple(one for one in self._untold if one in self.waiting)
+            self._ended = news.ended
+        if damaged := await asyncio.to_thread(lambda: self._note.damaged):
+            words = (
+                f"Indwell's note of what you did not agree to cannot be read; the damaged note is "
+                f"{damaged!r}"
+            )
+            self._add([Entry("note", "", "", words, "", damaged)])
+
+    async def _keep(self) -> None:
+        ended = dict.fromkeys(one for one in self._ended if one not in self.waiting)
+        self._ended = tuple(ended)[-MOST_ENDED:]
+        states = {str(holder): state for holder, state in self._before.items()}
+        kept = Kept(states, self.waiting, self._ended)
+        if kept != self._kept:
+            await asyncio.to_thread(self._note.keep, kept)
+            self._kept = kept
+
+    async def _states(
+        self, known: Mapping[Path, State | str], *, is_quick: bool
+    ) -> dict[Path, State | str]:
+        roots = tuple(self._roots())
+        holders = await asyncio.to_thread(_holders, roots)
+        states: dict[Path, State | str] = {}
+        for holder in holders:
+            try:
+                states[holder] = await self._state(holder, known.get(holder), is_quick=is_quick)
+            except (Unreadable, OSError) as error:
+                words = _unreadable(holder, error)
+                before = known.get(holder)
+                states[holder] = before if before == words else words  # the same one is no news
+        return states
+
+    async def _state(self, holder: Path, known: State | str | None, *, is_quick: bool) -> State:
+        was = known if isinstance(known, State) else State()
+        stamps, tips, replaced = await asyncio.to_thread(refs_of, holder)
+        repository = await asyncio.to_thread(repository_of, holder)
+        folders = repository.folders if repository is not None else ()
+        roots = tuple(self._roots())
+        store = await asyncio.to_thread(store_of, folders, roots, was.store, is_quick=is_quick)
+        if known is was and was.stamps == stamps:
+            is_same = store is was.store
+            return was if is_same else msgspec.structs.replace(was, store=store)
+        index: dict[str, str] = {}
+        for entry in (await self._git(holder, "ls-files", "--stage", "-z")).split(b"\0"):
+            head, _, name = entry.partition(b"\t")
+            path = os.fsdecode(name)
+            if name and self._is_protected(holder, path):
+                mode, blob, stage = head.decode("ascii", "replace").split()
+                index[path if stage == "0" else f"{path}\0{stage}"] = f"{mode[:2]} {blob}"
+        return State(stamps, tips, index, replaced, store)
+
+    async def _new(self, holder: Path, was: State, now: State, *, fetches: bool) -> list[Entry]:
+        found = [
+            (path.partition("\0")[0], blob, "the index")
+            for path, blob in now.index.items()
+            if was.index.get(path) != blob
+        ]
+        tips = sorted(now.tips - was.tips)
+        if tips:
+            found += await self._committed(holder, tips, sorted(was.tips), fetches=fetches)
+        entries = [
+            Entry("replacement", "", other, f"{_REPLACED} {name[:10]}", str(holder), name)
+            for name, other in now.replaced.items()
+            if was.replaced.get(name) != other
+        ]
+        for path, blob, where in dict.fromkeys(found):
+            if await self._is_known(holder, path, blob, was):
+                continue
+            shown = self._shown(holder, path)
+            entries.append(Entry("file", shown, blob, where, str(holder), path))
+        return entries
+
+    async def _faults(self, holder: Path, was: State, now: State, *, fetches: bool) -> list[Entry]:
+        """Files of the store that are new and do not hold what git believes."""
+        new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
+        if fetches:  # git notes there how much of the history a host has sent
+            new = {path for path in new if not path.endswith("/shallow")}
+        if not new:
+            return []
+
+        async def run(words: Sequence[str], seconds: float) -> str:
+            try:
+                await self._git(holder, *words, seconds=seconds)
+            except Unreadable as error:
+                return str(error)
+            return ""
+
+        return [
+            Entry(
+                *("store", "", _mark(now.store, one.path)),
+                f"{self._shown(holder, one.path)!r}: {one.words}",
+                *(str(holder), one.path),
+            )
+            for one in await faults(new, run)
+        ]
+
+    async def _committed(
+        self, holder: Path, tips: Sequence[str], old: Sequence[str], *, fetches: bool
+    ) -> list[tuple[str, str, str]]:
+        """Protected files that new commits bring in, by path, blob and commit."""
+        there = await self._existing(holder, [*tips, *old])
+        wanted = "".join(
+            [
+                *(f"{one}\n" for one in tips if one in there),
+                *(f"^{one}\n" for one in old if one in there),
+            ]
+        )
+        excluded = ["--not", "--remotes"] if fetches else []
+        commits = await self._git(holder, "rev-list", "--stdin", *excluded, stdin=wanted.encode())
+        if not commits.strip():
+            return []
+        told = await self._git(
+            holder,
+            *("diff-tree", "--stdin", "-r", "-c", "--root", "--raw", "-z", "--no-renames"),
+            *("--no-ext-diff", "--no-textconv", "--full-index"),
+            stdin=commits,
+        )
+        return [
+            (path, blob, f"commit {commit[:10]}")
+            for commit, path, blob in _changes(told)
+            if self._is_protected(holder, path)
+        ]
+
+    async def _existing(self, holder: Path, names: Sequence[str]) -> frozenset[str]:
+        """Those that lead to a commit and are there."""
+        asked = "".join(f"{one}^{{commit}}\n" for one in names)
+        told = await self._git(
+            holder, "cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=asked.encode()
+        )
+        lines = told.decode("utf-8", "replace").splitlines()
+        return frozenset(
+            name for name, line in zip(names, lines, strict=False) if line.startswith("commit ")
+        )
+
+    async def _is_known(self, holder: Path, path: str, entry: str, was: State) -> bool:
+        """Did git have this content under this name before, or does the user's file hold it?"""
+        mode, _, blob = entry.partition(" ")
+        if was.index.get(path) == entry:
+            return True
+        if mode == "10" and blob in await asyncio.to_thread(_hashes, holder / path, holder):
+            return True
+        asked = "".join(f"{tip}:{path}\n" for tip in sorted(was.tips))
+        if "\n" in path or not asked:
+            return False
+        told = await self._git(holder, "cat-file", "--batch-check", stdin=os.fsencode(asked))
+        return any(line.startswith(blob.encode()) for line in told.splitlines())
+
+    async def _forget_gone(self) -> None:
+        """What was taken out of the index again, or whose commit no ref leads to, waits no more."""
+        self._wait_for([one for one in self.waiting if await self._still(one)])
+
+    async def _still(self, one: Entry) -> bool:
+        """Is it still so?"""
+        if one.kind == "note":
+            return await asyncio.to_thread(os.path.lexists, one.inner)
+        state = self._before.get(Path(one.repository))
+        if isinstance(state, str) or state is None:
+            return state is not None
+        match one.kind:
+            case "unread":
+                return False
+            case "replacement":
+                return state.replaced.get(one.inner) == one.blob
+            case "store":
+                return _mark(state.store, one.inner) == one.blob
+            case "file" if one.where == "the index":
+                return one.blob in (state.index.get(f"{one.inner}{at}") for at in _STAGES)
+            case _:
+                return await self._is_reached(Path(one.repository), one.where, state)
+
+    async def _is_reached(self, holder: Path, where: str, state: State) -> bool:
+        commit = where.removeprefix("commit ")
+        try:
+            there = await self._existing(holder, sorted(state.tips))
+            asked = f"{commit}\n" + "".join(f"^{one}\n" for one in sorted(there))
+            left = await self._git(holder, "rev-list", "--stdin", "-1", stdin=asked.encode())
+        except Unreadable:
+            return True
+        return not left.strip()
+
+    async def _git(
+        self, holder: Path, *words: str, stdin: bytes = b"", seconds: float = TIME_S
+    ) -> bytes:
+        """What git says.
+
+        Raises:
+            Unreadable: It cannot be run, or did not come to its end.
+        """
+        git = await asyncio.to_thread(find_program, "git", tuple(self._roots()))
+        if git is None:
+            raise Unreadable("git is not installed")
+        repository = await asyncio.to_thread(repository_of, holder)
+        if repository is None or not repository.folders:
+            raise Unreadable("it is no repository any more")
+        try:
+            ended = await run_program(
+                [str(git), f"--git-dir={repository.folders[0]}", *_SETTINGS, *words],
+                cwd=holder,
+                timeout_s=seconds,
+                limit_b=OUTPUT_B,
+                env=_ALONE,
+                stdin=stdin,
+                alone=True,
+            )
+        except ToolError as error:
+            raise Unreadable(str(error)) from error
+        if ended.timed_out:
+            raise Unreadable(f"git did not come to its end within {seconds:.0f} s")
+        if ended.exit_code or ended.cut_b:
+            said = ended.errors.decode("utf-8", "replace").strip().splitlines()
+            raise Unreadable(said[-1] if said else "git did not come to its end")
+        return ended.head + ended.tail
+
+    def _is_protected(self, holder: Path, path: str) -> bool:
+        return is_protected(path) or is_protected(self._shown(holder, path))
+
+    def _shown(self, holder: Path, path: str) -> str:
+        whole = holder / path
+        for root in self._roots():
+            if whole.is_relative_to(root):
+                return whole.relative_to(root).as_posix()
+        return str(whole)
+
+
+_REPLACED = "a replacement of git's object"
+_NAMED = frozenset({"file", "replacement"})
+_STAGES = ("", "\0001", "\0002", "\0003")
+
+
+def _unreadable(holder: Path, error: Exception) -> str:
+    return f"git's data in {str(holder)!r} could not be read: {error}"
+
+
+def _unread(holder: Path, words: str) -> Entry:
+    return Entry("unread", "", "", words, str(holder), "")
+
+
+def _mark(store: Store, path: str) -> str:
+    """What tells this file of the store from one that is put in its place."""
+    return repr(store.files.get(path))
+
+
+def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
+    found = (one for root in roots for one in (*around(root), *nested(root)[0]))
+    return tuple(one for one in dict.fromkeys(found) if _is_gits(one))
+
+
+def _is_gits(holder: Path) -> bool:
+    """Would git take the folder for a repository (``is_git_directory`` of git's setup.c)?
+
+    If a command makes a repository of the folder later, all protected entries are new.
+    """
+    repository = repository_of(holder)
+    if repository is None or not repository.folders:
+        return True  # somebody changes it right now
+    return all(
+        any(os.path.lexists(folder / name) for folder in repository.folders)
+        for name in ("HEAD", "objects", "refs")
+    )
+
+
+def _hashes(path: Path, holder: Path) -> frozenset[str]:
+    """The names that git would give the file's content, also with its line ends made plain."""
+    try:
+        data = read_bytes(path, (holder,), FILE_B)
+    except ToolError:
+        return frozenset()
+    return frozenset(
+        make(b"blob %d\0" % len(text) + text).hexdigest()
+        for text in (data, data.replace(b"\r\n", b"\n"))
+        for make in (_sha1, hashlib.sha256)
+    )
+
+
+def _sha1(data: bytes) -> Any:  # noqa: ANN401 - hashlib gives its type no public name
+    return hashlib.sha1(data, usedforsecurity=False)
+
+
+def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
+    """Commit, path and entry of each change in the raw output of ``diff-tree``; no deletions."""
+    commit = ""
+    fields = iter(told.split(b"\0"))
+    for field in fields:
+        text = os.fsdecode(field)
+        if not text.startswith(":"):
+            commit = text.strip() or commit
+            continue
+        n_parents = len(text) - len(text.lstrip(":"))
+        words = text[n_parents:].split()
+        path = os.fsdecode(next(fields, b""))
+        mode, blob = words[n_parents], words[2 * n_parents + 1]
+        if blob not in NO_OBJECT:
+            yield commit, path, f"{mode[:2]} {blob}"

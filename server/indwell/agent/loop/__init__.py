@@ -1,0 +1,1 @@
+"""The loop of a turn: rounds of a request and the tool calls of its reply."""

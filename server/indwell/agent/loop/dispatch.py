@@ -1,0 +1,262 @@
+"""Runs the tool calls of one reply: check, decide, ask, log the intent, run, tell (H44, H57).
+
+A tool's failure is a result for the model. What was finished when a turn is cancelled stays in
+``results``; the caller marks the rest as interrupted (H58).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from itertools import groupby
+
+import msgspec
+
+from indwell.agent.core.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.session import Session
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.command_changes import apart, changed_marks, covered
+from indwell.agent.permission.evaluate_policy import note_not_given
+from indwell.agent.permission.git_changes import after_command, before_command, command_begins
+from indwell.agent.permission.permit import Permit, Previewing, permitted
+from indwell.agent.permission.recorded_workspace import recorded
+from indwell.agent.permission.redaction import check_no_marks, hidden, kept_back, remember
+from indwell.agent.review.pending_hunks import tell_hunks
+from indwell.context.conversation import tool_result
+from indwell.context.request.assemble import tool_picture
+from indwell.errors import ToolError, UserError
+from indwell.messages import Image, ToolResult, ToolUse
+from indwell.policy.approvals import short_line
+from indwell.sessions.records import Intent
+from indwell.sessions.told import CallEnded, kept_diff, kept_failure
+from indwell.tools.base import Call, Outcome, Preview, ToolContext
+from indwell.workspace.base import Change
+from indwell.workspace.comparing.diff import compare, unified
+from indwell.workspace.paths import visible
+from indwell.workspace.text import shown
+
+PARALLEL = 8  # read-only calls at once; H57
+NAME_LIMIT = 128  # characters of a tool's name that are told; ours are short, a model's need not be
+TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a screen shows far less
+CODE_CHARS = 3  # a token of numbered code has about as many; H15
+LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
+MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
+
+
+async def dispatch(
+    session: Session,
+    uses: Sequence[ToolUse],
+    emit: Listener,
+    *,
+    results: dict[str, ToolResult],
+    pictures: list[Image],
+    changes: list[Change],
+) -> None:
+    """Run ``uses``: put each result into ``results`` by the id of its call, edits into ``changes``.
+
+    Neighbouring read-only calls run at once, all others one after the other in the model's order.
+    All are filled as calls end, so that a cancelled turn keeps what was done.
+    """
+    bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
+    flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
+    bound += [(use, flood) for use in uses[MOST_CALLS:]]
+    gate, asking = asyncio.Semaphore(PARALLEL), session.asking
+    features = session.parts.features
+    outcomes: dict[str, Outcome] = {}
+    ran: dict[str, list[EditApplied]] = {}
+
+    async def one(use: ToolUse, call: Call | ToolError) -> None:
+        async with gate:
+            try:
+                outcome = await _run_one(session, use, call, emit, asking, ran)
+            finally:
+                if session.is_editing:  # stopped in the middle of it
+                    session.is_editing = False
+                    tell_hunks(session, emit)
+        changes.extend(outcome.changes)
+        outcomes[use.id] = outcome
+        pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
+        outcome = features.result(outcome, session.conversation.messages, tuple(results.values()))
+        results[use.id] = tool_result(
+            use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
+        )
+        if use.id in ran and not isinstance(call, ToolError):
+            moment = Moment(session, use.meta.turn, emit)
+            await features.after_tool(moment, use, call, outcome, ran[use.id])
+
+    for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
+        if parallel:
+            await _at_once([one(use, call) for use, call in group])
+        else:
+            for use, call in group:
+                # Bound anew: what a call means (its folder, say) may follow from the one before.
+                await one(use, call if isinstance(call, ToolError) else _bind(session, use))
+    if uses:
+        moment = Moment(session, uses[0].meta.turn, emit)
+        by_id = {use.id: use for use in uses}
+        for call_id, words in (await features.after_reply(moment, uses, outcomes)).items():
+            outcome = outcomes[call_id]
+            text = f"{outcome.text}\n{words}"
+            results[call_id] = tool_result(by_id[call_id], text, is_error=outcome.is_error)
+
+
+async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
+    """Run ``calls`` together; what goes wrong in one ends the others, and travels as it is."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for call in calls:
+                tasks.create_task(call)
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+def _bind(session: Session, use: ToolUse) -> Call | ToolError:
+    try:
+        return session.parts.tools.bind(use.name, use.arguments)
+    except ToolError as error:
+        return error
+
+
+def _is_read(call: Call | ToolError) -> bool:
+    """Can it run beside others? Not what puts a question: one stands at a time."""
+    if isinstance(call, ToolError) or call.effect != "read":
+        return False
+    return not (call.facts.asks or call.facts.keeps)
+
+
+async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
+    session: Session,
+    use: ToolUse,
+    call: Call | ToolError,
+    emit: Listener,
+    asking: asyncio.Lock,
+    ran: dict[str, list[EditApplied]],
+) -> Outcome:
+    turn, started = use.meta.turn, session.parts.monotonic()
+    name = short_line(use.name, NAME_LIMIT)
+    target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)[:TOLD_LIMIT]
+    emit(ToolStarted(turn, use.id, name, target))
+    meanwhile = ""
+    try:
+        if isinstance(call, ToolError):
+            note_not_given(session, use, str(call))
+            raise call
+        check_no_marks(call, use.arguments)
+        moment = Moment(session, turn, emit)
+        # A stop needs no question; and it may take a while, so permission is asked for after it.
+        await session.parts.features.before_tool(moment, use, call)
+        preview = _previewing(session, use, call)
+        meanwhile = await before_command(session, use, call, emit)
+        permit = await permitted(session, use, call, emit, preview, asking)
+        if call.effect != "read":
+            intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
+            session.parts.log.append(intent)
+            await session.parts.log.commit()
+        session.is_editing = call.effect == "edit"
+        ran[use.id] = []
+        await command_begins(session, call, permit.widening)
+        async with apart(session, call):
+            outcome = await call.run(_context(session, use, emit, permit))
+        outcome = await after_command(session, use, call, permit.widening, outcome, emit)
+        remember(session, call, permit.widening, outcome)
+        await session.parts.features.tell(moment)
+    except ToolError as error:
+        outcome = Outcome(text=str(error), is_error=True, figure="failed")
+    outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{meanwhile}")
+    outcome = deliver(session, await kept_back(session, outcome))
+    diffs: list[str] = []
+    for change in outcome.changes:
+        await session.aftermath.made(change)
+        applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
+        diffs.append(applied.diff)
+        ran[use.id].append(applied)
+        emit(applied)
+    session.is_editing = False
+    tell_hunks(session, emit)
+    seconds = round(session.parts.monotonic() - started, 3)
+    message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
+    diff = kept_diff(await hidden(session, "\n".join(diffs)))
+    figure, at = outcome.figure, session.timestamp()
+    failed = kept_failure(outcome.text) if outcome.is_error else ""
+    session.parts.log.append(
+        CallEnded(turn, use.id, target, figure, seconds, at, diff, name, failed)
+    )
+    emit(
+        ToolFinished(turn, use.id, name, target, outcome.is_error, outcome.figure, seconds, message)
+    )
+    return outcome
+
+
+def _previewing(session: Session, use: ToolUse, call: Call) -> Previewing:
+    async def preview(permit: Permit) -> Preview:
+        if call.preview is None:
+            return Preview()
+        return await call.preview(_context(session, use, lambda _: None, permit))
+
+    return preview
+
+
+def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> ToolContext:
+    return ToolContext(
+        workspace=recorded(session, use, permit),
+        seen=session.seen,
+        spill=session.parts.spill,
+        on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
+        read_roots=session.parts.all_read_roots,
+        hidden=session.parts.hidden,
+        takes_pictures=session.conversation.config.takes_pictures,
+        most_chars=_room(session),
+        judged=permit.judged,
+        confinement=session.parts.confine(permit.widening),
+        unasked=permit.widening.reads_only,
+        hide=session.parts.hide,
+        chosen=permit.chosen,
+        covered=covered(session, use, permit, emit),
+        turn=use.meta.turn,
+        call_id=use.id,
+        look=partial(changed_marks, session, use.meta.turn),
+        tell=emit,
+    )
+
+
+def _room(session: Session) -> int:
+    """Characters that one result may have: what a quarter of the window holds of code."""
+    quarter = session.conversation.config.window // 4
+    return min(max(quarter * CODE_CHARS, LEAST_ROOM), MOST_ROOM)
+
+
+def _target(call: Call) -> str:
+    return call.facts.command or call.facts.subject or ", ".join(call.facts.paths)
+
+
+def _edit_applied(session: Session, use: ToolUse, change: Change, outcome: Outcome) -> EditApplied:
+    path = visible(display(session, str(change.path)))
+    if outcome.counts is not None:  # the tool has compared the texts already
+        (added, removed), diff = outcome.counts, outcome.diff
+    else:
+        difference = compare(change.before, change.after)
+        added, removed, diff = difference.n_added, difference.n_removed, unified(difference, path)
+    return EditApplied(
+        turn=use.meta.turn,
+        id=use.id,
+        path=path,
+        added=added,
+        removed=removed,
+        diff=shown(diff),
+        created=change.before is None,
+        verified=change.verified,
+    )
+
+
+def deliver(session: Session, outcome: Outcome) -> Outcome:
+    """Let the next request have the words; the outcome says so if they cannot be taken."""
+    if not outcome.said:
+        return outcome
+    try:
+        session.steer(outcome.said)
+    except UserError as error:
+        text = f"the user's answer could not be taken ({error})"
+        return msgspec.structs.replace(outcome, text=text, is_error=True, said="")
+    return outcome

@@ -1,0 +1,209 @@
+"""The rounds of a turn: assemble, send, run what the model asks for, until nothing is left (H6).
+
+Each round costs what is new in it, however long the conversation is: what was counted and checked
+once is in its tally.
+"""
+
+from __future__ import annotations
+
+import re
+
+from indwell.agent.compaction.fit import fit, too_large_for
+from indwell.agent.core.budget import expected_usage
+from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.loop.before_call import leave_out_pictures, mend, tell_news
+from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
+from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
+from indwell.agent.requests.cache_watch import idle_s
+from indwell.agent.requests.sending import send, sending_of
+from indwell.agent.requests.spending import leave
+from indwell.context import conversation as talk
+from indwell.context.conversation import prompt_tokens
+from indwell.context.injections import inject, is_oversize, oversize_words
+from indwell.context.pairing import tool_uses
+from indwell.context.request.assemble import assemble
+from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
+from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
+from indwell.policy.approvals import short_line
+from indwell.prompt.environment import repetition_words, round_limit_words
+from indwell.sessions.records import Ending
+
+_ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORECASE)
+
+
+async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
+    """Model call and tool calls in turn, until the model is content or a limit is reached.
+
+    Words that the user adds meanwhile keep the turn going.
+    """
+    words: str | None = turn.words
+    limit = session.parts.round_limit
+    while True:
+        reply = await _ask_model(session, turn, emit, words=words, tool_choice="auto")
+        words = None
+        if reply.finish in BROKEN_OFF:
+            return "failed", f"the reply broke off: {reply.problem}; ask to go on"
+        uses = tool_uses(session.conversation.messages[-1])
+        if uses:
+            results: dict[str, ToolResult] = {}
+            pictures: list[Image] = []
+            try:
+                await dispatch(
+                    session,
+                    uses,
+                    emit,
+                    results=results,
+                    pictures=pictures,
+                    changes=turn.changes,
+                )
+            finally:
+                answered = talk.with_results(
+                    session.conversation,
+                    tuple(results.values()),
+                    turn=turn.number,
+                    pictures=pictures,
+                )
+                session.advance(answered)
+            answer = session.parts.features.ends_turn(turn.number)
+            if answer is not None and not session.steering:
+                turn.answer = turn.answer or answer
+                return "done", ""
+            repeated = _repetition(session, turn, len(uses))
+            if repeated and not session.steering:
+                return "repeated", repeated
+        elif not session.steering:
+            ending = _ending_of(reply)
+            moment = Moment(session, turn.number, emit)
+            is_asked = ending[0] == "done" and await session.parts.features.on_stop(moment)
+            if not (is_asked or session.steering):  # words may have come while it was looked at
+                return ending
+        if turn.rounds >= limit:
+            _remind(session, round_limit_words(limit), turn.number)
+            await _ask_model(session, turn, emit, words=None, tool_choice="none")
+            rounds = "1 round" if limit == 1 else f"{limit} rounds"
+            return "limit", f"stopped after {rounds}; ask to go on, or raise `round_limit`"
+
+
+def keep_partial_answer(session: Session, turn: TurnState) -> None:
+    """A cancelled reply that had begun stays, marked; one that had not leaves no trace (H58)."""
+    streamed = "".join(turn.streamed)
+    if not streamed:
+        return
+    words = turn.words if turn.draft else None
+    sending = sending_of(session, turn, words)
+    partial = Reply(text=streamed, finish="incomplete")
+    session.advance(sending)
+    session.advance(talk.with_reply(session.conversation, partial, turn=turn.number))
+    turn.answer, turn.draft, turn.steered = streamed, "", ()
+
+
+async def fitting_words(session: Session, words: str) -> str:
+    """``words`` as they go to the model: if they are too long, where all of them can be read."""
+    if not is_oversize(words, session.conversation.config.window):
+        return words
+    path = await session.parts.spill("prompt", words)
+    return oversize_words(words, str(path))
+
+
+async def _ask_model(
+    session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
+) -> Reply:
+    """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
+    mend(session, turn.number, emit)
+    await tell_news(session, turn, emit)
+    if session.steering:
+        await session.parts.features.check_steering(Moment(session, turn.number, emit))
+        await _take_steering(session, turn)
+    await fit(session, turn, _incoming(session, turn, words), emit)
+    try:
+        return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
+    except ContextOverflow as error:  # the endpoint counts otherwise, or its window is smaller
+        if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
+            raise _too_large(session, error) from error
+        try:
+            return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
+        except ContextOverflow as again:
+            raise _too_large(session, again) from again
+    except RequestRejected as error:
+        if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
+            session, turn.number, emit
+        ):
+            raise
+    return await _ask_model(session, turn, emit, words=words, tool_choice=tool_choice)
+
+
+def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
+    """What the user reads when the endpoint refuses what we thought would fit."""
+    if any(message.role == "assistant" for message in session.conversation.messages):
+        return too_large_for(error)
+    return WindowTooSmall(
+        f"{error}; this is a first request, so choose a model with a larger window, set `window` "
+        "to what the endpoint takes, or send less along"
+    )
+
+
+async def _ask_once(
+    session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
+) -> Reply:
+    """Assemble and send what fits, if the budgets allow it."""
+    sending = sending_of(session, turn, words)
+    request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
+    usage = expected_usage(prompt_tokens(sending), session.last_usage, sending.config.max_output)
+    async with leave(session, turn, usage, session.parts.cost(usage)):
+        return await send(session, turn, emit, sending, request)
+
+
+def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
+    """Tokens that will join the conversation with the next request."""
+    now = session.conversation
+    return prompt_tokens(sending_of(session, turn, words)) - prompt_tokens(now)
+
+
+async def _take_steering(session: Session, turn: TurnState) -> None:
+    """Take the words that wait into the next request; their records are on disk before it goes.
+
+    Raises:
+        SessionError: The disk does not take them; they stay where they are, and come back.
+    """
+    n_waiting = len(session.steering)
+    await session.parts.log.commit()
+    said = session.steering[:n_waiting]
+    sent = [await fitting_words(session, words) for words in said]
+    session.steering = session.steering[n_waiting:]
+    # Behind those of a request that was refused, for it is made again.
+    turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
+
+
+def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
+    """Remind the model of a call that it makes again and again; why to stop, if it goes on."""
+    name, times = repeated_call(session.conversation.messages, turn.number)
+    if times >= END_AT:
+        return (
+            f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
+            "same arguments; say it in other words, or do this step yourself"
+        )
+    if times - n_calls < HINT_AT <= times:  # once, in the round that reaches it
+        is_known = any(one.name == name for one in session.parts.tools.specs)
+        _remind(session, repetition_words(name if is_known else "", times), turn.number)
+    return ""
+
+
+def _remind(session: Session, words: str, turn: int) -> None:
+    block: Text = inject("reminder", words, turn=turn)
+    session.conversation = talk.queue(session.conversation, (block,))
+
+
+def _ending_of(reply: Reply) -> tuple[Ending, str]:
+    match reply.finish:
+        case "length":
+            return (
+                "failed",
+                "the reply reached the output limit; ask to go on, or raise `max_output`",
+            )
+        case "filtered":
+            return "failed", "the provider's filter stopped the reply; say it in other words"
+        case _:
+            return "done", ""

@@ -1,0 +1,230 @@
+"""One turn from the user's words to its end: what goes with them, the rounds, how it ended.
+
+The only place where any exception may end: a bug ends the turn, is logged, and leaves the session
+valid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import msgspec
+
+from indwell.agent.compaction.compact_now import compact_now, is_compact, no_command, unshortened
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Ended, Moment
+from indwell.agent.core.prompt import NOTHING, Prompt, is_continue, labels, told_words
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.loop.rounds import (
+    fitting_words,
+    keep_partial_answer,
+    run_rounds,
+)
+from indwell.agent.permission.call_facts import display
+from indwell.agent.requests.allowance import OverBudget
+from indwell.agent.requests.prompt_blocks import attached_blocks, check_pictures, gathered
+from indwell.context import conversation as talk
+from indwell.context.conversation import counted
+from indwell.context.request.cache_health import named, of_turn
+from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
+from indwell.installation import installation
+from indwell.sessions.overview import preview_of
+from indwell.sessions.records import ENDED, Ending, TurnFinished, TurnStarted
+from indwell.sessions.told import FileLines
+from indwell.workspace.base import Change
+from indwell.workspace.comparing.diff import count_changes
+
+FEW = 200  # messages; less than a millisecond to count and check
+
+_log = logging.getLogger(__name__)
+
+
+async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.TurnFinished:
+    """Run one turn of ``session`` and tell what happens through ``emit``.
+
+    Cancelling the task ends the turn at once: the history stays valid, ``TurnFinished`` is told,
+    and the cancellation travels on.
+    """
+    session.turns += 1
+    words = told_words(prompt.words)
+    turn = TurnState(number=session.turns, words=words, draft=prompt.words, prompt=prompt)
+    session.under_way = turn
+    started = session.parts.monotonic()
+    session.turn_runs, session.is_outgrown, session.refused = True, False, 0
+    session.is_interrupted = False
+    ending: Ending = "failed"
+    message = ""
+    retryable = False
+    try:
+        await _begin(session, prompt, turn, emit)
+        ending, message = await _worked(session, prompt, turn, emit)
+    except asyncio.CancelledError:
+        ending, message = ("interrupted", ENDED) if session.is_ending else ("cancelled", "stopped")
+        keep_partial_answer(session, turn)
+        raise
+    except OverBudget as error:
+        ending, message = "budget", str(error)
+    except UserError as error:
+        message, retryable = str(error), isinstance(error, Unreachable)
+        if isinstance(error, ConversationTooLarge) and not isinstance(error, WindowTooSmall):
+            session.is_outgrown = True
+            message += unshortened(session.parts.preset)
+    except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
+        message = installation.fault_words(bug)
+        _log.exception("turn %s of session %s", turn.number, session.id)
+    finally:
+        session.turn_runs = False
+        undelivered = _given_back(session, turn)
+        finished = msgspec.structs.replace(
+            _finish(session, turn, ending, message, started),
+            retryable=retryable,
+            outgrown=session.is_outgrown,
+        )
+        for words in undelivered:  # only now: the log is whole, whatever becomes of telling
+            emit(events.Steered(turn.number, words, delivered=False))
+        emit(finished)
+    await _settle_log(session, turn, emit)
+    return finished
+
+
+async def _worked(
+    session: Session, prompt: Prompt, turn: TurnState, emit: Listener
+) -> tuple[Ending, str]:
+    """Do what the words ask for; how that ended, and what the user should read of it."""
+    if is_compact(prompt.words):
+        return await compact_now(session, turn, emit)
+    if is_continue(prompt.words) and not session.conversation.messages:
+        turn.draft = ""
+        return "failed", NOTHING
+    features = session.parts.features
+    if message := features.refuse_words(prompt.words):
+        return "failed", message  # and the words come back
+    if message := no_command(prompt.words, features.commands):
+        turn.draft = ""  # sent again it would be refused again
+        return "failed", message
+    moment = Moment(session, turn.number, emit)
+    checked = await features.check_words(moment, prompt)
+    if checked.reason:
+        return "failed", checked.reason  # and the words come back
+    turn.gathered += checked.blocks
+    session.conversation = talk.queue(session.conversation, turn.gathered)
+    ending: Ending
+    try:
+        async with features.around(moment):
+            ending, message = await run_rounds(session, turn, emit)
+    except OverBudget as error:
+        ending, message = "budget", str(error)
+    await features.end(moment, Ended(prompt.words, ending, message))
+    return ending, message
+
+
+async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
+    """Write down the user's words, gather what goes with them, and say that it starts.
+
+    Nothing joins the conversation here: the words may yet be stopped, and then all of it is.
+    """
+    log = session.parts.log
+    title = prompt.title or prompt.words[:80]
+    attached = (*labels(prompt), *session.parts.features.labels(prompt.words))
+    mode = session.parts.mode()
+    log.append(TurnStarted(turn.number, prompt.words, session.timestamp(), title, attached, mode))
+    session.own_title = session.own_title or preview_of(prompt.words)
+    await log.commit()
+    await _count_what_was_loaded(session)
+    moment = Moment(session, turn.number, emit)
+    await session.parts.features.begin(moment)
+    now = await session.parts.surroundings()
+    turn.gathered = tuple(await gathered(moment, prompt, now))
+    turn.along = await attached_blocks(session, prompt, turn.number)
+    turn.words = await fitting_words(session, turn.words)
+    emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
+    await session.parts.features.tell(moment)  # of state that was inherited
+    if news := installation.news():
+        emit(events.Notice(turn.number, "warning", news))
+    if session.notice:
+        emit(events.Notice(turn.number, "warning", session.notice))
+        session.notice = ""
+    check_pictures(session, prompt)
+
+
+async def _count_what_was_loaded(session: Session) -> None:
+    """Count and check a resumed conversation in a thread: 16,000 messages take 40 ms."""
+    conversation = session.conversation
+    if len(conversation.messages) - conversation.tally.n > FEW:
+        session.conversation = await asyncio.to_thread(counted, conversation)
+
+
+def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
+    """What the user said meanwhile, and the model never got; it stands behind the draft now."""
+    undelivered = (*turn.steered, *session.steering)
+    session.steering = ()
+    turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
+    return undelivered
+
+
+def _finish(
+    session: Session, turn: TurnState, ending: Ending, message: str, started: float
+) -> events.TurnFinished:
+    seconds = round(session.parts.monotonic() - started, 3)
+    changes = _changes(session, turn.changes)
+    files = tuple(FileLines(one.path, one.added, one.removed) for one in changes)
+    at = session.timestamp()
+    session.parts.log.append(
+        TurnFinished(
+            turn.number, ending, at, message, turn.draft, seconds, files, session.is_outgrown
+        )
+    )
+    return events.TurnFinished(
+        turn=turn.number,
+        ending=ending,
+        message=message,
+        answer=turn.answer,
+        draft=turn.draft,
+        rounds=turn.rounds,
+        usage=turn.usage,
+        cost=turn.cost,
+        seconds=seconds,
+        changes=changes,
+        figures=named(of_turn(session.health, turn.number)),
+        to_review=0 if session.parts.review is None else session.parts.review.n_pending,
+        verified=session.parts.features.verified(turn.number),
+    )
+
+
+def _changes(session: Session, changes: list[Change]) -> tuple[FileChanged, ...]:
+    """Net lines by file: from the text before its first edit to that after its last.
+
+    Of a large file only the places of each edit are known, so these are added up.
+    """
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    parts: dict[str, tuple[int, int]] = {}
+    for change in changes:
+        path = display(session, str(change.path))
+        if change.is_part:
+            added, removed = count_changes(change.before or "", change.after)
+            known = parts.get(path, (0, 0))
+            parts[path] = known[0] + added, known[1] + removed
+            continue
+        first.setdefault(path, change.before or "")
+        last[path] = change.after
+    whole = {path: count_changes(first[path], last[path]) for path in first}
+    paths = dict.fromkeys((*first, *parts))
+    return tuple(
+        FileChanged(
+            path, *map(sum, zip(whole.get(path, (0, 0)), parts.get(path, (0, 0)), strict=True))
+        )
+        for path in paths
+    )
+
+
+async def _settle_log(session: Session, turn: TurnState, emit: Listener) -> None:
+    """Make the turn durable; a full disk is said, and the records wait for the next try."""
+    try:
+        await session.parts.log.commit()
+    except UserError as error:
+        emit(events.Notice(turn.number, "error", str(error)))

@@ -1,0 +1,1 @@
+"""The path of a permission: facts, policy, question, record; and what a call may change."""

@@ -1,0 +1,201 @@
+"""The facts of a call, as the policy sees them: every path by every name, what a command runs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.core.session import Session
+from indwell.agent.permission.other_names import folders_above, other_names
+from indwell.errors import ToolError
+from indwell.files import (
+    exists,
+    has_other_names,
+    is_file,
+    locate,
+    read_bytes,
+)
+from indwell.policy.call_facts import NO_FILE, Asked
+from indwell.policy.commands.verdict import Part, Situation
+from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
+from indwell.policy.guarded import BARE, is_obeyed_by_git
+from indwell.policy.paths import is_at_root_unknown
+from indwell.sandbox.environment import program_within
+from indwell.tools.base import Facts
+from indwell.workspace.paths import parse
+
+SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one is no script
+
+
+async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
+    """The facts with every path as written, as it resolves (FS-05), and by its other names.
+
+    ``arguments`` are the call's, as the model wrote them.
+
+    Raises:
+        ToolError: A path leads out of the workspace and of the folders that may be read.
+    """
+    roots = session.parts.workspace.roots
+    places = [_resolved(session, written, facts) for written in facts.paths]
+    resolved = [path for path, _ in places]
+    linked = [path for path in resolved if has_other_names(path)]
+    twins = await asyncio.to_thread(_twins, linked, session) if linked else ()
+    paths = (*facts.paths, *(display(session, str(path)) for path in (*resolved, *twins)))
+    return Asked(
+        tool=facts.tool,
+        effect=facts.effect,
+        paths=tuple(dict.fromkeys(paths)),
+        resolved=tuple(str(path) for path in resolved),
+        command=facts.command,
+        cwd=facts.cwd,
+        arguments=arguments,
+        has_other_names=facts.effect == "edit" and bool(linked),
+        wants=facts.wants,
+        why=facts.why,
+        leads_out=any(is_outside for _, is_outside in places),
+        is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
+        unknown=_unknown_at_roots(resolved, roots) if facts.effect == "edit" else (),
+        is_private=any(map(session.parts.is_private, resolved)),
+        keeps=facts.keeps,
+        background=facts.background,
+    )
+
+
+async def with_scripts(session: Session, asked: Asked) -> Asked:
+    """The same, bound to what the scripts hold that a command runs, as they are now."""
+    if asked.effect != "run":
+        return asked
+    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
+    from indwell.policy.shell.parse import judged_text  # noqa: PLC0415 - as above
+
+    roots = session.parts.workspace.roots
+    names = tuple(map(str, roots))
+    text = judged_text(asked.command)
+    if not text:
+        return asked  # it is denied
+    verdict = judge(text, Situation(cwd=asked.cwd, roots=names))
+    files = bound_files(verdict.parts, asked.cwd, names)
+    scripts: tuple[tuple[str, str], ...] = ()
+    programs: tuple[tuple[str, str], ...] = ()
+    if verdict.widening.unconfined or session.parts.confine(asked.wants) is None:
+        programs = await asyncio.to_thread(planted, verdict.parts, roots)
+    if files != Bound():
+        scripts = await asyncio.to_thread(_digests, session, files)
+    bound = tuple((display(session, name), digest) for name, digest in programs)
+    names = tuple(name for name, _ in bound)
+    return msgspec.structs.replace(asked, scripts=(*scripts, *bound), programs=names)
+
+
+def display(session: Session, path: str) -> str:
+    """A path as people read it: relative to the first root that holds it."""
+    for root in session.parts.workspace.roots:
+        if path == str(root):
+            return "."
+        if path.startswith(f"{root}/"):
+            return path[len(str(root)) + 1 :]
+    return path
+
+
+def _resolved(session: Session, written: str, facts: Facts) -> tuple[Path, bool]:
+    """Where a path leads: in the workspace or, for reading, in the folders that may be read.
+
+    True with it: a link of the workspace leads out of it, to a file that may be asked for (FS-03).
+
+    Raises:
+        ToolError: It leads elsewhere.
+    """
+    workspace, read_roots = session.parts.workspace, session.parts.all_read_roots
+    try:
+        return workspace.resolve(written), False
+    except ToolError as outside:
+        if facts.effect != "read":
+            raise
+        path = parse(written, workspace.roots[0])
+        try:
+            return locate(path, read_roots).path, False
+        except ToolError:
+            if facts.may_leave and any(map(path.is_relative_to, workspace.roots)):
+                return locate(path, [Path(path.anchor)]).path, True
+            raise outside from None
+
+
+def _twins(paths: Sequence[Path], session: Session) -> tuple[Path, ...]:
+    parts = session.parts
+    return other_names(paths, parts.workspace.roots, parts.secret_files())
+
+
+def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
+    """Does a repository hold it, or does git obey it as soon as its folder is one?"""
+    return any(
+        exists(folder / BARE)
+        and (
+            is_obeyed_by_git(path.relative_to(folder).as_posix())
+            or all(exists(folder / name) for name in ("objects", "refs"))
+        )
+        for folder in folders_above(path, roots)
+    )
+
+
+def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
+    """The unknown dot names, right at the root of a repository, that these paths lie beneath."""
+    inner = (
+        path.relative_to(folder)
+        for path in paths
+        for folder in folders_above(path, roots)
+        if exists(folder / ".git")
+    )
+    return tuple(one.parts[0] for one in inner if is_at_root_unknown(one.as_posix()))
+
+
+def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:
+    """What those files hold that are there."""
+    roots = session.parts.workspace.roots
+    there = [name for name in files.names if is_file(Path(name))]
+    found = [(display(session, name), _digest(Path(name), roots)) for name in there[:MOST_SCRIPTS]]
+    if len(there) > MOST_SCRIPTS or not files.is_all:
+        found.append(("other files", NO_FILE))
+    return tuple(found)
+
+
+def _digest(path: Path, roots: Sequence[Path]) -> str:
+    try:
+        data = read_bytes(path, roots, SCRIPT_LIMIT_B)
+    except ToolError:
+        return NO_FILE
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+MOST_LOOKED_UP = 100  # bare words of one command; each costs a look into every folder of PATH
+PROGRAM_LIMIT_B = 1 << 24  # of a program that an answer is bound to
+
+
+def planted(parts: Iterable[Part], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
+    """The files behind a command's bare words, with digests of what they hold; blocks.
+
+    An activated environment is what PATH is for, but what a sandboxed command wrote there as
+    ``git`` would run with all that the user can do.
+    """
+    words = dict.fromkeys(word for part in parts for word in part.words if _is_bare(word))
+    found = (program_within(word, roots) for word in tuple(words)[:MOST_LOOKED_UP])
+    return tuple((str(path), _program_digest(path, roots)) for path in found if path is not None)
+
+
+def _is_bare(word: str) -> bool:
+    return bool(word) and "/" not in word and not word.startswith("-") and word.isprintable()
+
+
+def _program_digest(path: Path, roots: Sequence[Path]) -> str:
+    """Of what it holds or, where links lead out of the workspace, of where they lead."""
+    end = os.path.realpath(path)
+    try:
+        data = read_bytes(Path(end), roots, PROGRAM_LIMIT_B)
+    except ToolError:
+        if any(map(Path(end).is_relative_to, roots)):
+            return NO_FILE
+        data = os.fsencode(end)
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,98 @@
+"""Records what a command or a check changes in the review ledger; tells what it cannot record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+
+from indwell.agent.core.events import Listener, Notice
+from indwell.agent.core.session import Session
+from indwell.agent.permission.call_facts import display
+from indwell.agent.permission.permit import Permit
+from indwell.agent.permission.recorded_workspace import is_accepted
+from indwell.files.listing import file_mark
+from indwell.messages import ToolUse
+from indwell.review.checkpoints.coverage import apart as apart_from
+from indwell.review.hunk import Actor
+from indwell.tools.base import Call, Marks
+
+NAMED = 3  # of the files that a check has changed
+
+
+def covered(
+    session: Session, use: ToolUse, permit: Permit, emit: Listener
+) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """What a command of this call stands in; nothing where nothing is reviewed."""
+    coverage, turn = session.parts.coverage, use.meta.turn
+    if coverage is None:
+        return nullcontext
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    actor = Actor(session.id, turn)
+    accepted = partial(is_accepted, session, permit)
+    return lambda: coverage.around(actor, use.id, accepted=accepted, tell=tell)
+
+
+def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
+    """What an edit stands in, which takes down itself what it changes."""
+    coverage, review = session.parts.coverage, session.parts.review
+    if coverage is None or review is None or call.effect != "edit":
+        return nullcontext()
+    return apart_from({coverage.beside.aside, *review.beside})
+
+
+async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
+    """From now on cover what commands change that run on, as done by this call."""
+    coverage = session.parts.coverage
+    if coverage is None:
+        return
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    if session.parts.review is not None:
+        session.parts.review.beside.add(coverage.beside.aside)
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
+
+
+async def uncover_beside(session: Session) -> None:
+    """What such commands change from now on is nobody's; what they changed is taken down."""
+    coverage, review = session.parts.coverage, session.parts.review
+    if coverage is None:
+        return
+    if review is not None:
+        review.beside.discard(coverage.beside.aside)
+    await coverage.beside.end()
+
+
+def covered_check(
+    session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
+) -> AbstractAsyncContextManager[None]:
+    """What a check stands in; what it writes is said, for it is to write nothing."""
+    coverage = session.parts.coverage
+    if coverage is None:
+        return nullcontext()
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    def hear(paths: Sequence[Path]) -> None:
+        named = ", ".join(repr(display(session, str(path))) for path in paths[:NAMED])
+        more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
+        tell(f"the check {name} changed {named}{more}; rewind the turn to take that back")
+
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    return coverage.around(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
+
+
+def changed_marks(session: Session, turn: int) -> Marks:
+    """What the disk tells of the files that a turn has changed, by edits and commands. Blocks."""
+    review = session.parts.review
+    known = () if review is None else review.known()
+    paths = {*session.parts.features.changed(turn), *known}
+    return {path: file_mark(path) for path in paths}

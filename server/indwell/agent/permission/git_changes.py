@@ -1,0 +1,184 @@
+"""What commands brought into git unasked: told, asked about, and never sent without a question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+import msgspec
+
+from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.session import Session
+from indwell.agent.git.note import Entry
+from indwell.messages import ToolUse
+from indwell.policy.approvals import Question, Said, one_line
+from indwell.policy.widening import Widening
+from indwell.tools.base import Call, Outcome
+
+MOST_NAMED = 20  # entries that a question or a result lists
+UNCOVERED = "it is about protected files"
+_UNTIL = "until then nothing is sent anywhere without a question"
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """How entries of one kind are told.
+
+    Attributes:
+        title: Of the question.
+        reason: Of the question.
+        told: What happened, before the names.
+        refused: What to do after a no.
+    """
+
+    title: str
+    reason: str
+    told: str
+    refused: str
+
+
+_FILES = _Words(
+    "Keep these protected files in git?",
+    "a checkout puts them where tools run or obey them, though no file of these names was written",
+    "protected files came into git",
+    "take it out again (`git rm --cached`, `git reset`, `git replace -d`)",
+)
+_UNREAD = _Words(
+    "Go on although git's data could not be checked?",
+    "Indwell cannot tell whether a command brought protected files into git; run `git status` and "
+    "`git fsck` to see what is wrong",
+    "git's data could not be checked",
+    "the user can run `git status` and `git fsck`, and repair the repository",
+)
+_STORE = _Words(
+    "Keep these changed files of git's store?",
+    "git trusts these files, so a checkout can write content that no commit lists; run `git fsck` "
+    "to check all objects",
+    "git's store of objects changed in a way that git does not notice",
+    "the user can run `git fsck`, delete these files, and fetch the objects again",
+)
+_NOTE = _Words(
+    "Forget what you did not agree to before?",
+    "the damaged note may have named protected files that you refused; look at `git status` and "
+    "`git log` before you agree, or delete the note to be rid of this question",
+    "a note of Indwell's is damaged",
+    "the user can look at `git status` and `git log`, then delete the note",
+)
+_WORDS = {
+    "file": _FILES,
+    "replacement": _FILES,
+    "unread": _UNREAD,
+    "store": _STORE,
+    "note": _NOTE,
+}
+
+
+async def before_command(session: Session, use: ToolUse, call: Call, emit: Listener) -> str:
+    """Ask about what a check, a hook or a background command brought into git meanwhile.
+
+    That is before anything is decided about a command. Gives what the model is told of it.
+    """
+    git = session.parts.git
+    if git is None or call.effect != "run":
+        return ""
+    return await _ask_about(session, use, await git.news(), emit)
+
+
+async def command_begins(session: Session, call: Call, widening: Widening) -> None:
+    """Note what git holds right before the command runs."""
+    git = session.parts.git
+    if git is not None and call.effect == "run" and not _surely_reads(session, widening):
+        await git.begin()
+
+
+async def after_command(  # noqa: PLR0917 - what a call is, and who is told and asked
+    session: Session, use: ToolUse, call: Call, widening: Widening, outcome: Outcome, emit: Listener
+) -> Outcome:
+    """Look at what the command brought into git; what it is told of that stands in the outcome."""
+    git = session.parts.git
+    if git is None or call.effect != "run" or _surely_reads(session, widening):
+        return outcome
+    new = await git.look(
+        fetches=bool(widening.hosts or widening.unconfined),
+        is_quick=widening.keeps_git and session.parts.policy().writes_confined,
+    )
+    agreed = [one for one in new if _was_asked(one, widening)]
+    await git.agree(agreed)  # that was the question before the command
+    new = tuple(one for one in new if one not in agreed)
+    told = await _ask_about(session, use, new, emit)
+    return msgspec.structs.replace(outcome, text=f"{outcome.text}{told}") if told else outcome
+
+
+def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
+    """What a check or a hook stands in: what it brings into git is told before the next command."""
+    git = session.parts.git
+    return nullcontext() if git is None or reads_only else git.around()
+
+
+def _surely_reads(session: Session, widening: Widening) -> bool:
+    """Does the sandbox keep it from writing anywhere?"""
+    return widening.reads_only and session.parts.policy().writes_confined
+
+
+def _was_asked(entry: Entry, widening: Widening) -> bool:
+    """Did the user's yes to the command cover this?"""
+    if entry.kind == "store":
+        return widening.unconfined  # it could have written anything of the user's
+    return widening.writes_protected and entry.kind in {"file", "replacement"}
+
+
+async def _ask_about(session: Session, use: ToolUse, new: Sequence[Entry], emit: Listener) -> str:
+    """Ask about each kind by itself; gives the lines that the model is told."""
+    lines = []
+    for words in dict.fromkeys(_WORDS[one.kind] for one in new):
+        these = [one for one in new if _WORDS[one.kind] is words]
+        if await _asked(session, use, words, these, emit) == "once":
+            assert session.parts.git is not None
+            await session.parts.git.agree(these)
+            said = "the user allowed that"
+        else:
+            said = f"the user did not allow that: {words.refused}; {_UNTIL}"
+        named = ", ".join(one.words for one in these[:MOST_NAMED])
+        more = f" and {len(these) - MOST_NAMED:,} more" if len(these) > MOST_NAMED else ""
+        told = f"{words.told}: {named}{more}; {said}"
+        emit(Notice(use.meta.turn, "warning", told))
+        lines.append(f"\n[{told}]")
+    return "".join(lines)
+
+
+async def _asked(
+    session: Session, use: ToolUse, words: _Words, new: Sequence[Entry], emit: Listener
+) -> Said:
+    turn = use.meta.turn
+    question = _question(use, words, new)
+    async with session.asking:
+        emit(
+            PermissionAsked(
+                turn, use.id, question.id, question.title, question.detail, words.reason
+            )
+        )
+        answer: Said = "unanswered"
+        try:
+            reply = await session.parts.approver.ask(question)
+            answer = reply if isinstance(reply, str) else "no"
+            # A yes of before, or for longer, is none to this.
+            answer = answer if answer in {"once", "no", "uncovered"} else "no"
+        finally:
+            emit(PermissionAnswered(turn, use.id, question.id, answer))
+    return answer
+
+
+def _question(use: ToolUse, words: _Words, new: Sequence[Entry]) -> Question:
+    lines = [one_line(one.words) for one in new]
+    detail = "\n".join(lines[:MOST_NAMED])
+    if len(lines) > MOST_NAMED:
+        detail += f"\nand {len(lines) - MOST_NAMED:,} more"
+    bound = repr((use.id, new)).encode("utf-8", "backslashreplace")
+    return Question(
+        id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
+        title=words.title,
+        detail=detail,
+        reason=words.reason,
+        rule="",
+        uncovered=UNCOVERED,
+    )

@@ -1,0 +1,151 @@
+"""One request on its way: what goes out, what streams in, and what the call is charged."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from indwell.agent.core import events
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.requests.cache_watch import watch_cache
+from indwell.agent.requests.sent import log_attempt, log_request
+from indwell.agent.requests.spending import charge
+from indwell.agent.review.rejected_changes import verdicts_heard
+from indwell.context import conversation as talk
+from indwell.context.conversation import calibrated, prompt_tokens
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import EmptyReply, UserError
+from indwell.messages import Reply, Request, Usage
+from indwell.providers import base as stream
+
+TRIES = 2  # times that a model is asked that answers with nothing
+
+
+def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
+    """The conversation with all that goes out next."""
+    return talk.with_input(
+        session.conversation,
+        words=words,
+        turn=turn.number,
+        steered=turn.steered_sent,
+        along=turn.along,
+    )
+
+
+async def send(
+    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
+) -> Reply:
+    """Make the call, and count it, whether it is answered or not.
+
+    Raises:
+        EmptyReply: The reply is empty, twice; a turn that ends so would look as if it were done.
+    """
+    for said in turn.steered[turn.n_told :]:
+        emit(events.Steered(turn.number, said, delivered=True))
+    turn.n_told = len(turn.steered)
+    reply = await _asked(session, turn, emit, sending, request)
+    if _is_empty(reply, request):
+        _count(session, turn, reply.usage, emit)
+        emit(events.Notice(turn.number, "warning", "the model's reply was empty; asking again"))
+        reply = await _asked(session, turn, emit, sending, request)
+        if _is_empty(reply, request):
+            _count(session, turn, reply.usage, emit)
+            stays = "; what was done so far stays" if turn.rounds > TRIES else ""
+            raise EmptyReply(
+                f"the model {request.model!r} sent an empty reply, {TRIES} times in a row{stays}; "
+                "ask again, or choose another model"
+            )
+    # Answered: from here the request's blocks are part of the conversation.
+    turn.draft, turn.streamed = "", []
+    turn.steered, turn.steered_sent, turn.n_told = (), (), 0
+    session.advance(calibrated(sending, sending, reply.usage))
+    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
+    turn.answer = reply.text or turn.answer
+    await verdicts_heard(session)
+    expected = watch_cache(session, turn.number, request, reply.usage, emit)
+    _count(session, turn, reply.usage, emit, expected=expected)
+    return reply
+
+
+async def _asked(
+    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
+) -> Reply:
+    """Make the call once."""
+    turn.rounds += 1
+    turn.streamed, turn.thought = [], []
+    log_request(session, request, turn.number)
+    # Replies and results of before, while the model thinks (H59).
+    session.parts.log.commit_soon()
+
+    def on_event(event: stream.StreamEvent) -> None:
+        if isinstance(event, stream.Sending):
+            log_attempt(session, event)
+        if isinstance(event, stream.Discarded):
+            _count_unanswered(session, turn, sending, emit)
+        _tell(event, turn, emit)
+
+    try:
+        reply = await session.parts.provider.complete(request, on_event)
+    except (asyncio.CancelledError, UserError):
+        _count_unanswered(session, turn, sending, emit)
+        raise
+    return _without_calls(reply) if request.tool_choice == "none" else reply
+
+
+def _is_empty(reply: Reply, request: Request) -> bool:
+    """Did the model say nothing and call nothing, though nothing else ended the reply?
+
+    A last word that no tool may follow may be left out.
+    """
+    says = reply.text.strip() or reply.calls
+    return reply.finish in {"stop", "tool_calls"} and not says and request.tool_choice != "none"
+
+
+def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
+    """Hand on what streams in."""
+    match event:
+        case stream.TextDelta(text=text):
+            turn.streamed.append(text)
+            emit(events.Text(turn.number, text))
+        case stream.ThinkingDelta(text=text):
+            turn.thought.append(text)
+            emit(events.Thinking(turn.number, text))
+        case stream.Sending() | stream.CallStarted():
+            pass  # the tool's line appears when the call is whole and checked
+        case stream.Discarded():
+            turn.streamed, turn.thought = [], []
+            emit(events.Text(turn.number, "", restart=True))
+        case stream.Waiting(seconds=seconds, reason=reason):
+            wait = f"{reason}; trying again in {seconds:.0f} s"
+            emit(events.Notice(turn.number, "warning", wait))
+
+
+def _count(
+    session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
+) -> None:
+    session.last_usage = usage
+    session.answered_at = session.parts.now()
+    model, cost = session.conversation.config.model, session.parts.cost(usage)
+    charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
+
+
+def _count_unanswered(
+    session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
+) -> None:
+    """Charge a call that began to answer and never came to its end: the endpoint does so, too.
+
+    It has not counted it for us, so this is our estimate, and marked so.
+    """
+    said = turn.streamed + turn.thought
+    if said:
+        output = estimate_tokens("".join(said))
+        usage = Usage(input=prompt_tokens(sending), output=output, reported=False)
+        _count(session, turn, usage, emit)
+
+
+def _without_calls(reply: Reply) -> Reply:
+    finish = "stop" if reply.finish == "tool_calls" else reply.finish
+    return msgspec.structs.replace(reply, calls=(), finish=finish)

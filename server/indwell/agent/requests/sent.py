@@ -1,0 +1,66 @@
+"""What the log needs to make a request again, byte for byte, written as the request goes out."""
+
+from __future__ import annotations
+
+from indwell.agent.core.session import Session, added_messages
+from indwell.messages import Request
+from indwell.providers.base import Sending
+from indwell.sessions.records import Purpose, Sent, Wire
+
+
+def log_request(
+    session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
+) -> None:
+    """Say what goes out and is not in the log yet; right before the call."""
+    session.requests += 1
+    config = session.conversation.config
+    session.parts.log.append(
+        Sent(
+            turn=turn,
+            number=session.requests,
+            model=request.model,
+            max_output=request.max_output,
+            tool_choice=request.tool_choice,
+            cache_key=request.cache_key,
+            window=config.window,
+            tail=added_messages(session.conversation.messages, request.messages),
+            anchors=request.anchors,
+            pictures=config.takes_pictures,
+            at=session.timestamp(),
+            tokens=request.tokens,
+            purpose=purpose,
+        )
+    )
+
+
+def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
+    """Say all of a request for a summary that stands in no conversation.
+
+    ``window`` is its model's, in tokens.
+    """
+    session.requests += 1
+    session.parts.log.append(
+        Sent(
+            turn=turn,
+            number=session.requests,
+            model=request.model,
+            max_output=request.max_output,
+            tool_choice=request.tool_choice,
+            cache_key=request.cache_key,
+            window=window,
+            tail=request.messages,
+            anchors=request.anchors,
+            pictures=True,
+            at=session.timestamp(),
+            alone=tuple(block.text for block in request.system),
+            tokens=request.tokens,
+            purpose="summary",
+        )
+    )
+
+
+def log_attempt(session: Session, event: Sending) -> None:
+    """Say how the bytes of the newest request were made, and what they are."""
+    session.parts.log.append(
+        Wire(session.requests, event.dialect, event.digest, session.timestamp())
+    )

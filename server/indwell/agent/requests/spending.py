@@ -1,0 +1,90 @@
+"""Charges what a model call took: to the turn, the session, the day and the log; and asks first.
+
+What a sub-agent spends, the turn that it works for spends as well: its budgets are asked, and what
+its other sub-agents may take at the same moment counts as spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from indwell.agent.core import events
+from indwell.agent.core.budget import Outlay
+from indwell.agent.core.events import Listener
+from indwell.agent.core.session import Session
+from indwell.agent.core.turn_state import TurnState
+from indwell.agent.requests.allowance import allowance
+from indwell.context.request.cache_health import after_call
+from indwell.messages import Usage
+from indwell.sessions.records import Spent
+
+
+@asynccontextmanager
+async def leave(
+    session: Session, turn: TurnState, usage: Usage, cost: float | None
+) -> AsyncIterator[None]:
+    """The budgets' leave for a call of ``usage``; raises ``OverBudget`` if it does not fit them."""
+    parts, helping = session.parts, session.helping
+    held_cost = sum(dollars for _, dollars in turn.held)
+    outlay = Outlay(
+        turn=turn.spent + held_cost,
+        session=session.spent + held_cost,
+        turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
+    )
+    hold = usage.input + usage.output, cost or 0.0
+    async with allowance(parts.budgets, outlay, usage, cost, parts.ledger):
+        turn.held.append(hold)
+        try:
+            if helping is None:
+                yield
+            else:
+                async with leave(helping.session, helping.turn, usage, cost):
+                    yield
+        finally:
+            turn.held.remove(hold)
+
+
+def charge(
+    session: Session,
+    turn: TurnState,
+    emit: Listener,
+    usage: Usage,
+    *,
+    model: str,
+    cost: float | None,
+    expected: int = 0,
+    agent: str = "",
+) -> None:
+    """Count a call of any model that this session makes.
+
+    ``expected`` and ``agent`` are as in ``records.Spent``.
+    """
+    session.health = after_call(session.health, turn.number, usage, cost, expected=expected)
+    turn.usage += usage
+    session.usage += usage
+    turn.cost = _sum(turn.cost, cost)
+    session.cost = _sum(session.cost, cost)
+    turn.spent += cost or 0.0
+    session.spent += cost or 0.0
+    at, helping = session.timestamp(), session.helping
+    session.parts.log.append(Spent(turn.number, model, usage, cost, at, expected, agent))
+    if helping is not None:
+        charge(
+            helping.session,
+            helping.turn,
+            helping.emit,
+            usage,
+            model=model,
+            cost=cost,
+            expected=expected,
+            agent=helping.name,
+        )
+        return
+    if cost:
+        session.parts.ledger.add(cost)
+    emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
+
+
+def _sum(before: float | None, cost: float | None) -> float | None:
+    return None if before is None or cost is None else before + cost

@@ -1,0 +1,1 @@
+"""What a session gets back from its log."""
