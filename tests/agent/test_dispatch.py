@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from indwell.agent.core.events import (
     ToolOutput,
     ToolStarted,
 )
+from indwell.messages import ToolUse
 from indwell.policy.decide import Effect, Policy
 from indwell.sessions.records import Intent
 from indwell.tools.base import Tool, ToolContext
@@ -279,3 +281,29 @@ async def test_a_tools_name_is_told_as_one_short_line(tmp_path: Path) -> None:
     name = "bash\\u001b]0;evil\\u0007\\u202e\ufffd "
     assert [one.name for one in told] == [name + "n" * (127 - len(name)) + "…"] * 2
     assert max(len(one.message) for one in told if isinstance(one, ToolFinished)) <= 20_000
+
+
+async def test_a_call_in_another_agents_words_is_judged_in_ours_and_kept_as_written(
+    tmp_path: Path,
+) -> None:
+    """The log's intent has our names; the conversation, which the model reads, has its own."""
+    edit = {"file_path": "a.py", "old_string": "one", "new_string": "two"}
+    script = [
+        asks(call("read_file", "c1", file_path="a.py")),
+        asks(call("edit_file", "c2", **edit)),
+        says(),
+    ]
+    async with a_world(tmp_path, script, files={"a.py": "one\n"}) as world:
+        await world.turn()
+        assert (await world.workspace.read(world.workspace.resolve("a.py"))).text == "two\n"
+        uses = [
+            block
+            for message in world.session.conversation.messages
+            for block in message.blocks
+            if isinstance(block, ToolUse)
+        ]
+        intents = [one for one in await world.records() if isinstance(one, Intent)]
+    assert [json.loads(one.arguments) for one in uses] == [{"file_path": "a.py"}, edit]
+    assert [json.loads(one.arguments) for one in intents] == [
+        {"path": "a.py", "edits": [{"old": "one", "new": "two"}]}
+    ]

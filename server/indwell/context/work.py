@@ -279,7 +279,7 @@ _KINDS: dict[str, Kind] = {
     "bash": "command", "shell": "command", "run": "command", "execute": "command",
     "execute_bash": "command",
 }  # fmt: skip
-_PATHS = ("path", "file_path", "filename", "file", "notebook_path")
+_PATHS = ("path", "file_path", "filePath", "filename", "file", "notebook_path")
 _MAIN = ("command", "pattern", "query", "url", "path", "file_path", "prompt", "description")
 _EDITS_BY_COMMAND: dict[str, Kind] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit",

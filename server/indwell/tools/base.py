@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -18,12 +17,11 @@ from indwell.policy.approvals import Chosen
 from indwell.policy.call_facts import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
-from indwell.tools.schema import schema_of, signature
+from indwell.tools.arguments import Arguments, of_struct
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Change, Workspace
 
-_MAX_QUOTE = 60  # characters of a name or of arguments that a complaint repeats
-_MAX_COMPLAINT = 300  # characters of a decoder's complaint, which may repeat names as well
+_MAX_QUOTE = 60  # characters of a name that a complaint repeats
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -189,7 +187,7 @@ class Tool(Generic[A]):
     Args:
         name: As the model calls it.
         description: For the model; short.
-        arguments: A frozen struct that forbids unknown fields; its fields become the JSON schema.
+        arguments: What it takes; a frozen struct that forbids unknown fields, or ``Arguments``.
         effect: What it does to the world.
         facts: What a call is about to do.
         run: Does it; raises ToolError for what the model should hear.
@@ -201,16 +199,16 @@ class Tool(Generic[A]):
         *,
         name: str,
         description: str,
-        arguments: type[A],
+        arguments: Arguments[A] | type[A],
         effect: Effect,
         facts: Callable[[A], Facts],
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
         preview: Callable[[A, ToolContext], Awaitable[Preview]] | None = None,
     ) -> None:
-        schema = schema_of(arguments)  # type: ignore[arg-type] # classes are hashable
+        self._arguments = arguments if isinstance(arguments, Arguments) else of_struct(arguments)
+        schema = self._arguments.schema
         self.spec = ToolSpec(name=name, description=description, parameters=schema)
         self.effect = effect
-        self._arguments = arguments
         self._facts = facts
         self._run = run
         self._preview = preview
@@ -221,55 +219,31 @@ class Tool(Generic[A]):
         Raises:
             ToolError: The text is no JSON, or does not fit; it is shown with the complaint (H40).
         """
-        try:
-            value = msgspec.json.decode(arguments.encode() or b"{}", type=self._arguments)
-            _check_names(arguments)
-        except msgspec.ValidationError as error:
-            raise ToolError(
-                f"bad arguments for {self.spec.name}: {_short(str(error), _MAX_COMPLAINT)}; "
-                f"it takes {signature(self.spec.parameters)}"
-            ) from error
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:
-            raise ToolError(
-                f"the arguments of {self.spec.name} are not JSON "
-                f"({_short(str(error), _MAX_COMPLAINT)}): {_short(arguments)!r}"
-            ) from error
-        except RecursionError as error:
-            raise ToolError(
-                f"the arguments of {self.spec.name} are nested too deeply: {_short(arguments)!r}; "
-                f"it takes {signature(self.spec.parameters)}"
-            ) from error
+        value, ours = self._arguments.read(self.spec.name, arguments)
         facts = self._facts(value)
         preview = self._preview
         return Call(
             effect=self.effect,
+            arguments=ours,
             facts=facts,
             run=lambda context: self._run(value, msgspec.structs.replace(context, facts=facts)),
             preview=None if preview is None else lambda context: preview(value, context),
         )
 
 
-def _check_names(arguments: str) -> None:
-    """Refuse a name that stands twice in one object: which of the two is meant is a guess.
+class Call(msgspec.Struct, frozen=True):
+    """A tool with its checked arguments, ready to be decided on and run.
 
-    Raises:
-        DecodeError: It names the name.
+    Attributes:
+        effect: What it does to the world.
+        arguments: The JSON of the call under our own names: what permission, audit and people see.
+        facts: What it is about to do.
+        run: Does it.
+        preview: What it would change; None for what is no edit.
     """
 
-    def no_doubles(pairs: list[tuple[str, object]]) -> None:
-        names = [name for name, _ in pairs]
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise msgspec.DecodeError(f"{twice!r} stands in it twice")
-
-    # Numbers stay text: Python refuses to read very long ones.
-    json.loads(arguments or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
-
-
-class Call(msgspec.Struct, frozen=True):
-    """A tool with its checked arguments, ready to be decided on and run."""
-
     effect: Effect
+    arguments: str
     facts: Facts
     run: Callable[[ToolContext], Awaitable[Outcome]]
     preview: Callable[[ToolContext], Awaitable[Preview]] | None
@@ -307,6 +281,6 @@ class Registry:
         return tool.bind(arguments)
 
 
-def _short(words: str, limit: int = _MAX_QUOTE) -> str:
-    """The model's own words, as much as a complaint repeats of them."""
-    return words if len(words) <= limit else words[: limit - 1] + "…"
+def _short(name: str) -> str:
+    """A name of the model's, as much as a complaint repeats of it."""
+    return name if len(name) <= _MAX_QUOTE else name[: _MAX_QUOTE - 1] + "…"

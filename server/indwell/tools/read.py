@@ -13,6 +13,7 @@ import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files import read_bytes
+from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.pictures import read_picture
 from indwell.tools.truncate import untorn
@@ -44,7 +45,7 @@ def make_read_file() -> Tool[ReadFile]:
             "Read a text file as numbered lines (number, tab, line). Read before editing; search "
             "with grep first if it is long."
         ),
-        arguments=ReadFile,
+        arguments=of_struct(ReadFile, renaming(**PATHS)),
         effect="read",
         facts=lambda arguments: Facts(
             tool="read_file", effect="read", paths=(arguments.path,), may_leave=True

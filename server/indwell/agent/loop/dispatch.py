@@ -143,7 +143,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         if isinstance(call, ToolError):
             note_not_given(session, use, str(call))
             raise call
-        check_no_marks(call, use.arguments)
+        check_no_marks(call)
         moment = Moment(session, turn, emit)
         # A stop needs no question; and it may take a while, so permission is asked for after it.
         await session.parts.features.before_tool(moment, use, call)
@@ -151,7 +151,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview, asking)
         if call.effect != "read":
-            intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
+            intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
             session.parts.log.append(intent)
             await session.parts.log.commit()
         session.is_editing = call.effect == "edit"

@@ -35,7 +35,7 @@ SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one
 async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
     """The facts with every path as written, as it resolves (FS-05), and by its other names.
 
-    ``arguments`` are the call's, as the model wrote them.
+    ``arguments`` are the call's, under our own names.
 
     Raises:
         ToolError: A path leads out of the workspace and of the folders that may be read.

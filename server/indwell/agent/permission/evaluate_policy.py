@@ -40,7 +40,7 @@ async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
         ToolError: A path of the call is none that tools may go to.
     """
     try:
-        return await weigh(session, use, call)
+        return await weigh(session, call)
     except ToolError as error:
         facts = call.facts
         asked = Asked(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
@@ -48,13 +48,13 @@ async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
         raise
 
 
-async def weigh(session: Session, use: ToolUse, call: Call) -> Weighed:
+async def weigh(session: Session, call: Call) -> Weighed:
     """Decide by the rules of now; where that fails, the answer is no (POL-20).
 
     Raises:
         ToolError: A path of the call is none that tools may go to.
     """
-    asked, policy = await asked_of(session, use.arguments, call.facts), Policy("plan")
+    asked, policy = await asked_of(session, call.arguments, call.facts), Policy("plan")
     try:
         policy = session.parts.policy()
         return await by_policy(session, asked, policy)

@@ -77,7 +77,7 @@ async def permitted(  # noqa: PLR0917 - what a call is, and who is told and aske
     decision = weighed.decision
     if isinstance(decision, Ask):
         async with asking:
-            weighed = await weigh(session, use, call)  # an answer before it may have allowed it
+            weighed = await weigh(session, call)  # an answer before it may have allowed it
             decision = weighed.decision
             if isinstance(decision, Ask):
                 _check_patience(session, use, weighed)
@@ -113,7 +113,7 @@ async def _asked_for(  # noqa: PLR0917 - as above
     if asker.refused == MOST_REFUSED:
         emit(Notice(use.meta.turn, "warning", NO_MORE))
     _check_answer(answer, weighed, ask)
-    await _check_unchanged(session, use, call, weighed, preview, shown)
+    await _check_unchanged(session, call, weighed, preview, shown)
     if answer in {"session", "always"} and ask.rule:
         try:
             await session.parts.grant(ask.rule, answer == "always")
@@ -185,7 +185,7 @@ async def _answer(  # noqa: PLR0917 - all that is shown
 ) -> Reply:
     turn = use.meta.turn
     question = await asyncio.to_thread(_question, use, weighed, ask, shown)
-    question = carrying(session, question, use.arguments)
+    question = carrying(session, question, weighed.asked.arguments)
     if session.helping is not None:
         title = f"Sub-agent {session.helping.name}: {question.title}"
         question = msgspec.structs.replace(question, title=title)
@@ -213,9 +213,8 @@ def _question(use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview) -> Quest
     return question_for(use.id, weighed.asked, ask, shown.diff, weighed.policy.sandbox, hunks)
 
 
-async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
+async def _check_unchanged(
     session: Session,
-    use: ToolUse,
     call: Call,
     weighed: Weighed,
     preview: Previewing,
@@ -226,7 +225,7 @@ async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
     Raises:
         ToolError: Something moved while the question stood; nothing was done.
     """
-    now = await weigh(session, use, call)
+    now = await weigh(session, call)
     again = await preview(Permit(_judged(call, now.asked)))
     texts = shown.diff, shown.before, again.diff, again.before
     if now.asked != weighed.asked or not await asyncio.to_thread(is_same_change, *texts):

@@ -47,13 +47,13 @@ def carrying(session: Session, question: Question, arguments: str) -> Question:
     return msgspec.structs.replace(question, reason=reason, uncovered=uncovered)
 
 
-def check_no_marks(call: Call, arguments: str) -> None:
+def check_no_marks(call: Call) -> None:
     """Refuse to write a mark where there was a secret: the model was never shown the secret.
 
     Raises:
         ToolError: The arguments hold one.
     """
-    if call.effect != "read" and has_mark(arguments):
+    if call.effect != "read" and has_mark(call.arguments):
         raise ToolError(
             f"the arguments hold {MARK + ' …]'!r}, which stands for a secret that you are not "
             "shown; it would be lost, so nothing was done. Leave those lines as they are and "

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
+from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Facts, Outcome, Succeeded, Tool, ToolContext
 from indwell.tools.commands.background import NOWHERE, Background, Running
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
@@ -68,6 +70,36 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
+_NAMES = {"cmd": "command", "run_in_background": "background", "is_background": "background"}
+_SHELLS = {"bash", "sh", "/bin/bash", "/bin/sh"}
+_FOLDERS = ("workdir", "cwd", "dir_path", "directory")
+_MS_FROM = 1000  # a bare ``timeout`` from here on is milliseconds: no command gets 1,000 s
+
+
+def _understood(given: Given) -> Given:
+    """The names and units of other agents.
+
+    Raises:
+        ToolError: It names a folder to run in, which a command of ours says itself.
+    """
+    ours = renamed(given, _NAMES)
+    ours.pop("description", None)  # what the command is for, in words: people see the command
+    folders = [ours.pop(name) for name in _FOLDERS if name in ours]
+    if elsewhere := [one for one in folders if one not in {"", ".", None}]:
+        raise ToolError(f"to run it in {elsewhere[0]!r}, begin the command with `cd FOLDER &&`")
+    match ours.get("command"):
+        case [str(shell), "-c" | "-lc", str(script)] if shell in _SHELLS:
+            ours["command"] = script
+        case [*words] if all(isinstance(one, str) for one in words):
+            ours["command"] = shlex.join(words)
+    for name in ("timeout_ms", "timeout"):
+        if isinstance(time := ours.get(name), int):
+            is_ms = name == "timeout_ms" or time >= _MS_FROM
+            seconds = max(1, -(-time // 1000)) if is_ms else time
+            ours = renamed({**ours, name: seconds}, {name: "timeout_s"})
+    return ours
+
+
 class Shell:
     """Where the next command of one agent runs, and for how long.
 
@@ -89,7 +121,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
             "Run a bash command. Only the working directory carries over to the next call. No "
             "terminal or input; background processes end with the command."
         ),
-        arguments=Bash,
+        arguments=of_struct(Bash, _understood),
         effect="run",
         facts=lambda arguments: Facts(
             tool="bash",

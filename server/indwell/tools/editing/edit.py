@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
+from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
 from indwell.tools.editing import edit_large
 from indwell.tools.editing.allowed import allowed_part, check_whole, with_refused
@@ -31,6 +32,35 @@ class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(description="applied in order, all or none")]
 
 
+_EDIT_NAMES = {
+    name: own
+    for own, names in {
+        "old": ("old_string", "oldString", "old_str", "oldText"),
+        "new": ("new_string", "newString", "new_str", "newText"),
+        "all": ("replace_all", "replaceAll"),
+    }.items()
+    for name in names
+}
+
+
+def _understood(given: Given) -> Given:
+    """Other agents name the texts differently, and give those of one edit beside the path."""
+    ours = renamed(given, PATHS)
+    if isinstance(edits := ours.get("edits"), list):
+        ours["edits"] = [
+            renamed(one, _EDIT_NAMES) if isinstance(one, dict) else one for one in edits
+        ]
+    single = {name: ours.pop(name) for name in tuple(ours) if name in _EDIT_NAMES}
+    if single and "edits" in ours:
+        raise ToolError(f"{next(iter(single))!r} beside 'edits': say each edit in 'edits' alone")
+    if single:
+        ours["edits"] = [renamed(single, _EDIT_NAMES)]
+    return ours
+
+
+EDIT_FILE = of_struct(EditFile, _understood)
+
+
 def make_edit_file() -> Tool[EditFile]:
     """The tool."""
     return Tool(
@@ -39,7 +69,7 @@ def make_edit_file() -> Tool[EditFile]:
             "Replace exact texts in a file that was read. Copy old from the file, without line "
             "numbers, with enough lines around it to be unique."
         ),
-        arguments=EditFile,
+        arguments=EDIT_FILE,
         effect="edit",
         facts=lambda arguments: Facts(tool="edit_file", effect="edit", paths=(arguments.path,)),
         run=_run,

@@ -9,13 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-import msgspec
-
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
-from indwell.tools.editing.edit import EditFile
+from indwell.tools.editing.edit import EDIT_FILE, EditFile
 from indwell.tools.editing.replace import Edit
-from indwell.tools.editing.write import WriteFile
+from indwell.tools.editing.write import WRITE_FILE, WriteFile
 from indwell.workspace.base import Workspace
 
 State: TypeAlias = Literal["done", "not done", "neither"]
@@ -35,7 +33,7 @@ async def looked_up(use: ToolUse, workspace: Workspace) -> str:
         if arguments is None:
             return ""
         path = workspace.resolve(arguments.path)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError, ToolError):
+    except ToolError:
         return ""
     try:
         text: str | None = (await workspace.read(path)).text
@@ -57,9 +55,9 @@ def state_of(arguments: EditFile | WriteFile, text: str | None) -> State:
 def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
     match use.name:
         case "edit_file":
-            return msgspec.json.decode(use.arguments.encode(), type=EditFile)
+            return EDIT_FILE.read(use.name, use.arguments)[0]
         case "write_file":
-            return msgspec.json.decode(use.arguments.encode(), type=WriteFile)
+            return WRITE_FILE.read(use.name, use.arguments)[0]
         case _:
             return None
 

@@ -10,6 +10,7 @@ import msgspec
 
 from indwell.context.untrusted_text import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
+from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
 from indwell.tools.editing.allowed import Refused, allowed_part, check_whole, with_refused
 from indwell.tools.editing.edit import TRIES, known_text, read_known
@@ -35,6 +36,9 @@ class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, msgspec.Meta(description="the whole text")]
 
 
+WRITE_FILE = of_struct(WriteFile, renaming(**PATHS, contents="content", file_text="content"))
+
+
 def make_write_file() -> Tool[WriteFile]:
     """The tool."""
     return Tool(
@@ -43,7 +47,7 @@ def make_write_file() -> Tool[WriteFile]:
             "Write a whole file, with its folders. For new files and full rewrites of a file that "
             "was read; otherwise use edit_file."
         ),
-        arguments=WriteFile,
+        arguments=WRITE_FILE,
         effect="edit",
         facts=lambda arguments: Facts(tool="write_file", effect="edit", paths=(arguments.path,)),
         run=_run,

@@ -14,6 +14,7 @@ from indwell.errors import ToolError
 from indwell.files import exists
 from indwell.files.listing import Newest
 from indwell.sandbox import Finished
+from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.searching.patterns import Plan, path_matcher, plan
 from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, with_notes
@@ -40,7 +41,7 @@ def make_glob() -> Tool[Glob]:
     return Tool(
         name="glob",
         description="List files by path pattern, newest first. Ignored files are left out.",
-        arguments=Glob,
+        arguments=of_struct(Glob, renaming(directory="path", glob_pattern="pattern")),
         effect="read",
         facts=lambda arguments: Facts(
             tool="glob", effect="read", paths=(arguments.path,), subject=arguments.pattern

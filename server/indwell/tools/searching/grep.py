@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.searching.grep_query import Query
 from indwell.tools.searching.grep_report import report
@@ -28,12 +29,34 @@ class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Annotated[int, msgspec.Meta(ge=0, le=5, description="lines around each match")] = 0
 
 
+_NAMES = {
+    "-i": "ignore_case",
+    "ignoreCase": "ignore_case",
+    "output_mode": "mode",
+    "include": "glob",
+}
+_MODES = {"content": "lines", "files_with_matches": "files"}
+_AROUND = ("-A", "-B", "-C")
+_DONE_ANYHOW = ("-n", "head_limit")  # lines are numbered, and the result is bounded
+
+
+def _understood(given: Given) -> Given:
+    """Other agents pass grep's own options; lines before and after a match are one number here."""
+    ours = renamed({one: given[one] for one in given if one not in _DONE_ANYHOW}, _NAMES)
+    around = [ours.pop(one) for one in _AROUND if one in ours]
+    if around and "context" not in ours:
+        ours["context"] = max(around) if all(isinstance(one, int) for one in around) else around[0]
+    if isinstance(mode := ours.get("mode"), str):
+        ours["mode"] = _MODES.get(mode, mode)
+    return ours
+
+
 def make_grep() -> Tool[Grep]:
     """The tool."""
     return Tool(
         name="grep",
         description="Search file contents. Ignored files and dependency folders are left out.",
-        arguments=Grep,
+        arguments=of_struct(Grep, _understood),
         effect="read",
         facts=lambda arguments: Facts(
             tool="grep", effect="read", paths=(arguments.path,), subject=arguments.pattern

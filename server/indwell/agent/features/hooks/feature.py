@@ -121,7 +121,7 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
         call=use.id,
         tool=use.name,
         effect=call.effect,
-        arguments=parsed(use.arguments),
+        arguments=parsed(call.arguments),
     )
     verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     if verdict.block:
@@ -133,7 +133,7 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
 async def _after_tool(
     moment: Moment[Session],
     use: ToolUse,
-    _call: Call,
+    call: Call,
     outcome: Outcome,
     applied: Sequence[EditApplied],
 ) -> None:
@@ -147,7 +147,7 @@ async def _after_tool(
         **_about(session, turn),
         call=use.id,
         tool=use.name,
-        arguments=parsed(use.arguments),
+        arguments=parsed(call.arguments),
         result=cut(outcome.text),
         is_error=outcome.is_error,
     )

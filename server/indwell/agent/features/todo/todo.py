@@ -30,6 +30,7 @@ from indwell.messages import Message, Text, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.branches import todo_of
 from indwell.sessions.told import TodoSet
+from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 
 NAME = "todo"
@@ -117,8 +118,8 @@ def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
         for block in reversed(message.blocks):
             if isinstance(block, ToolUse) and block.name == NAME:
                 try:
-                    return items_of(msgspec.json.decode(block.arguments, type=Arguments))
-                except (msgspec.DecodeError, ToolError):
+                    return items_of(TODO.read(NAME, block.arguments)[0])
+                except ToolError:
                     return None
     return None
 
@@ -137,6 +138,30 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     items: Annotated[tuple[Item, ...], Meta(description="the whole list, in order")]
 
 
+_STATES = {"pending": "open", "in_progress": "doing", "completed": "done"}
+
+
+def _understood(given: Given) -> Given:
+    """Other agents call the list ``todos`` or ``plan``, and name the states differently."""
+    ours = renamed(given, {"todos": "items", "plan": "items"})
+    ours.pop("explanation", None)
+    if isinstance(items := ours.get("items"), list):
+        ours["items"] = [_item(one) if isinstance(one, dict) else one for one in items]
+    return ours
+
+
+def _item(given: Given) -> Given:
+    names = {"content": "text", "step": "text", "status": "state"}
+    ours = renamed({one: given[one] for one in given if one not in _UNUSED}, names)
+    if isinstance(state := ours.get("state"), str):
+        ours["state"] = _STATES.get(state, state)
+    return ours
+
+
+_UNUSED = ("activeForm", "id", "priority")
+TODO = of_struct(Arguments, _understood)
+
+
 def make_todo(todo: TodoList) -> Tool[Arguments]:
     """The tool by which the model writes the list."""
 
@@ -148,7 +173,7 @@ def make_todo(todo: TodoList) -> Tool[Arguments]:
         name=NAME,
         description="Keep a list of steps that the user sees, for work of three steps or more. "
         "Send all of it each time: mark a step `doing` when you begin it, `done` as soon as it is.",
-        arguments=Arguments,
+        arguments=TODO,
         effect="read",
         facts=lambda given: Facts(tool=NAME, effect="read", subject=_doing(given)),
         run=run,

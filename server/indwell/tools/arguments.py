@@ -1,0 +1,202 @@
+"""A tool's arguments: what the model is told of them, and how its JSON becomes a value. Pure.
+
+The arguments of our own tools are structs. Those of tools that others bring are a JSON Schema with
+a function that reads a value. Models also use the names that they learned from other agents, such
+as ``file_path``; a tool says which of those it understands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from indwell.errors import ToolError
+
+_MAX_QUOTE = 60  # characters of arguments that a complaint repeats
+_MAX_COMPLAINT = 300  # characters of a decoder's complaint, which may repeat names as well
+
+Given: TypeAlias = dict[str, Any]
+"""The arguments of one call as a JSON object."""
+
+A = TypeVar("A")
+
+PATHS = dict.fromkeys(("file_path", "filePath", "absolute_path", "target_file"), "path")
+"""What other agents call the path of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments(Generic[A]):
+    """What a tool takes.
+
+    Attributes:
+        schema: The JSON Schema that the model is told, on one line.
+        decode: Reads the JSON text of a call. Raises ``msgspec.DecodeError`` or ``ToolError`` if
+            the text does not fit.
+        understood: Gives the arguments under our names if they have those of other agents, else
+            the same object. Raises ``ToolError`` if it cannot tell what is meant.
+    """
+
+    schema: str
+    decode: Callable[[bytes], A]
+    understood: Callable[[Given], Given] | None = None
+
+    def read(self, tool: str, text: str) -> tuple[A, str]:
+        """The value of a call's arguments, and their text under our own names.
+
+        Args:
+            tool: The name of the tool, for complaints.
+            text: What the model wrote; empty means no arguments.
+
+        Raises:
+            ToolError: The text is not JSON or does not fit. The message has the complaint and what
+                the tool takes (H40).
+        """
+        takes = f"it takes {signature(self.schema)}"
+        try:
+            ours = self._in_our_names(text)
+            value = self.decode(ours.encode() or b"{}")
+            _check_names(text)
+        except ToolError as error:
+            raise ToolError(f"bad arguments for {tool}: {error}; {takes}") from error
+        except RecursionError as error:
+            raise ToolError(
+                f"the arguments of {tool} are nested too deeply: {_short(text)!r}; {takes}"
+            ) from error
+        except msgspec.ValidationError as error:
+            raise ToolError(
+                f"bad arguments for {tool}: {_short(str(error), _MAX_COMPLAINT)}; {takes}"
+            ) from error
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            raise ToolError(
+                f"the arguments of {tool} are not JSON "
+                f"({_short(str(error), _MAX_COMPLAINT)}): {_short(text)!r}"
+            ) from error
+        return value, ours
+
+    def _in_our_names(self, text: str) -> str:
+        if self.understood is None:
+            return text
+        given = msgspec.json.decode(text.encode() or b"{}")
+        if not isinstance(given, dict):
+            return text
+        ours = self.understood(dict(given))
+        return text if ours == given else msgspec.json.encode(ours).decode()
+
+
+def of_struct(struct: type[A], understood: Callable[[Given], Given] | None = None) -> Arguments[A]:
+    """The arguments that a frozen struct describes; it must forbid unknown fields."""
+    decoder = msgspec.json.Decoder(struct)
+    return Arguments(schema_of(struct), decoder.decode, understood)  # type: ignore[arg-type] # hashable
+
+
+def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Arguments[A]:
+    """The arguments of a tool that somebody else wrote.
+
+    Args:
+        schema: A JSON Schema of an object. The model is told all of it, unchanged.
+        read: Makes a value of the arguments; raises ``ToolError`` if they do not fit.
+    """
+
+    def decode(text: bytes) -> A:
+        return read(msgspec.json.decode(text, type=dict[str, Any]))
+
+    return Arguments(msgspec.json.encode(schema).decode(), decode)
+
+
+def renamed(given: Given, names: Mapping[str, str]) -> Given:
+    """The arguments with other agents' names replaced by ours.
+
+    Args:
+        given: What the model wrote.
+        names: Our name for each of theirs.
+
+    Raises:
+        ToolError: Two names mean the same argument, and their values differ.
+    """
+    ours: Given = {}
+    for name, value in given.items():
+        own = names.get(name, name)
+        if own in ours and ours[own] != value:
+            raise ToolError(f"{name!r} and another name for {own!r} have different values")
+        ours[own] = value
+    return ours
+
+
+def renaming(**names: str) -> Callable[[Given], Given]:
+    """A function for ``Arguments.understood`` that only renames, such as ``file_path="path"``."""
+    return lambda given: renamed(given, names)
+
+
+def _check_names(text: str) -> None:
+    """Refuse a name that stands twice in one object: which of the two is meant is a guess.
+
+    Raises:
+        DecodeError: It names the name.
+    """
+
+    def no_doubles(pairs: Sequence[tuple[str, object]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise msgspec.DecodeError(f"{twice!r} stands in it twice")
+
+    # Numbers stay text: Python refuses to read very long ones.
+    json.loads(text or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
+
+
+def _short(words: str, limit: int = _MAX_QUOTE) -> str:
+    """The model's own words, as much as a complaint repeats of them."""
+    return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+def signature(parameters: str) -> str:
+    """A JSON schema in few words, such as ``{path: string, edits: [{old: string, …}]}``."""
+    return _signed(msgspec.json.decode(parameters))
+
+
+def _signed(node: Mapping[str, Any]) -> str:
+    if "properties" in node:
+        required = set(node.get("required", ()))
+        fields = (
+            f"{name}{'' if name in required else '?'}: {_signed(field)}"
+            for name, field in node["properties"].items()
+        )
+        return "{" + ", ".join(fields) + "}"
+    if node.get("type") == "array":
+        return f"[{_signed(node.get('items', {}))}, …]"
+    if "enum" in node:
+        return " | ".join(map(repr, node["enum"]))
+    if "anyOf" in node:
+        return " | ".join(_signed(one) for one in node["anyOf"] if one.get("type") != "null")
+    return str(node.get("type", "any"))
+
+
+@cache
+def schema_of(arguments: type) -> str:
+    """The JSON schema of a struct as one line, without the noise that costs tokens."""
+    (schema,), components = msgspec.json.schema_components((arguments,))
+    definitions = dict(components)
+    return msgspec.json.encode(_plain(schema, definitions)).decode()
+
+
+def _plain(node: object, definitions: Mapping[str, Any]) -> object:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            return _plain(definitions[str(node["$ref"]).rsplit("/", 1)[-1]], definitions)
+        # A title that is text is the struct's name; a property called title is a schema.
+        # So is the docstring of a struct a line for readers of the code; a field's own stays.
+        is_struct = "properties" in node
+        return {
+            key: _plain(value, definitions)
+            for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+            and not (key == "description" and is_struct and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        return [_plain(value, definitions) for value in node]
+    return node
