@@ -26,7 +26,7 @@ from indwell.files import write_private
 from indwell.secrets.hiding import Hider
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
@@ -79,7 +79,7 @@ async def beside(command: str, folder: Path) -> dict[str, float]:
 
     board = Board(begin_s=0.1)
     context = ToolContext(
-        DiskWorkspace([folder]), Seen(), spill, lambda _text: None, hide=Hider().hide
+        DiskWorkspace([folder]), KnownTexts(), spill, lambda _text: None, hide=Hider().hide
     )
     bash = standard_tools(Shell(folder), background=board)
     await bash.bind("bash", json.dumps({"command": command, "background": True})).run(context)

@@ -23,8 +23,8 @@ from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.ladder import next_action, take
 from indwell.context.compaction.presets import DEFAULT
-from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
-from indwell.context.compaction.step import Facts, Step
+from indwell.context.compaction.prospect import NothingPays, nothing_pays, refusal
+from indwell.context.compaction.step import CompactionFacts, CompactionStep
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -48,7 +48,7 @@ FULL = 1_050_000
 """A window in which a million tokens are 96 %: it must run."""
 TURNS = 40
 MARKS = Dialect(cache_marks=True, cache_key=True)
-FACTS = Facts(incoming=10)
+FACTS = CompactionFacts(incoming=10)
 TOOLS = tuple(
     ToolSpec(f"tool_{n}", "It does a thing. " * 20, '{"type":"object","properties":{}}')
     for n in range(12)
@@ -117,7 +117,7 @@ def compacted(now: Conversation) -> Conversation:
     """After all that the ladder does, whatever pays."""
     forced = msgspec.structs.replace(FACTS, force=True)
     action = next_action(now, DEFAULT, forced)
-    return take(now, action) if isinstance(action, Step) else now
+    return take(now, action) if isinstance(action, CompactionStep) else now
 
 
 def n_characters(conversation: Conversation) -> int:
@@ -141,14 +141,14 @@ class Fitter:
 
     def __init__(self) -> None:
         self.n_looks = self.n_cuts = 0
-        self._refusal: Refusal | None = None
+        self._refusal: NothingPays | None = None
 
     def fit(self, now: Conversation) -> Conversation:
         """Cut what pays."""
         while not nothing_pays(now, DEFAULT, FACTS, self._refusal):
             self.n_looks += 1
             action = next_action(now, DEFAULT, FACTS)
-            if not isinstance(action, Step):
+            if not isinstance(action, CompactionStep):
                 self._refusal = refusal(now, DEFAULT, FACTS)
                 forget()
                 break
@@ -280,7 +280,7 @@ def compaction() -> dict[str, float]:
     began = time.perf_counter()
     action = next_action(now, DEFAULT, FACTS)
     decided = time.perf_counter()
-    assert isinstance(action, Step)
+    assert isinstance(action, CompactionStep)
     take(now, action)
     took = time.perf_counter()
     return {"decide ms": (decided - began) * 1e3, "take ms": (took - decided) * 1e3}

@@ -19,13 +19,13 @@ from typing import Any
 
 from report import percentile, show
 
-from indwell.policy.decide import Asked, Policy, decide
-from indwell.policy.rules import Rules
+from indwell.policy.decide import CallFacts, Policy, decide
+from indwell.policy.rules import PatternRules
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 N_RUNS = 3
 GOAL = "p99 under 1 ms (safety.md §6)"
-RULES = Rules(
+RULES = PatternRules(
     allow=tuple(f"tool{at} *" for at in range(20)),
     ask=tuple(f"git push {at} *" for at in range(20)),
     deny=tuple(f"forbidden{at} *" for at in range(20)),
@@ -55,7 +55,7 @@ def took(run: Callable[[str, str], Any], commands: Sequence[str]) -> dict[str, f
 
 
 def decided(command: str, cwd: str, policy: Policy) -> object:
-    return decide(Asked(tool="bash", effect="run", command=command, cwd=cwd), policy)
+    return decide(CallFacts(tool="bash", effect="run", command=command, cwd=cwd), policy)
 
 
 def split(command: str, _cwd: str) -> object:

@@ -19,7 +19,7 @@ from typing import Any
 from myers import changed_blocks as myers
 from report import show
 
-from indwell.tools.editing.replace import Edit, apply
+from indwell.tools.editing.replace import Replacement, apply
 from indwell.workspace.comparing.diff import (
     compare,
     count_changes,
@@ -105,7 +105,7 @@ def local() -> None:
     line = text[at - 40 : at + 30]
     after = f"{text[:at]} changed{text[at:]}"
     ends = f"new\n{after}new\n"
-    edits = [Edit(line, f"{line}x")]
+    edits = [Replacement(line, f"{line}x")]
     difference = compare(text, after)
     rows = {
         "apply": took_ms(lambda: apply(text, edits, "f")),

@@ -142,7 +142,7 @@ async def edits(
         workspace = EditorWorkspace(
             documents, Client(server), DiskWorkspace([path.parent]), apply_timeout_s=10
         )
-        documents.open(sync.Item(path.as_uri(), "python", 1, text))
+        documents.open(sync.OpenedDocument(path.as_uri(), "python", 1, text))
         random = Random(1)
         await first_edit(workspace, path)
         for _ in range(n_edits):

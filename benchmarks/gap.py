@@ -43,7 +43,7 @@ from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
-from indwell.wiring.spill import Spill
+from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 
 FILE_B = 5_000  # of each file that is read; 100 of them make 0.5 MB
@@ -100,8 +100,8 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         policy=lambda: Policy("auto"),
         grant=nothing,  # type: ignore[arg-type] # nothing is granted
         log=log,
-        spill=Spill(spill).keep,
-        keep_as=Spill(spill).keep_as,
+        spill=SpillFolder(spill).keep,
+        keep_as=SpillFolder(spill).keep_as,
         read_roots=(spill,),
         hidden=lambda _path: False,
         surroundings=surroundings,

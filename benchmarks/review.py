@@ -20,7 +20,7 @@ from report import show
 
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import Change
+from indwell.review.planning import CommandChange
 
 GOAL = "look at 1,000 hunks in 100 files within 20 ms; reject of one within 5 ms besides the disk"
 N_FILES, N_HUNKS = 100, 10
@@ -54,7 +54,7 @@ async def measured(folder: Path) -> dict[str, float]:
     paths = [Path(f"/project/{n}.py") for n in range(N_FILES)]
     text = changed(lines, N_HUNKS)
     began = time.perf_counter()
-    changes = [Change(path, "".join(lines), text) for path in paths]
+    changes = [CommandChange(path, "".join(lines), text) for path in paths]
     await ledger.made_all(ACTOR, "use", changes, accepted=False)
     found = {"100 files noted": (time.perf_counter() - began) * 1_000}
     assert ledger.n_pending == N_FILES * N_HUNKS

@@ -19,7 +19,7 @@ from time import perf_counter
 import msgspec
 from report import show, spread
 
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.review.reviewing import SETTLE_S, Reviewing
 from indwell.lsp.review.shown_hunks import Published, Shown, hint_of, lenses_of, offer
 from indwell.lsp.wire import sync
@@ -37,7 +37,7 @@ class Screen:
     """Encodes what it is to show, as the wire does."""
 
     def __init__(self) -> None:
-        self.features = Features()
+        self.features = ClientFeatures()
         self.n_published = self.n_bytes = 0
         self.done = asyncio.Event()
 
@@ -89,7 +89,7 @@ class Desk:
         self.ledger, self.paths = ledger, paths
         self.documents, self.screen, self.chores = Documents(), Screen(), Chores()
         for path in paths:  # the worst case: all are open
-            self.documents.open(sync.Item(path.as_uri(), "python", 1, after))
+            self.documents.open(sync.OpenedDocument(path.as_uri(), "python", 1, after))
         self.reviewing = Reviewing(
             self.documents,
             self.screen,
@@ -122,7 +122,7 @@ class Desk:
         document = self.documents.at(self.paths[number])
         assert document is not None
         start = sync.Position(0, 0)
-        change = sync.Change("# mine\n", sync.Range(start, start))
+        change = sync.TextChange("# mine\n", sync.Range(start, start))
         self.documents.change(document.uri, document.version + 1, [change])
 
     async def accept(self, number: int) -> None:

@@ -24,7 +24,7 @@ from indwell.sandbox import spawn
 from indwell.sandbox.confine.strength import strength
 from indwell.settings.model import SECRETS, Settings
 from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 
 BUDGET_MS = {50: 10.0, 95: 20.0}
 N_FOLDERS, N_FILES = 500, 20
@@ -57,7 +57,7 @@ def looks(folder: Path) -> tuple[float, float]:
         (folder / f"d{number}").mkdir()
         for name in range(N_FILES):
             (folder / f"d{number}" / f"f{name}.py").touch()
-    guard = Guard(folder, SECRETS)
+    guard = FolderGuard(folder, SECRETS)
     times = []
     for _ in range(6):
         began = time.perf_counter()

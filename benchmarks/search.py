@@ -29,7 +29,7 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.searching.grep_search import SKIPPED
 from indwell.tools.searching.ripgrep import WALK
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
@@ -118,7 +118,10 @@ def make_caller(folder: Path) -> Callable[..., Coroutine[object, object, Outcome
         raise AssertionError
 
     context = ToolContext(
-        workspace=DiskWorkspace([folder]), seen=Seen(), spill=nowhere, on_output=lambda _: None
+        workspace=DiskWorkspace([folder]),
+        seen=KnownTexts(),
+        spill=nowhere,
+        on_output=lambda _: None,
     )
 
     async def call(tool: str, **arguments: object) -> Outcome:

@@ -22,7 +22,7 @@ from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.lines import encode
-from indwell.sessions.records import Said, Spent, TurnFinished, TurnStarted
+from indwell.sessions.records import MessageRecord, Spent, TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.retention import stored
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
@@ -47,10 +47,10 @@ def a_turn(number: int, size: int) -> bytes:
         Message("assistant", (Text("It computes.", its),), number),
     )
     records = [
-        TurnStarted(number, f"turn {number}", AT),
-        *(Said(message, AT) for message in said),
+        TurnStartRecord(number, f"turn {number}", AT),
+        *(MessageRecord(message, AT) for message in said),
         Spent(number, "m", Usage(input=size // 4, output=10), 0.01, AT),
-        TurnFinished(number, "done", AT),
+        TurnEndRecord(number, "done", AT),
     ]
     return b"".join(map(encode, records))
 

@@ -16,7 +16,7 @@ from indwell.agent.features.subagents.definition import (
     Definition,
     workspace_catalogue,
 )
-from indwell.agent.features.subagents.listing import Listing
+from indwell.agent.features.subagents.listing import SubagentListing
 from indwell.agent.requests.forthcoming import forthcoming
 from indwell.agent.restore.restored_state import past_of
 from indwell.context.compaction.presets import PRESETS
@@ -58,7 +58,7 @@ def registry(*names: str) -> Registry:
 
 
 def knows(world: World, files: Files) -> None:
-    feature = Feature(name="sub-agents", remind=Listing(files).remind)
+    feature = Feature(name="sub-agents", remind=SubagentListing(files).remind)
     world.session.parts = replace(world.session.parts, features=Features((feature,)))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
-from indwell.policy.decide import Allow, Asked, Deny, Policy, decide
+from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
@@ -124,7 +124,7 @@ async def test_a_flood_of_calls_is_cut_and_each_call_gets_a_result(tmp_path: Pat
 @pytest.mark.parametrize("effect", ["read", "edit"])
 def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
     policy = Policy("auto", own=("/h/.local/state/indwell", "/h/.config/indwell"))
-    asked = Asked(
+    asked = CallFacts(
         tool="t", effect=effect, paths=("x",), resolved=("/h/.config/Indwell/config.toml",)
     )
     assert isinstance(decide(asked, policy), Deny)
@@ -135,7 +135,7 @@ def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
 def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:
     spill = "/h/.local/state/indwell/sessions/w/1/spill"
     policy = Policy("auto", own=("/h/.local/state/indwell",), readable=(spill,))
-    read = Asked(tool="read_file", effect="read", paths=("x",), resolved=(f"{spill}/1.txt",))
+    read = CallFacts(tool="read_file", effect="read", paths=("x",), resolved=(f"{spill}/1.txt",))
     assert decide(read, policy) == Allow()
     assert isinstance(decide(msgspec.structs.replace(read, effect="edit"), policy), Deny)
     log = msgspec.structs.replace(
@@ -145,7 +145,7 @@ def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:
 
 
 def test_a_command_too_long_to_be_looked_at_is_denied() -> None:
-    asked = Asked(tool="bash", effect="run", command="true " + "#" * 8_000)
+    asked = CallFacts(tool="bash", effect="run", command="true " + "#" * 8_000)
     assert isinstance(decide(asked, Policy("auto")), Deny)
 
 

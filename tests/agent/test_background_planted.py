@@ -17,7 +17,7 @@ from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools
 from indwell.wiring.bounds.command_bounds import confiner
 from indwell.workspace.disk import DiskWorkspace
@@ -52,7 +52,7 @@ class Beside:
             return self._folder / name
 
         context = ToolContext(
-            *(DiskWorkspace([self.workspace]), Seen(), spill, lambda _text: None),
+            *(DiskWorkspace([self.workspace]), KnownTexts(), spill, lambda _text: None),
             confinement=self._bounds(Widening()),
         )
         return (await self._tools.bind(tool, json.dumps(arguments)).run(context)).text

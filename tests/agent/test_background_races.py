@@ -20,7 +20,7 @@ from indwell.review.verdicts import Scope, reject
 from indwell.sandbox import Finished
 from indwell.sandbox.capture import OnChunk
 from indwell.tools.base import ToolContext
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.running_on import (
@@ -171,7 +171,7 @@ async def test_one_that_ends_in_time_is_none_though_its_changes_are_still_taken_
     async def spill(name: str, _text: str) -> Path:
         return tmp_path / name
 
-    context = ToolContext(DiskWorkspace([tmp_path]), Seen(), spill, lambda _text: None)
+    context = ToolContext(DiskWorkspace([tmp_path]), KnownTexts(), spill, lambda _text: None)
     outcome = await asyncio.wait_for(board.start("exit 3", run, context), SOON_S)
     assert taken_down.is_set()
     assert (outcome.text, board.commands, heard) == ("out\nexit code 3", (), [])
@@ -204,7 +204,7 @@ async def test_a_fault_of_our_own_is_no_command_that_runs_on(
     async def spill(name: str, _text: str) -> Path:
         return tmp_path / name
 
-    context = ToolContext(DiskWorkspace([tmp_path]), Seen(), spill, lambda _text: None)
+    context = ToolContext(DiskWorkspace([tmp_path]), KnownTexts(), spill, lambda _text: None)
     if not breaks_late:
         with pytest.raises(RuntimeError, match="ours"):
             await board.start("sleep 9", run, context)

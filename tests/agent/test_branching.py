@@ -24,7 +24,7 @@ from indwell.providers.chat.request import RequestEncoder
 from indwell.sessions.branches import lived, up_to
 from indwell.sessions.forking import fork_session
 from indwell.sessions.rebuilding import folded, rebuilt
-from indwell.sessions.records import Compacted, Prefixed, Rewound, Sent
+from indwell.sessions.records import CompactionRecord, Prefixed, RequestRecord, Rewound
 from indwell.tools.base import Registry
 from support.session import START, a_tool, a_world, call
 
@@ -76,7 +76,7 @@ async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
             now = session.conversation
             then[turn] = (now.messages, now.history, session.requests)
         records = await world.records()
-    assert any(isinstance(one, Compacted) for one in records)
+    assert any(isinstance(one, CompactionRecord) for one in records)
     for turn, (messages, history, n_requests) in then.items():
         back = folded(up_to(records, turn))
         assert (back.messages, back.history, back.notices) == (messages, history, ())
@@ -101,4 +101,4 @@ async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
         pairs = enumerate(zip(before, after, strict=False))
         n_equal = next(at for at, (old, new) in pairs if old != new)
         assert before[:n_equal].count(b'"role":') >= len(last.messages)
-    assert max(one.number for one in records if isinstance(one, Sent)) == then[TURNS][2]
+    assert max(one.number for one in records if isinstance(one, RequestRecord)) == then[TURNS][2]

@@ -134,7 +134,7 @@ async def test_a_turn_ends_before_the_call_that_could_be_too_much(tmp_path: Path
         )
         assert finished.draft == ""
         last = (await world.records())[-1]
-        assert last == log.TurnFinished(
+        assert last == log.TurnEndRecord(
             1, "budget", last.at, finished.message, seconds=finished.seconds
         )
         assert (await world.turn("go on")).ending == "done"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent.core.events import Notice, UsageReported
-from indwell.context.request.figures import Figures
+from indwell.context.request.figures import UsageFigures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call
 
@@ -31,7 +31,7 @@ async def warnings_of(folder: Path, usages: list[Usage]) -> list[str]:
         figures = world.session.health.session
         usage = sum(usages, Usage())
         expected = figures.expected
-        assert figures == Figures(
+        assert figures == UsageFigures(
             requests=len(usages),
             usage=usage,
             counted=usage.input,

@@ -30,7 +30,7 @@ async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinis
     assert (finished.ending, finished.message) == ("cancelled", "stopped")
     last = (await world.records())[-1]
     files = tuple(FileLines(one.path, one.added, one.removed) for one in finished.changes)
-    assert last == log.TurnFinished(
+    assert last == log.TurnEndRecord(
         1, "cancelled", last.at, "stopped", finished.draft, finished.seconds, files
     )
     return finished

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.events import Checking, TurnFinished
-from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.gate import CheckGate
 from indwell.sessions.acts import acts
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import Decided
@@ -134,7 +134,7 @@ async def test_one_that_takes_too_long_is_ended_and_said(tmp_path: Path) -> None
         why = "`sleep 60` took longer than 0.3 s"
         assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
         assert project.checking == ["sleep 60"] * 2
-        assert project.session.parts.features.door(Gate).slow == {"sleep 60"}
+        assert project.session.parts.features.door(CheckGate).slow == {"sleep 60"}
 
 
 async def test_without_a_baseline_only_changed_lines_count_and_that_is_said(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_without_a_baseline_only_changed_lines_count_and_that_is_said(tmp_
     wrong = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "y", "new": "totl2"}]))
     script = [READ, harmless, says(), wrong, says(), says()]
     async with a_project(tmp_path, script, files=files, check_command=CHECK) as project:
-        gate = project.session.parts.features.door(Gate)
+        gate = project.session.parts.features.door(CheckGate)
         gate.slow.add(CHECK)  # it took too long before
         finished = await project.turn()
         assert finished.verified == (
@@ -189,13 +189,13 @@ async def test_in_a_folder_that_is_not_trusted_nothing_is_run(tmp_path: Path) ->
     async with a_project(
         tmp_path, [READ, says()], check_command="touch ran", is_trusted=False
     ) as project:
-        gate = project.session.parts.features.door(Gate)
+        gate = project.session.parts.features.door(CheckGate)
         assert gate.checks.commands((project.folder / "a.txt",)) == ()
         # And if it were found all the same, the policy says no.
-        from indwell.agent.features.checks.gate import Command  # noqa: PLC0415
+        from indwell.agent.features.checks.gate import CheckCommand  # noqa: PLC0415
         from indwell.agent.features.checks.run_check import run_check  # noqa: PLC0415 - only here
 
-        command = Command("x", "touch ran", project.folder, is_own=True)
+        command = CheckCommand("x", "touch ran", project.folder, is_own=True)
         ran = await run_check(gate, project.session, 1, command, project.events.append, 10)
         assert (ran.state, project.events) == ("refused", [])
         assert not (project.folder / "ran").exists()
@@ -322,7 +322,7 @@ async def test_an_edit_takes_no_longer_where_nobody_knows_problems(tmp_path: Pat
         folder = tmp_path / name
         folder.mkdir()
         async with a_project(folder, [*edit, says()], check_edits=is_on) as project:
-            assert isinstance(project.session.parts.features.door(Gate), Gate)
+            assert isinstance(project.session.parts.features.door(CheckGate), CheckGate)
             begun = time.process_time()
             finished = await project.turn()
             seconds[name] = (time.process_time() - begun) / len(edit)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.checks.checking_commands import MOST, Check, checks_in
+from indwell.agent.features.checks.checking_commands import MOST, CheckPart, checks_in
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import a_project
 from support.session import asks, call, says
@@ -94,7 +94,7 @@ def test_a_command_that_the_project_names_as_its_check_is_one() -> None:
 
 def test_a_check_is_about_the_files_of_its_kind_below_the_folder_where_it_runs() -> None:
     (there,) = checks_in("cd shop && pytest", HERE)
-    assert there == Check("pytest", HERE / "shop", there.suffixes)
+    assert there == CheckPart("pytest", HERE / "shop", there.suffixes)
     assert there.is_about(HERE / "shop" / "a.py")
     assert not there.is_about(HERE / "a.py")
     assert not there.is_about(HERE / "shop" / "README.md")

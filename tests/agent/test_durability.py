@@ -12,7 +12,7 @@ from indwell.agent.core.ledger import MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.errors import SessionError
 from indwell.messages import Reply, Request
-from indwell.sessions.records import Intent, Record, Said
+from indwell.sessions.records import Intent, MessageRecord, Record
 from indwell.tools.base import ToolContext
 from support.session import World, a_tool, a_world, asks, call, says
 
@@ -32,7 +32,7 @@ class WatchedLog:
         self._log.append(record)
 
     def commit_soon(self) -> None:
-        n_said = sum(isinstance(record, Said) for record in self.records)
+        n_said = sum(isinstance(record, MessageRecord) for record in self.records)
         self._seen.append(f"commits {n_said} messages by the way")
         self._log.commit_soon()
 

@@ -12,11 +12,11 @@ import pytest
 
 from indwell.agent.compaction.fit import _keep
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import CompactionWish, make_compact
 from indwell.agent.core.events import Compacted, Notice
 from indwell.agent.core.other_models import SmallModel
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Rates, Spill, Step
+from indwell.context.compaction.step import CompactionStep, SpilledText, TokenRates
 from indwell.errors import ContextOverflow, ServerFault, SessionError
 from indwell.messages import Reply, Request, Text, ToolResult, Usage
 from indwell.providers.scripted import Answer, ScriptedProvider, hang
@@ -80,13 +80,13 @@ async def test_a_conversation_that_outgrows_the_window_goes_on(tmp_path: Path, p
         assert all(one.after < one.before for one in told)
         budget = world.session.conversation.config.budget
         assert max(one.tokens for one in work_of(world)) <= budget
-        assert any(isinstance(one, log.Compacted) for one in await world.records())
+        assert any(isinstance(one, log.CompactionRecord) for one in await world.records())
 
 
 async def test_what_is_cut_is_on_disk_under_the_name_that_stands_at_the_cut(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, works(12), "ladder-a") as world:
         await world.turn()
-        compacted = [one for one in await world.records() if isinstance(one, log.Compacted)]
+        compacted = [one for one in await world.records() if isinstance(one, log.CompactionRecord)]
         names = [name for one in compacted for name in one.spills]
         assert names
         folder = world.session.parts.read_roots[0]
@@ -143,7 +143,7 @@ async def test_the_main_model_reads_its_last_request_with_the_instructions_behin
 
 async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Path) -> None:
     provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
-    small = SmallModel(provider, "tiny", 32_000, lambda _: 0.5, Rates(0.01, 0.01, 0.01, 0.05))
+    small = SmallModel(provider, "tiny", 32_000, lambda _: 0.5, TokenRates(0.01, 0.01, 0.01, 0.05))
     async with a_long_world(tmp_path, works(10), small=small) as world:
         finished = await world.turn()
         assert provider.requests
@@ -160,7 +160,9 @@ async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count
     tmp_path: Path, price: float | None
 ) -> None:
     provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
-    small = SmallModel(provider, "tiny", 32_000, lambda _: price, Rates(0.01, 0.01, 0.01, 0.05))
+    small = SmallModel(
+        provider, "tiny", 32_000, lambda _: price, TokenRates(0.01, 0.01, 0.01, 0.05)
+    )
     async with a_long_world(tmp_path, works(10), small=small) as world:
         budgets = Budgets(session=1_000_000.0)
         world.session.parts = replace(world.session.parts, budgets=budgets)
@@ -285,12 +287,12 @@ async def test_a_name_that_a_step_has_twice_is_written_once(tmp_path: Path) -> N
         return tmp_path / name
 
     async with a_long_world(tmp_path, works(1), keep_as=keep_as) as world:
-        await _keep(world.session, Step("digest", (), (Spill("a.txt", LINES),) * 3))
+        await _keep(world.session, CompactionStep("digest", (), (SpilledText("a.txt", LINES),) * 3))
     assert kept == ["a.txt"]
 
 
 async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> None:
-    wish = Wish()
+    wish = CompactionWish()
     reads = [asks(call("report", f"c{number}", name=str(number))) for number in range(3)]
     script = [*reads, asks(call("compact", "c9", reason="a new phase")), Reply(SUMMARY), says()]
     registry = Registry([a_tool("report", report), make_compact(wish)])

@@ -15,7 +15,7 @@ from indwell.agent.core.events import Notice
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.folders import (
-    Found,
+    FoundInstructions,
     Instruction,
     instruction_blocks,
     limit_of,
@@ -323,7 +323,9 @@ def a_conversation(window: int) -> Conversation:
 def test_all_of_them_together_take_an_eighth_of_the_window_at_most(window: int, text: str) -> None:
     now = a_conversation(window)
     for version in range(12):
-        found = Found(tuple(Instruction(f"f{n}/AGENTS.md", f"{version}{text}") for n in range(12)))
+        found = FoundInstructions(
+            tuple(Instruction(f"f{n}/AGENTS.md", f"{version}{text}") for n in range(12))
+        )
         now = with_input(
             queue(now, instruction_blocks(now, found, turn=version)), words="x", turn=version
         )
@@ -337,10 +339,10 @@ def test_all_of_them_together_take_an_eighth_of_the_window_at_most(window: int, 
 
 def test_a_text_that_was_told_is_not_told_again_after_another_files() -> None:
     now = a_conversation(64_000)
-    found = Found((Instruction("a/AGENTS.md", "A"), Instruction("b/AGENTS.md", "B")))
+    found = FoundInstructions((Instruction("a/AGENTS.md", "A"), Instruction("b/AGENTS.md", "B")))
     now = with_input(queue(now, instruction_blocks(now, found, turn=1)), words="x", turn=1)
     assert instruction_blocks(now, found, turn=2) == ()
-    changed = Found((Instruction("a/AGENTS.md", "A2"), found.texts[1]))
+    changed = FoundInstructions((Instruction("a/AGENTS.md", "A2"), found.texts[1]))
     (block,) = instruction_blocks(now, changed, turn=2)
     assert "A2" in block.text
     now = with_input(queue(now, (block,)), words="y", turn=2)

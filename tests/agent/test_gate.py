@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.agent.core.events import Notice, TurnFinished
-from indwell.agent.features.checks.gate import Command, Gate, NoChecks, Wanted
-from indwell.agent.features.checks.source import Known, Reports, ScriptedSource, Source
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings, NoChecks
+from indwell.agent.features.checks.source import KnownProblems, Reports, ScriptedSource, Source
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
@@ -29,8 +29,8 @@ WRONG = Problem(1, "error", 'undefined name "totl"', "ruff", "F821")
 LINE = 'shop/invoice.py:1: undefined name "totl" [ruff F821]'
 
 
-def with_gate(world: World, source: Source, wanted: Wanted = Wanted()) -> None:  # noqa: B008
-    gate = world.session.parts.features.door(Gate)
+def with_gate(world: World, source: Source, wanted: CheckSettings = CheckSettings()) -> None:  # noqa: B008
+    gate = world.session.parts.features.door(CheckGate)
     gate.source, gate.wanted = source, lambda: wanted
 
 
@@ -170,7 +170,7 @@ async def test_files_that_the_source_does_not_know_are_not_verified(tmp_path: Pa
 async def test_a_setting_turns_it_off(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (WRONG,)})
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
-        with_gate(world, source, Wanted(is_on=False))
+        with_gate(world, source, CheckSettings(is_on=False))
         finished = await world.turn()
     assert (source.asked, finished.verified, finished.rounds) == ([], "", 3)
 
@@ -186,11 +186,11 @@ async def test_no_round_is_taken_beyond_the_limit(tmp_path: Path) -> None:
 class Vague(ScriptedSource):
     """Tells what was before; of what is, only that somebody spoke."""
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         await super().problems(paths, settle_s=settle_s)
         if settle_s:
-            return Known(late={FILE: ("x has not rechecked",)})
-        return Known({FILE: {"x": ()}})
+            return KnownProblems(late={FILE: ("x has not rechecked",)})
+        return KnownProblems({FILE: {"x": ()}})
 
 
 class TwoCheckers(ScriptedSource):
@@ -200,12 +200,12 @@ class TwoCheckers(ScriptedSource):
         super().__init__()
         self.quick, self.slow = quick, list(slow)
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         await super().problems(paths, settle_s=settle_s)
         slow = self.slow.pop(0) if len(self.slow) > 1 else self.slow[0]
         if slow is None:
-            return Known({FILE: self.quick}, {FILE: ("slow has not rechecked",)})
-        return Known({FILE: {**self.quick, "slow": slow}})
+            return KnownProblems({FILE: self.quick}, {FILE: ("slow has not rechecked",)})
+        return KnownProblems({FILE: {**self.quick, "slow": slow}})
 
 
 async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verified(
@@ -220,9 +220,9 @@ async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verifi
 class NotThere(ScriptedSource):
     """The editor has not opened the file, so none of its checkers looks at it."""
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         await super().problems(paths, settle_s=settle_s)
-        return Known(silent=dict.fromkeys(paths, ("ruff", "basedpyright")))
+        return KnownProblems(silent=dict.fromkeys(paths, ("ruff", "basedpyright")))
 
 
 async def test_a_new_file_that_no_checker_has_looked_at_names_them(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ class Counted(NoChecks):
 
     n_looks = 0
 
-    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+    def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
         self.n_looks += 1
         return super().commands(paths)
 
@@ -277,7 +277,7 @@ async def test_why_nothing_is_known_is_said_and_checks_are_run_from_then_on(
     script = [READ, EDIT, says(), BACK, says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         with_gate(world, Vague())
-        world.session.parts.features.door(Gate).checks = checks = Counted()
+        world.session.parts.features.door(CheckGate).checks = checks = Counted()
         first = await world.turn()
         assert (first.verified, checks.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
@@ -290,9 +290,9 @@ class Waiting:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         if not settle_s:
-            return Known({path: {"x": ()} for path in paths})
+            return KnownProblems({path: {"x": ()} for path in paths})
         self.asked.set()
         await asyncio.Event().wait()
         return None
@@ -326,7 +326,7 @@ async def test_a_turn_that_fails_is_not_asked(tmp_path: Path) -> None:
 
 async def test_words_given_while_it_looks_keep_the_turn_going(tmp_path: Path) -> None:
     class Steering(ScriptedSource):
-        async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+        async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
             if len(self.asked) == 2:
                 world.session.steer("and one more thing")
             return await super().problems(paths, settle_s=settle_s)
@@ -381,7 +381,7 @@ async def test_the_task_card_lists_the_check_that_fails_until_it_passes(tmp_path
         with_gate(world, source)
         await world.turn("rename it")
         assert '- "the editor\'s problems" (turn 1): shop/invoice.py:1' in card()
-        world.session.parts.features.door(Gate).source = ScriptedSource(
+        world.session.parts.features.door(CheckGate).source = ScriptedSource(
             {FILE: (WRONG,)}, {FILE: ()}
         )
         await world.turn("repair it")

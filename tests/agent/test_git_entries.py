@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from indwell.agent.git.entries import GitEntries
-from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
-from indwell.policy.rules import Rules
+from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
+from indwell.policy.rules import PatternRules
 from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash, results
 from support.git_shell import run
@@ -200,13 +200,13 @@ async def test_a_repository_of_the_workspace_runs_nothing_for_that(work: Path) -
     [
         ("git push", Policy(mode="review", writes_confined=True), True),
         ("git fetch https://example.org/x", Policy(mode="auto", writes_confined=True), True),
-        ("make deploy", Policy(mode="auto", rules=Rules(allow=("make *",))), True),
+        ("make deploy", Policy(mode="auto", rules=PatternRules(allow=("make *",))), True),
         ("make deploy", Policy(mode="auto", writes_confined=True), False),
         ("git status", Policy(mode="auto"), False),
     ],
 )
 def test_no_standing_answer_lets_a_command_send_what_waits(command, policy, sends) -> None:
-    asked = Asked(tool="bash", effect="run", command=command, cwd="/w")
+    asked = CallFacts(tool="bash", effect="run", command=command, cwd="/w")
     policy = replace(policy, roots=("/w",))
     usual = decide(asked, policy)
     granted = replace(policy, granted=frozenset({usual.rule} if isinstance(usual, Ask) else ()))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from indwell.agent.core.session import added_messages
 from indwell.messages import Message, Text
 from indwell.sessions.rebuilding import fold, join
-from indwell.sessions.records import Said
+from indwell.sessions.records import MessageRecord
 from support.requests import assistant, meta, user
 
 texts = st.sampled_from(["a", "b", "c"])
@@ -35,7 +35,7 @@ def test_what_was_added_folds_back_to_the_whole(
     stops = data.draw(st.lists(st.integers(0, len(script)), max_size=4).map(sorted))
     said, before = [], values[0]
     for stop in [*stops, len(script)]:
-        said += [Said(message, "") for message in added_messages(before, values[stop])]
+        said += [MessageRecord(message, "") for message in added_messages(before, values[stop])]
         before = values[stop]
     assert fold(said) == values[-1]
 

@@ -7,10 +7,10 @@ import re
 import msgspec
 import pytest
 
-from indwell.agent.features.hooks.book import Found, FoundHook, wanted
+from indwell.agent.features.hooks.book import FoundHook, MatchingHooks, wanted
 from indwell.agent.features.hooks.outcome import (
     MOST_ADDED,
-    Outcome,
+    HookOutcome,
     is_closed,
     kind_of,
     outcome_of,
@@ -27,35 +27,40 @@ COMMON = {"session", "turn", "cwd", "mode", "in_agent"}
 @pytest.mark.parametrize(
     ("exit_code", "output", "errors", "outcome"),
     [
-        (0, "", "", Outcome()),
-        (0, "  words\n", "a warning", Outcome(add="words")),
-        (0, '{"add": "words"}', "", Outcome(add="words")),
-        (0, '{"block": "no"}', "", Outcome(block="no")),
-        (0, '{"add": "words", "block": "no"}', "", Outcome(add="words", block="no")),
-        (0, '{"name": "shop"}', "", Outcome(add='{"name": "shop"}')),
-        (0, "{broken", "", Outcome(add="{broken")),
-        (0, '{"add": 7}', "", Outcome(problem="'add' and 'block' of its JSON have to be texts")),
+        (0, "", "", HookOutcome()),
+        (0, "  words\n", "a warning", HookOutcome(add="words")),
+        (0, '{"add": "words"}', "", HookOutcome(add="words")),
+        (0, '{"block": "no"}', "", HookOutcome(block="no")),
+        (0, '{"add": "words", "block": "no"}', "", HookOutcome(add="words", block="no")),
+        (0, '{"name": "shop"}', "", HookOutcome(add='{"name": "shop"}')),
+        (0, "{broken", "", HookOutcome(add="{broken")),
+        (
+            0,
+            '{"add": 7}',
+            "",
+            HookOutcome(problem="'add' and 'block' of its JSON have to be texts"),
+        ),
         (
             0,
             '{"block": "no", "permission": "allow"}',
             "",
-            Outcome(problem="its JSON has 'permission' besides 'add' and 'block'"),
+            HookOutcome(problem="its JSON has 'permission' besides 'add' and 'block'"),
         ),
-        (0, '{"block": " "}', "", Outcome(block="it gives no reason")),
-        (0, '{"add": "words"}\nmore', "", Outcome(problem=NO_JSON)),
-        (0, '{"block": "no"}\nmore', "", Outcome(problem=NO_JSON)),
-        (0, '{ "block": ' + "[" * 50_000, "", Outcome(problem=NO_JSON)),
-        (0, '{"a":' * 50_000, "", Outcome(add='{"a":' * 50_000)),
-        (2, "", "why\n", Outcome(block="why")),
-        (2, "why", "", Outcome(block="why")),
-        (2, "", "", Outcome(block="it gives no reason")),
-        (1, "", "a\nlast line", Outcome(problem="it ended with exit code 1: last line")),
-        (127, "", "", Outcome(problem="it ended with exit code 127")),
-        (-9, "", "", Outcome(problem="it ended with signal 9")),
+        (0, '{"block": " "}', "", HookOutcome(block="it gives no reason")),
+        (0, '{"add": "words"}\nmore', "", HookOutcome(problem=NO_JSON)),
+        (0, '{"block": "no"}\nmore', "", HookOutcome(problem=NO_JSON)),
+        (0, '{ "block": ' + "[" * 50_000, "", HookOutcome(problem=NO_JSON)),
+        (0, '{"a":' * 50_000, "", HookOutcome(add='{"a":' * 50_000)),
+        (2, "", "why\n", HookOutcome(block="why")),
+        (2, "why", "", HookOutcome(block="why")),
+        (2, "", "", HookOutcome(block="it gives no reason")),
+        (1, "", "a\nlast line", HookOutcome(problem="it ended with exit code 1: last line")),
+        (127, "", "", HookOutcome(problem="it ended with exit code 127")),
+        (-9, "", "", HookOutcome(problem="it ended with signal 9")),
     ],
 )
 def test_an_exit_code_and_an_output_mean(
-    exit_code: int, output: str, errors: str, outcome: Outcome
+    exit_code: int, output: str, errors: str, outcome: HookOutcome
 ) -> None:
     assert outcome_of(exit_code, output, errors) == outcome
 
@@ -80,7 +85,7 @@ def test_tools_are_named_by_globs() -> None:
         Hook("before_tool", "run", tools=("bash", "agent")),
         Hook("after_tool", "other"),
     )
-    found = Found(tuple(FoundHook(one, is_own=True) for one in hooks))
+    found = MatchingHooks(tuple(FoundHook(one, is_own=True) for one in hooks))
     assert [one.hook.command for one in wanted(found, "before_tool", "bash")] == ["all", "run"]
     assert [one.hook.command for one in wanted(found, "before_tool", "edit_file")] == [
         "all",

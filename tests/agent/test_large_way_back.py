@@ -16,7 +16,7 @@ from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject, rewind_files
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.large import Large, Splice
+from indwell.workspace.large import ByteSplice, Large
 from indwell.workspace.line_index import index_of
 from support.session import World, a_world, asks, call, says
 
@@ -65,7 +65,7 @@ def test_what_leads_back_is_right_for_any_edits_upon_edits(seed: int) -> None:
         cuts = sorted(random.choices(range(large.size_b + 1), k=2 * random.randrange(4)))
         large = large.spliced(
             [
-                Splice(start, stop, bytes(random.choices(b"xyz", k=random.randrange(4))))
+                ByteSplice(start, stop, bytes(random.choices(b"xyz", k=random.randrange(4))))
                 for start, stop in zip(cuts[::2], cuts[1::2], strict=True)
             ]
         )

@@ -17,7 +17,7 @@ from indwell.context.memory import Fact
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.secrets.hiding import MARK
 from indwell.sessions.told import Decided
 from indwell.settings.memory_pages import MemoryPages
@@ -79,7 +79,7 @@ async def test_a_fact_is_kept_when_the_user_has_seen_exactly_it(tmp_path) -> Non
 async def test_it_is_asked_each_time_in_every_mode(tmp_path, mode) -> None:
     script = [asks(remember()), asks(remember("CI needs Python 3.12.", "r2")), says()]
     answers = ["always", "session"]
-    rules = Rules(allow=(f"tool: {NAME}",))
+    rules = PatternRules(allow=(f"tool: {NAME}",))
     async with world(tmp_path, script, answers=answers, policy=Policy(mode, rules=rules)) as made:
         await made.turn()
         assert len(made.approver.questions) == 2
@@ -97,7 +97,7 @@ async def test_a_no_keeps_nothing(tmp_path) -> None:
 
 
 async def test_a_rule_of_the_users_can_deny_it_unasked(tmp_path) -> None:
-    policy = Policy("auto", rules=Rules(deny=(f"tool: {NAME}",)))
+    policy = Policy("auto", rules=PatternRules(deny=(f"tool: {NAME}",)))
     async with world(tmp_path, [asks(remember()), says()], policy=policy) as made:
         await made.turn()
         assert made.approver.questions == []

@@ -10,7 +10,7 @@ import pytest
 from agent.test_approvals_hold import meddle
 from indwell.agent.permission.call_facts import planted
 from indwell.policy.call_facts import NO_FILE
-from indwell.policy.commands.verdict import Part
+from indwell.policy.commands.verdict import CommandPart
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
@@ -36,9 +36,9 @@ def rewrite(path: Path) -> None:
     path.write_text("#!/bin/sh\necho other\n")
 
 
-def of(*words: str) -> list[Part]:
+def of(*words: str) -> list[CommandPart]:
     text = " ".join(words)
-    return [Part(text, 0, len(text), words, "allow", "")]
+    return [CommandPart(text, 0, len(text), words, "allow", "")]
 
 
 def test_a_bare_word_that_leads_into_the_workspace_is_bound_to_what_it_holds(work: Path) -> None:

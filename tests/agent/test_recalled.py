@@ -10,7 +10,7 @@ import pytest
 from indwell.agent.restore.endpoint_memory import recalled
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.request.cache_health import Health
-from indwell.context.request.figures import Figures
+from indwell.context.request.figures import UsageFigures
 from indwell.messages import Reply, Usage
 from indwell.sessions.records import Forked, Prefixed, Spent
 from support.session import START, a_world, asks, call
@@ -69,7 +69,7 @@ def test_a_log_without_calls_says_nothing() -> None:
 def test_calls_of_an_older_log_are_summed_up() -> None:
     spent = Spent(1, "m", Usage(input=10, output=2), 0.5, "no time")
     told = recalled((spent, spent), START)
-    assert told.health.session == Figures(
+    assert told.health.session == UsageFigures(
         requests=2, usage=spent.usage + spent.usage, counted=20, known_cost=1.0
     )
     assert told.answered_at is None

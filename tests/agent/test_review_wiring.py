@@ -20,9 +20,9 @@ from indwell.policy.decide import Policy
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, reject
-from indwell.sessions.records import Rewound, TurnFinished, TurnStarted
+from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.settings.model import Mode
-from indwell.workspace.base import Change, Snapshot
+from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says
 
@@ -141,7 +141,9 @@ class Failing(MemoryWorkspace):
         self.is_asked = asyncio.Event()
         self._error = error
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         del path, base, text
         assert label.endswith("(turn 1)")
         self.is_asked.set()
@@ -284,7 +286,7 @@ async def test_a_file_that_a_deny_rule_hides_is_not_told_of(tmp_path: Path) -> N
 
 def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
     at = "2026-11-21T09:00:00.000+00:00"
-    turns = [(TurnStarted(n, "go", at), TurnFinished(n, "done", at)) for n in (1, 2, 3)]
+    turns = [(TurnStartRecord(n, "go", at), TurnEndRecord(n, "done", at)) for n in (1, 2, 3)]
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3
 
 

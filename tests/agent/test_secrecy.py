@@ -17,7 +17,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.tools.truncate import untorn
-from indwell.wiring.spill import Spill
+from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets
@@ -79,7 +79,7 @@ async def test_sec_05_so_it_is_in_a_file_that_is_read_and_in_what_the_editor_sho
 
 
 async def test_sec_05_so_it_is_in_a_long_text_that_is_kept(tmp_path) -> None:
-    spill = Spill(tmp_path, hide=HIDE)
+    spill = SpillFolder(tmp_path, hide=HIDE)
     path = await spill.keep("bash", f"long {TEXT}")
     assert path.read_text() == f"long export TOKEN={mark('GitHub token')}\n"
 
@@ -194,7 +194,7 @@ async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, ar
     ) as world:
         hiding(world)
         (tmp_path / "spilled").mkdir(mode=0o700)
-        spill = Spill(tmp_path / "spilled", hide=HIDE)
+        spill = SpillFolder(tmp_path / "spilled", hide=HIDE)
         world.session.parts = replace(world.session.parts, spill=spill.keep)
         await world.turn()
         (result,) = world.results

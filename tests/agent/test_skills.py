@@ -11,7 +11,7 @@ import pytest
 from indwell.agent.core.events import Notice, ToolFinished
 from indwell.agent.core.feature import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
-from indwell.agent.features.skills.shelf import NO_TOOLS, Content, Looked, Shelf
+from indwell.agent.features.skills.shelf import NO_TOOLS, Content, FoundSkills, Shelf
 from indwell.agent.requests.forthcoming import forthcoming
 from indwell.context.conversation import system_block
 from indwell.errors import ToolError
@@ -37,9 +37,9 @@ class MadeUp:
     def put(self, *skills: Skill) -> None:
         self.skills, self.is_changed = skills, True
 
-    def look(self) -> Looked:
+    def look(self) -> FoundSkills:
         self.n_looks += 1
-        return Looked(self.skills, self.problems)
+        return FoundSkills(self.skills, self.problems)
 
     def content(self, skill: Skill) -> Content:
         if skill.name not in self.bodies:

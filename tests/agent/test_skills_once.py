@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.agent.core.feature import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
-from indwell.agent.features.skills.shelf import Content, Looked, Shelf
+from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.messages import ToolResult
 from indwell.skills.skill import Skill
 from indwell.tools.base import Registry
@@ -21,8 +21,8 @@ class OneSkill:
     def __init__(self) -> None:
         self.body = "Slowly."
 
-    def look(self) -> Looked:
-        return Looked((Skill("fix-it", "To do it.", "user", "/skills/fix-it"),))
+    def look(self) -> FoundSkills:
+        return FoundSkills((Skill("fix-it", "To do it.", "user", "/skills/fix-it"),))
 
     def content(self, skill: Skill) -> Content:
         return Content(self.body, skill.folder)

@@ -78,7 +78,7 @@ async def test_words_are_on_disk_before_they_are_sent(tmp_path: Path) -> None:
 
     def look_at_the_log(request: Request) -> Reply:
         kept = world.store.open(world.session.id).records
-        assert [one.words for one in kept if isinstance(one, log.Steered)] == ["never lost"]
+        assert [one.words for one in kept if isinstance(one, log.SteeringRecord)] == ["never lost"]
         return says("second")
 
     async with a_world(tmp_path, [say_and_hear, look_at_the_log]) as world:
@@ -99,7 +99,7 @@ async def test_words_that_fail_on_their_way_come_back_in_the_draft(tmp_path: Pat
             Steered(1, "use tabs", delivered=False),
         ]
         last = (await world.records())[-1]
-        assert isinstance(last, log.TurnFinished)
+        assert isinstance(last, log.TurnEndRecord)
         assert last.words == "use tabs"
         assert (await world.turn("go on")).ending == "done"
         assert texts(world.messages[-2]) == ["go on"]

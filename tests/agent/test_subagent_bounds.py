@@ -12,11 +12,11 @@ import pytest
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.other_models import OtherModel
-from indwell.agent.features.subagents.child import Limits
+from indwell.agent.features.subagents.child import SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.naming import Names
 from indwell.agent.features.subagents.tool import MOST_AGENTS
-from indwell.cli.run.grammar import Limits as RunLimits
+from indwell.cli.run.grammar import RunLimits
 from indwell.cli.run.limits import Limiting
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Policy
@@ -223,7 +223,10 @@ async def test_no_file_can_raise_how_many_rounds_there_may_be(tmp_path: Path) ->
     greedy = Definition("greedy", "", "Go on.", "workspace", rounds=99)
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in (1, 2)]
     model = Model([delegates(name="greedy"), says()], children={PLAIN: [*loops, says("so far")]})
-    async with a_house(tmp_path, model, named=[greedy], limits=Limits(rounds=2)) as (world, _):
+    async with a_house(tmp_path, model, named=[greedy], limits=SubagentLimits(rounds=2)) as (
+        world,
+        _,
+    ):
         await world.turn()
     assert len(model.sent_children) == 3
     assert model.sent_children[-1].tool_choice == "none"

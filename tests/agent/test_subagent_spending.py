@@ -13,7 +13,7 @@ import pytest
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.other_models import OtherModel
-from indwell.agent.features.subagents.child import Limits
+from indwell.agent.features.subagents.child import SubagentLimits
 from indwell.agent.restore.endpoint_memory import recalled
 from indwell.agent.restore.restored_state import past_of
 from indwell.messages import Reply, Request
@@ -44,12 +44,12 @@ async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "budgets", "why"),
     [
-        (Limits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
-        (Limits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
+        (SubagentLimits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
+        (SubagentLimits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
     ],
 )
 async def test_no_call_passes_its_budget_or_the_turns(
-    tmp_path: Path, limits: Limits, budgets: Budgets, why: str
+    tmp_path: Path, limits: SubagentLimits, budgets: Budgets, why: str
 ) -> None:
     model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})
     async with a_house(tmp_path, model, limits=limits) as (world, _):
@@ -93,7 +93,7 @@ async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> 
 async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
     loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 4)]
     model = Model([delegates(), says()], children={PLAIN: [*loops[:2], says("as far as I came")]})
-    async with a_house(tmp_path, model, limits=Limits(rounds=2)) as (world, _):
+    async with a_house(tmp_path, model, limits=SubagentLimits(rounds=2)) as (world, _):
         await world.turn()
         (result,) = world.results
     assert result.text.startswith("as far as I came\n[the sub-agent ended early")

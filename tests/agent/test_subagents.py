@@ -17,7 +17,7 @@ from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
 from indwell.policy.decide import Policy
 from indwell.sessions.acts import acts
-from indwell.sessions.records import Intent, Record, Said, TurnFinished
+from indwell.sessions.records import Intent, MessageRecord, Record, TurnEndRecord
 from indwell.tools.base import ToolContext
 from support.session import a_tool, asks, call, says, texts
 from support.subagents import EDIT, FILES, PLAIN, READ, Model, a_house, delegates, is_child
@@ -174,9 +174,11 @@ async def test_its_log_is_whole_and_its_doings_are_in_the_sessions(tmp_path: Pat
         await world.turn()
         records = await world.records()
     own = logs[0].records
-    replies = [one for one in own if isinstance(one, Said) and one.message.role == "assistant"]
+    replies = [
+        one for one in own if isinstance(one, MessageRecord) and one.message.role == "assistant"
+    ]
     assert len(replies) == 3
-    assert isinstance(own[-1], TurnFinished)
+    assert isinstance(own[-1], TurnEndRecord)
     assert [(one.tool, one.tool_use_id) for one in records if isinstance(one, Intent)] == [
         ("agent", "c1"),
         ("edit_file", "a1-e1"),
@@ -184,8 +186,8 @@ async def test_its_log_is_whole_and_its_doings_are_in_the_sessions(tmp_path: Pat
     assert not any("sum(items)" in str(one) for one in _said(records))
 
 
-def _said(records: Sequence[Record]) -> list[Said]:
-    return [one for one in records if isinstance(one, Said)]
+def _said(records: Sequence[Record]) -> list[MessageRecord]:
+    return [one for one in records if isinstance(one, MessageRecord)]
 
 
 async def test_one_that_only_read_is_known_not_to_have_changed_anything(tmp_path: Path) -> None:
@@ -217,7 +219,7 @@ async def test_stopping_the_turn_ends_all_of_them(tmp_path: Path) -> None:
         last = logs[0].records[-1]
         uses = [b for m in world.messages for b in m.blocks if isinstance(b, ToolUse)]
     assert ended == ["one"]
-    assert isinstance(last, TurnFinished)
+    assert isinstance(last, TurnEndRecord)
     assert last.ending == "cancelled"
     assert len(uses) == len(world.results) == 1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core import events
-from indwell.sessions.transcript import InnerCall, Piece, transcript
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, transcript
 from support.session import World, a_tool, asks, call, says
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 
@@ -33,7 +33,7 @@ def told_live(world: World, agent: str) -> tuple[InnerCall, ...]:
     )
 
 
-async def cards(world: World) -> dict[str, Piece]:
+async def cards(world: World) -> dict[str, TranscriptPiece]:
     """The tool cards of the last turn, from the log as it stands on disk."""
     await world.session.parts.log.commit()
     *_, turn = transcript(world.store.open(world.session.id).records)
@@ -65,7 +65,7 @@ async def test_read_back_its_calls_are_what_was_told_live(tmp_path: Path) -> Non
 
 
 async def test_while_it_works_the_log_tells_what_has_ended_and_what_runs(tmp_path: Path) -> None:
-    seen: dict[str, Piece] = {}
+    seen: dict[str, TranscriptPiece] = {}
 
     async def look(_name: str, _context: object) -> str:
         seen.update(await cards(world))

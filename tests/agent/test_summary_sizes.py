@@ -7,8 +7,8 @@ import pytest
 
 from indwell.agent.compaction.summary_request import sizes_of
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import Facts, Rates, SummaryPlan
-from indwell.context.compaction.summarising.summary import Sizes, readers
+from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
+from indwell.context.compaction.summarising.summary import SummarySizes, readers
 from indwell.context.conversation import Conversation, estimated_tokens
 from indwell.context.tokens import Calibration
 from support.long_talks import code, empty, turned, wanted
@@ -23,7 +23,7 @@ def counted(model: str, ratio: float) -> Conversation:
     return msgspec.structs.replace(TALK, calibration=calibration)
 
 
-def sizes(now: Conversation) -> Sizes:
+def sizes(now: Conversation) -> SummarySizes:
     plan = wanted(Collapse(), now)
     assert isinstance(plan, SummaryPlan)
     plan = msgspec.structs.replace(plan, target=2_000)
@@ -41,9 +41,9 @@ def test_the_part_is_measured_like_the_prefix(ratio: float) -> None:
 def test_an_endpoint_that_counts_more_does_not_make_the_small_model_look_cheaper() -> None:
     plain, now = sizes(TALK), sizes(counted("m", 1.8))
     per_token = (plain.prefix * 0.1 + plain.instructions) / plain.region
-    near = Rates(input=per_token * 1.05, cached=0.1, cache_write=1.0, output=5.0)
-    assert readers(plain, Facts(small=near))[0] == "main"
-    assert readers(now, Facts(small=near))[0] == "main"
+    near = TokenRates(input=per_token * 1.05, cached=0.1, cache_write=1.0, output=5.0)
+    assert readers(plain, CompactionFacts(small=near))[0] == "main"
+    assert readers(now, CompactionFacts(small=near))[0] == "main"
 
 
 def test_the_count_of_another_model_says_nothing() -> None:

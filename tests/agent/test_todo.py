@@ -25,7 +25,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Request, Text
 from indwell.policy.decide import Policy
 from indwell.sessions.branches import todo_of
-from indwell.sessions.records import Rewound, TurnFinished, TurnStarted
+from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.sessions.told import TodoSet
 from support.session import World, a_world, asks, call, says
 
@@ -159,12 +159,12 @@ async def test_a_list_that_is_done_is_not_said_again(tmp_path) -> None:
 
 def test_a_rewind_has_the_list_of_then() -> None:
     records = (
-        TurnStarted(1, "go", "t"),
+        TurnStartRecord(1, "go", "t"),
         TodoSet(1, (READ,), "t"),
-        TurnFinished(1, "done", "t"),
-        TurnStarted(2, "go", "t"),
+        TurnEndRecord(1, "done", "t"),
+        TurnStartRecord(2, "go", "t"),
         TodoSet(2, (READ, WRITE), "t"),
-        TurnFinished(2, "done", "t"),
+        TurnEndRecord(2, "done", "t"),
     )
     assert todo_of(records) == (READ, WRITE)
     assert todo_of((*records, Rewound(1, "", "t"))) == (READ,)

@@ -22,7 +22,7 @@ from indwell.agent.core.events import (
 from indwell.context.attachments import OpenedFile, Selection
 from indwell.errors import RateLimited, ServerFault
 from indwell.messages import Reply, Request, Usage
-from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting
+from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.scripted import Hang
 from indwell.sessions import records as log
 from indwell.sessions.told import CallEnded
@@ -74,17 +74,17 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
         ]
         assert [type(record) for record in await world.records()] == [
             log.SessionStarted,
-            log.TurnStarted,
-            log.Sent,
-            log.Said,
-            log.Said,
+            log.TurnStartRecord,
+            log.RequestRecord,
+            log.MessageRecord,
+            log.MessageRecord,
             log.Spent,
             CallEnded,
-            log.Said,
-            log.Sent,
-            log.Said,
+            log.MessageRecord,
+            log.RequestRecord,
+            log.MessageRecord,
             log.Spent,
-            log.TurnFinished,
+            log.TurnEndRecord,
         ]
 
 
@@ -202,7 +202,7 @@ async def test_a_failure_before_any_answer_gives_the_draft_back(tmp_path: Path) 
             "ide_selection",
         ]
         last = (await world.records())[-1]
-        assert last == log.TurnFinished(
+        assert last == log.TurnEndRecord(
             1, "failed", last.at, failed.message, "my long prompt", failed.seconds
         )
         assert (await world.turn("again")).ending == "done"
@@ -264,7 +264,7 @@ class Restarting:
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
         del request
-        for event in (TextDelta("Hal"), Discarded(), Waiting(2.4, "busy"), TextDelta("Hi")):
+        for event in (TextDelta("Hal"), Discarded(), RetryWait(2.4, "busy"), TextDelta("Hi")):
             on_event(event)
         return Reply("Hi")
 
@@ -310,5 +310,5 @@ async def test_turns_after_the_log_was_removed_are_in_the_log_all_the_same(tmp_p
         path.unlink()
         assert (await world.turn("second words")).ending == "done"
         records = await world.records()
-    said = [one.words for one in records if isinstance(one, log.TurnStarted)]
+    said = [one.words for one in records if isinstance(one, log.TurnStartRecord)]
     assert said == ["first words", "second words"]

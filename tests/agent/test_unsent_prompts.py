@@ -15,14 +15,14 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.skills.feature import skills_feature
-from indwell.agent.features.skills.shelf import Content, Looked, Shelf
+from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.agent.loop.turn import run_turn
 from indwell.context.attachments import (
     FileProblems,
     Listing,
+    NamedPicture,
     OpenedFile,
     PastedText,
-    Picture,
     Problem,
     Selection,
 )
@@ -55,8 +55,8 @@ OF_THE_MOMENT = ("instructions", "surroundings", "memory", "time", "skill")
 class OneSkill:
     """A place of the user's that holds one skill."""
 
-    def look(self) -> Looked:
-        return Looked((Skill("mend", "To mend.", "user", "/skills/mend"),), ())
+    def look(self) -> FoundSkills:
+        return FoundSkills((Skill("mend", "To mend.", "user", "/skills/mend"),), ())
 
     def content(self, skill: Skill) -> Content:
         return Content(f"Mend the {MARK}.", skill.folder, (), asks_for_tools=False)
@@ -100,7 +100,10 @@ def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
 STOPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "an unknown command": ("/nope", {}),
     "a command of ours": ("/compact", {}),
-    "a picture for a model that takes none": ("go", {"pictures": (Picture("p", "image/png", ""),)}),
+    "a picture for a model that takes none": (
+        "go",
+        {"pictures": (NamedPicture("p", "image/png", ""),)},
+    ),
 }
 """What keeps words from the model: the words, and what goes with them."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from indwell.agent.core.prompt import MOST_CHARACTERS, is_blank, taken_words
 from indwell.errors import UserError
-from indwell.sessions.records import TurnFinished
+from indwell.sessions.records import TurnEndRecord
 from support.session import a_world, says
 
 
@@ -53,5 +53,5 @@ async def test_a_listener_that_raises_leaves_the_log_whole(tmp_path: Path) -> No
         with pytest.raises(BrokenPipeError):
             await world.turn("precious")
         last = (await world.records())[-1]
-    assert isinstance(last, TurnFinished)
+    assert isinstance(last, TurnEndRecord)
     assert (last.ending, last.words) == ("failed", "precious")

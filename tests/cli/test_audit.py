@@ -12,7 +12,7 @@ import pytest
 from indwell.cli.safety.audit import decided_words
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.acts import Act
-from indwell.sessions.records import Intent, Record, Said, TurnStarted
+from indwell.sessions.records import Intent, MessageRecord, Record, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.sessions.told import Decided
 from support.editing import EDIT, READ, USAGE, Home, bash
@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 AT = timestamp(NOW)
 META = Meta(tier=2, source="tool", tokens=1, turn=1)
 RECORDS: tuple[Record, ...] = (
-    TurnStarted(1, "go", AT),
+    TurnStartRecord(1, "go", AT),
     Decided(
         turn=1,
         tool_use_id="c1",
@@ -39,8 +39,8 @@ RECORDS: tuple[Record, ...] = (
         at=AT,
     ),
     Intent(1, "c1", "bash", "{}", AT),
-    Said(Message("user", (ToolResult("c1", "ok\nexit code 0", META),), 1), AT),
-    TurnStarted(2, "more", AT),
+    MessageRecord(Message("user", (ToolResult("c1", "ok\nexit code 0", META),), 1), AT),
+    TurnStartRecord(2, "more", AT),
     Decided(2, "c2", "bash", "rm -rf /", "deny", AT, rule="dangerous", reason="it removes all"),
 )
 ASKED = (
@@ -116,7 +116,7 @@ async def test_a_turn_that_is_not_there_is_said(home) -> None:
 
 
 async def test_a_session_without_calls_says_so(home) -> None:
-    await keep(home, home.workspace, TurnStarted(1, "go", AT))
+    await keep(home, home.workspace, TurnStartRecord(1, "go", AT))
     assert "nothing was changed, run, asked for or denied" in (await audit(home)).stdout
 
 

@@ -11,7 +11,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
 from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard
@@ -197,6 +197,6 @@ def test_ten_thousand_files_are_looked_at_in_milliseconds_once_known(tmp_path: P
         for name in range(20):
             (folder / f"f{name}.py").touch()
     (tmp_path / "d1" / ".env").write_text("")
-    guard = Guard(tmp_path, SECRETS)
+    guard = FolderGuard(tmp_path, SECRETS)
     assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)
     assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)

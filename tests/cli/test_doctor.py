@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.cli.doctor.check import Check, Finding, blocking, run_checks
+from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, blocking, run_checks
 from indwell.cli.doctor.command import Private, redacted, report
 from indwell.cli.doctor.endpoint import endpoint, proxies
 from indwell.cli.doctor.machine import editors
@@ -125,7 +125,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
         await hanging.gone.wait()
     sentence = f"{hanging.base_url} did not answer in time"
     mend = "check that the server runs on this machine, and its port"
-    assert found == (Finding("reachable", "fail", sentence, mend),)
+    assert found == (DoctorFinding("reachable", "fail", sentence, mend),)
 
 
 async def test_a_report_holds_no_key_no_name_and_no_home(home) -> None:
@@ -176,26 +176,27 @@ def test_no_surroundings_save_a_secret(before, after) -> None:
 
 
 def test_a_finding_cannot_break_the_table() -> None:
-    lines = report((Finding("a", "ok", "x | y\nz"),), Private()).splitlines()
+    lines = report((DoctorFinding("a", "ok", "x | y\nz"),), Private()).splitlines()
     assert lines[-1] == "| ok | a | x \\| y z |"
 
 
 async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_go_on() -> None:
-    async def hang() -> tuple[Finding, ...]:
+    async def hang() -> tuple[DoctorFinding, ...]:
         await asyncio.Event().wait()
         return ()
 
-    def broken() -> tuple[Finding, ...]:
+    def broken() -> tuple[DoctorFinding, ...]:
         raise SettingsError("it is broken")
 
-    good = Finding("c", "ok", "fine")
+    good = DoctorFinding("c", "ok", "fine")
     began = time.monotonic()
     found = await run_checks(
-        (Check("a", hang), blocking("b", broken), blocking("c", lambda: (good,))), timeout_s=0.05
+        (DoctorCheck("a", hang), blocking("b", broken), blocking("c", lambda: (good,))),
+        timeout_s=0.05,
     )
     assert found == (
-        Finding("a", "fail", "no answer within 0.05 s"),
-        Finding("b", "fail", "it is broken"),
+        DoctorFinding("a", "fail", "no answer within 0.05 s"),
+        DoctorFinding("b", "fail", "it is broken"),
         good,
     )
     assert time.monotonic() - began < 60
@@ -203,8 +204,8 @@ async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_go_on() -
 
 def test_a_proxy_is_shown_without_its_password() -> None:
     assert proxies({"HTTPS_PROXY": "http://me:pw@proxy:3128", "all_proxy": "socks5://h:1"}) == (
-        Finding("proxy", "ok", "HTTPS_PROXY is http://proxy:3128"),
-        Finding(
+        DoctorFinding("proxy", "ok", "HTTPS_PROXY is http://proxy:3128"),
+        DoctorFinding(
             "proxy",
             "warn",
             "ALL_PROXY is socks5://h:1",

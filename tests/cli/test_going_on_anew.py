@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from indwell.sessions.records import Rewound, TurnFinished
+from indwell.sessions.records import Rewound, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from support.editing import EDIT, READ, USAGE, Home
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
@@ -179,4 +179,4 @@ async def test_a_rewind_without_words_only_takes_back(home: Home) -> None:
         assert (told["session"], told["turn"]) == (session, 1)
     (log,) = home.logs()
     assert [one.turn for one in log if isinstance(one, Rewound)] == [1, 1]
-    assert len([one for one in log if isinstance(one, TurnFinished)]) == 2
+    assert len([one for one in log if isinstance(one, TurnEndRecord)]) == 2

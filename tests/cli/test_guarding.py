@@ -17,7 +17,7 @@ from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
 from indwell.wiring.bounds.command_bounds import confiner
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard
@@ -95,7 +95,7 @@ async def test_sbx_01_with_more_decoys_than_there_is_room_for_nothing_runs(works
 def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace: Path) -> None:
     (workspace / "zz" / "app").mkdir(parents=True)
     (workspace / "zz" / "app" / ".env").touch()
-    guard = Guard(workspace, SECRETS, most_folders=20, quarantine=beside(workspace))
+    guard = FolderGuard(workspace, SECRETS, most_folders=20, quarantine=beside(workspace))
     before = guard.look()
     assert (before.refused, str(workspace / "zz" / "app" / ".env") in before.hidden) == ("", True)
     for number in range(30):
@@ -109,7 +109,7 @@ def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace:
 
 
 def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: Path) -> None:
-    guard = Guard(workspace, SECRETS, most_installed=20, quarantine=beside(workspace))
+    guard = FolderGuard(workspace, SECRETS, most_installed=20, quarantine=beside(workspace))
     before = guard.look()
     assert not before.refused
     for number in range(30):
@@ -214,7 +214,7 @@ async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace:
     config = workspace / ".git" / "config"
     before = config.read_text()
     quarantine = Quarantine(workspace.parent / "quarantine", (workspace,))
-    guarded = Guard(workspace, SECRETS, quarantine=quarantine).look()
+    guarded = FolderGuard(workspace, SECRETS, quarantine=quarantine).look()
     config.unlink()
     config.write_text(f'{before}[branch "a"]\n\tmerge = refs/heads/a\n')
     assert guarded.settle() == ()
@@ -401,7 +401,7 @@ def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> 
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from indwell.settings.model import SECRETS
 from wcmatch import glob
 if os.geteuid() == 0:
@@ -415,7 +415,7 @@ with tempfile.TemporaryDirectory() as name:
     (closed / "sub" / "AGENTS.md").write_text("")
     (closed / ".env").write_text("")
     closed.chmod(0o311)
-    guard = Guard(root, SECRETS)
+    guard = FolderGuard(root, SECRETS)
     look = guard.look()
     print(str(closed) in look.hidden, look.protected == ())
     closed.chmod(0o755)

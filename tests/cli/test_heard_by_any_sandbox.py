@@ -12,7 +12,7 @@ import pytest
 
 from indwell.files.aside import Quarantine
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 
@@ -34,7 +34,7 @@ def test_a_protected_name_is_moved_away_at_once_and_told(tmp_path: Path, name: s
         told.extend(notes)
         is_told.set()
 
-    guarded = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
+    guarded = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
     with guarded.watched(hear, hold):
         with contextlib.suppress(FileNotFoundError):  # its folder may be moved away before
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stoppe
 
     root = tmp_path / "workspace"
     root.mkdir()
-    guarded = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
+    guarded = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
     with guarded.watched(hear, hold_nothing):
         (root / "AGENTS.md").touch()
         assert is_hearing.wait(SOON_S)
@@ -86,7 +86,7 @@ def test_a_command_that_makes_more_folders_than_can_be_watched_is_stopped(tmp_pa
         told.extend(notes)
         is_told.set()
 
-    guarded = Guard(root, SECRETS, most_watched=20, quarantine=quarantine).look()
+    guarded = FolderGuard(root, SECRETS, most_watched=20, quarantine=quarantine).look()
     with guarded.watched(hear, hold):
         for number in range(30):
             (root / f"d{number}").mkdir()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.policy.decide import Ask, Asked, Policy, decide
+from indwell.policy.decide import Ask, CallFacts, Policy, decide
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.landlock import start_held
@@ -231,7 +231,7 @@ def test_with_the_home_folder_opened_the_agents_own_tools_ask_for_what_programs_
 
 
 def test_a_file_that_lies_there_is_asked_for_each_time() -> None:
-    asked = Asked("read_file", "read", (".config/a",), ("/home/me/.config/a",), is_private=True)
+    asked = CallFacts("read_file", "read", (".config/a",), ("/home/me/.config/a",), is_private=True)
     decision = decide(asked, Policy("auto"))
     assert isinstance(decision, Ask)
     assert (decision.rule, decision.by) == ("", "secret: home")

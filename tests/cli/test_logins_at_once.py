@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.service.endpoint.connect import Endpoint, Places, _keep_all, connect
+from indwell.service.endpoint.connect import Endpoint, EndpointPlaces, _keep_all, connect
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support.editing import Home
@@ -55,7 +55,7 @@ async def test_two_logins_of_one_process_keep_both_keys(tmp_path) -> None:
             *(
                 connect(
                     Endpoint(url, Secret(key)),
-                    Places(
+                    EndpointPlaces(
                         tmp_path / "config.toml", KeyStore(tmp_path / "keys.json", slow_ring), {}
                     ),
                 )

@@ -10,7 +10,7 @@ from indwell.files.aside import Quarantine
 from indwell.files.watch.installed import FRESH_NS
 from indwell.service.secrets import SecretPlaces
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from indwell.workspace.git.repository import nested
 from support.listing_recorder import listed_folders
 
@@ -30,7 +30,7 @@ def test_all_looks_together_list_each_folder_once(tmp_path: Path) -> None:
     """In a workspace of 200,000 files each list more costs a third of a second, which the first
     command of a session waits for."""
     work = tree(tmp_path)
-    guard = Guard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
+    guard = FolderGuard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
     places = SecretPlaces([work], lambda: SECRETS)
     with listed_folders() as listed:
         nested(work)
@@ -43,7 +43,7 @@ def test_all_looks_together_list_each_folder_once(tmp_path: Path) -> None:
 
 def test_a_list_that_is_shared_is_made_anew_when_its_folder_changes(tmp_path: Path) -> None:
     work = tree(tmp_path)
-    guard = Guard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
+    guard = FolderGuard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
     places = SecretPlaces([work], lambda: SECRETS)
     assert places.look() == guard.look().hidden
     (work / "e" / ".env").touch()

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from indwell.cli.parser import make_parser
-from indwell.cli.replay.command import Wish, _rates, wish_of
+from indwell.cli.replay.command import ReplayOptions, _rates, wish_of
 from indwell.errors import UserError
 from indwell.replay.cache import CACHES
 from support.editing import MODEL, Home
@@ -221,7 +221,7 @@ async def test_costs_are_in_dollars_by_a_price_list(home) -> None:
     home.configure(f'model = "{MODEL}"\nprice_in = 2.0\nprice_out = 8.0\n')
     own = await replay(home, path, "--preset", "none", "--prices", MODEL)
     assert f"as {MODEL} costs by your settings" in own.stdout
-    ratios = Wish((path,))
+    ratios = ReplayOptions((path,))
     listed = _rates(msgspec.structs.replace(ratios, prices="gpt-5"))
     assert _rates(ratios) is None
     assert listed is not None
@@ -334,7 +334,7 @@ def test_ctrl_c_while_a_model_writes_ends_it_the_same_way(home) -> None:
             assert "Traceback" not in terminal.shown
 
 
-def wished(*options: str) -> Wish:
+def wished(*options: str) -> ReplayOptions:
     return wish_of(make_parser().parse_args(["replay", "a.jsonl", *options]))
 
 

@@ -11,15 +11,15 @@ import pytest
 
 from indwell.cli.stored.shown import replay
 from indwell.context import conversation as talk
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import counted
-from indwell.context.history import Splice, spliced, transcript
+from indwell.context.history import MessageSplice, spliced, transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally
 from indwell.messages import Message
 from indwell.sessions.rebuilding import folded, rebuilt
-from indwell.sessions.records import Prefixed, Repaired, Rewound, Sent
+from indwell.sessions.records import Prefixed, Repaired, RequestRecord, Rewound
 from support.editing import READ, USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.session import ENVIRONMENT, a_world, asks, call, says
@@ -86,7 +86,7 @@ async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_agai
         session = world.session
         await world.turn("do it")
         await world.turn("again")
-        step = Step("test", (Splice(0, 2, (_summary(session.conversation),)),))
+        step = CompactionStep("test", (MessageSplice(0, 2, (_summary(session.conversation),)),))
         session.compact(step, _spliced(session.conversation, step))
         await world.turn("and now")
         broken = session.conversation.messages[:-1]
@@ -95,7 +95,7 @@ async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_agai
         records = await world.records()
     prefix = Prefixed(("You are a test.",), "", AT, session.conversation.tools)
     asked = world.provider.requests
-    assert [one.number for one in records if isinstance(one, Sent)] == [1, 2, 3, 4, 5]
+    assert [one.number for one in records if isinstance(one, RequestRecord)] == [1, 2, 3, 4, 5]
     for number, sent in enumerate(asked, start=1):
         again = rebuilt((prefix, *records), number)
         assert again.request == msgspec.structs.replace(sent, tokens=0), number
@@ -130,7 +130,7 @@ def _summary(conversation: talk.Conversation) -> Message:
     return Message("user", (inject("reminder", "a summary", turn=1),), 1)
 
 
-def _spliced(conversation: talk.Conversation, step: Step) -> talk.Conversation:
+def _spliced(conversation: talk.Conversation, step: CompactionStep) -> talk.Conversation:
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     return counted(
         msgspec.structs.replace(conversation, messages=messages, history=history, tally=Tally())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from indwell.cli.review.command import Report, rows
+from indwell.cli.review.command import ReviewReport, rows
 from indwell.cli.review.files import lacks
-from indwell.cli.review.screen import Screen, lines_of, whose
+from indwell.cli.review.screen import TerminalScreen, lines_of, whose
 from indwell.cli.review.session import Judge, Move, Quit, Tell, place_of, step
 from indwell.cli.terminal.json_line import json_line
 from indwell.review.hunk import Actor, Hunk
@@ -117,10 +117,10 @@ def test_it_is_said_whose_a_hunk_is() -> None:
 
 def test_half_of_a_character_stops_neither_form() -> None:
     one = hunk("1", Path("/w/\udcff.py"), new=("\udc80\n",))
-    told = json.loads(json_line(Report("/w", rows((one,)))))
+    told = json.loads(json_line(ReviewReport("/w", rows((one,)))))
     assert told["hunks"][0]["new"] == "\udc80\n"
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    screen = Screen(Console(file=stream, width=80), [Path("/w")])
+    screen = TerminalScreen(Console(file=stream, width=80), [Path("/w")])
     screen.hunk(one, "a\n\udc80\n", number=1, total=1)
     screen.say("\udc80")
     stream.flush()

@@ -16,11 +16,11 @@ from indwell.messages import Image, Message, Meta, Role, Text
 from indwell.sessions.records import (
     ENDED,
     Intent,
+    MessageRecord,
     Prefixed,
     Record,
-    Said,
-    TurnFinished,
-    TurnStarted,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
@@ -109,7 +109,7 @@ async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_
     assert home.shop.read_bytes() == mended
     assert only_log(home).read_bytes().startswith(before)
     (log,) = home.logs()
-    endings = [(one.turn, one.ending, one.message) for one in log if isinstance(one, TurnFinished)]
+    endings = [(one.turn, one.ending, one.message) for one in log if isinstance(one, TurnEndRecord)]
     assert endings == [(1, "interrupted", ENDED), (2, "done", "")]
     assert len([one for one in log if isinstance(one, Intent)]) == 1
 
@@ -176,7 +176,7 @@ async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone
 ) -> None:
     store = SessionStore(home.state, home.workspace)
     session, writer = store.create(model="scripted-demo", now=datetime.now(UTC))
-    writer.append(TurnStarted(1, "held", "t"))
+    writer.append(TurnStartRecord(1, "held", "t"))
     await writer.commit()
     try:
         refused = await run(home, "run", "--resume", session, "x", "--scripted")
@@ -214,7 +214,7 @@ async def test_the_newest_twenty_are_listed_with_preview_model_cost_and_turns(ho
     made = []
     for number in range(23):
         session, writer = store.create(model="m", now=moment)
-        writer.append(TurnStarted(1, f"words {number}", "t"))
+        writer.append(TurnStartRecord(1, f"words {number}", "t"))
         await writer.close()
         made.append(session)
     shown = await run(home, "sessions")
@@ -269,7 +269,7 @@ async def test_long_texts_of_before_stay_and_new_ones_get_new_names(home) -> Non
     names = sorted(path.name[:4] for path in home.state.rglob("spill/*"))
     assert names == ["0001", "0002"]
     (log,) = home.logs()
-    assert any(isinstance(one, Said) for one in log)
+    assert any(isinstance(one, MessageRecord) for one in log)
 
 
 async def test_who_is_cancelled_while_a_session_is_taken_up_leaves_it_to_others(home) -> None:
@@ -319,7 +319,7 @@ async def taken_up(home: Home, *records: Record) -> Resumed:
 async def test_a_model_that_takes_no_pictures_reads_a_word_in_place_of_each(home) -> None:
     meta = Meta(tier=3, source="tool", tokens=1_500, turn=1)
     shown = (Text("look", meta), Image("image/png", "iVBO", meta))
-    resumed = await taken_up(home, Said(Message("user", shown, 1), AT))
+    resumed = await taken_up(home, MessageRecord(Message("user", shown, 1), AT))
     (message,) = resumed.session.conversation.messages
     assert [getattr(block, "text", "") for block in message.blocks] == [
         "look",
@@ -331,7 +331,7 @@ async def test_what_was_read_of_a_log_is_never_searched_for_garbage(home) -> Non
     meta = Meta(tier=1, source="user", tokens=1, turn=1)
     roles: tuple[Role, ...] = ("user", "assistant")
     said = (Message(roles[at % 2], (Text(str(at), meta),), 1) for at in range(2_000))
-    resumed = await taken_up(home, *(Said(message, AT) for message in said))
+    resumed = await taken_up(home, *(MessageRecord(message, AT) for message in said))
     searched = {id(one) for one in gc.get_objects()}
     messages = resumed.session.conversation.messages
     assert len(messages) == 2_000

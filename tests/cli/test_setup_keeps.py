@@ -11,7 +11,7 @@ from indwell.cli import main
 from indwell.cli.setup.configuration import PLAIN
 from indwell.cli.setup.configurations import CONFIGURATIONS
 from indwell.cli.setup.merging import CannotMerge, cut, pieces
-from indwell.cli.setup.placing import How, Placed, Record, Wanted, put, take
+from indwell.cli.setup.placing import How, Placed, Record, WantedConfiguration, put, take
 
 FILES = {
     "nvim": ".config/nvim/plugin/indwell.lua",
@@ -77,10 +77,10 @@ def there(home: Path, editor: str, content: bytes) -> Path:
     return path
 
 
-def wanted(editor: str, command: tuple[str, ...] = PLAIN) -> Wanted:
+def wanted(editor: str, command: tuple[str, ...] = PLAIN) -> WantedConfiguration:
     configuration = CONFIGURATIONS[editor]
     how = HOWS.get(editor, "json")
-    return Wanted("/f", how, configuration.text(command), configuration.comment)
+    return WantedConfiguration("/f", how, configuration.text(command), configuration.comment)
 
 
 def written(editor: str, before: str | None) -> tuple[str, Record]:

@@ -10,12 +10,12 @@ import pytest
 
 from indwell.cli.stored.shown import show_session
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions.records import Said, TurnStarted
+from indwell.sessions.records import MessageRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import CallEnded
 
 META = Meta(tier=3, source="assistant", tokens=1)
-CALL = Said(Message("assistant", (ToolUse("c1", "agent", '{"task":"x"}', META),), 1), "")
+CALL = MessageRecord(Message("assistant", (ToolUse("c1", "agent", '{"task":"x"}', META),), 1), "")
 READ = CallEnded(1, "a1-1", "shop.py", "2 lines", 0.5, "", "", "read_file", "", "c1")
 FAILED = CallEnded(1, "a1-2", "make \x1b[2J", "failed", 0.5, "", "", "bash", "[b]no\nrule", "c1")
 
@@ -27,7 +27,7 @@ async def test_each_is_a_line_that_cannot_drive_the_terminal(
     monkeypatch.chdir(tmp_path)
     store = SessionStore(tmp_path / "state", tmp_path)
     session, log = store.create(model="m", now=datetime(2026, 11, 21, tzinfo=UTC))
-    for record in (TurnStarted(1, "go", ""), CALL, READ, FAILED):
+    for record in (TurnStartRecord(1, "go", ""), CALL, READ, FAILED):
         log.append(record)
     await log.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.skills.shelf import Looked, Shelf
+from indwell.agent.features.skills.shelf import FoundSkills, Shelf
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watch.changes import FolderWatch
@@ -60,7 +60,7 @@ def trusted(*roots: Path) -> FolderTrust:
 
 def looked(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, settings: Settings | None = None
-) -> Looked:
+) -> FoundSkills:
     return folders(roots, trust, settings).look()
 
 
@@ -71,7 +71,7 @@ def folders(
     return SkillFolders(roots, lambda: chosen, trust or FolderTrust({}), private=())
 
 
-def names(found: Looked, origin: str) -> list[str]:
+def names(found: FoundSkills, origin: str) -> list[str]:
     return [one.name for one in found.skills if one.origin == origin]
 
 

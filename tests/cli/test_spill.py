@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SessionError
-from indwell.wiring.spill import Spill
+from indwell.wiring.spill import SpillFolder
 
 
 async def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None:
-    spill = Spill(tmp_path)
+    spill = SpillFolder(tmp_path)
     path = await spill.keep_as("transcript-0001-a.txt", "what was said")
     os.utime(tmp_path, ns=(0, 0))
     assert await spill.keep_as(path.name, "what was said") == path
@@ -23,7 +23,7 @@ async def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("other", ["what was", "what was said!", "what was sent", ""])
 async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: str) -> None:
-    spill = Spill(tmp_path)
+    spill = SpillFolder(tmp_path)
     path = await spill.keep_as("a.txt", "what was said")
     with pytest.raises(SessionError, match="could not be kept"):
         await spill.keep_as("a.txt", other)
@@ -34,14 +34,14 @@ async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: st
 async def test_a_link_that_leads_nowhere_is_no_file_to_write(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SessionError):
-        await Spill(tmp_path).keep_as("a.txt", "what was said")
+        await SpillFolder(tmp_path).keep_as("a.txt", "what was said")
     assert not (tmp_path / "elsewhere").exists()
 
 
 async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Path) -> None:
     text = "what was said\n" * 5_000
     for number in range(10):
-        spill = Spill(tmp_path)
+        spill = SpillFolder(tmp_path)
         name = f"a-{number}.txt"
         kept = await asyncio.gather(*(spill.keep_as(name, text) for _ in range(8)))
         assert set(kept) == {tmp_path / name}
@@ -50,7 +50,7 @@ async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Pa
 
 
 async def test_what_a_stopped_turn_still_writes_is_no_fault_for_the_next(tmp_path: Path) -> None:
-    spill = Spill(tmp_path)
+    spill = SpillFolder(tmp_path)
     for number in range(10):
         text = f"line {number}\n" * 100_000
         first = asyncio.ensure_future(spill.keep_as(f"{number}.txt", text))
@@ -63,5 +63,5 @@ async def test_what_a_stopped_turn_still_writes_is_no_fault_for_the_next(tmp_pat
 async def test_where_it_cannot_be_written_no_half_made_file_stays(tmp_path: Path) -> None:
     (tmp_path / "a.txt").mkdir()
     with pytest.raises(SessionError):
-        await Spill(tmp_path).keep_as("a.txt", "what was said")
+        await SpillFolder(tmp_path).keep_as("a.txt", "what was said")
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.stored.stats import cost_cell, day_of
-from indwell.context.request.figures import Figures, of_call
+from indwell.context.request.figures import UsageFigures, of_call
 from indwell.messages import Usage
-from indwell.sessions.records import Compacted, Record, Spent
+from indwell.sessions.records import CompactionRecord, Record, Spent
 from indwell.sessions.storage.store import SessionStore, timestamp
 from support.editing import Home
 from support.terminal import Ended, indwell
@@ -45,7 +45,7 @@ async def test_calls_and_compactions_are_summed_under_the_names_of_opentelemetry
         home,
         home.workspace,
         Spent(1, "m", USAGE, 0.25, AT),
-        Compacted(1, "digest", (), 9_000, 4_000, (), AT),
+        CompactionRecord(1, "digest", (), 9_000, 4_000, (), AT),
         Spent(2, "n", Usage(500, output=10, reported=False), None, AT),
     )
     await keep(home, home.folder / "other", Spent(1, "m", USAGE, 0.25, AT))
@@ -83,7 +83,11 @@ async def test_the_table_shows_days_and_sessions_and_their_total(home) -> None:
     await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
     old = Spent(1, "m", USAGE, 0.5, timestamp(last_week))
     name = await keep(
-        home, home.workspace, old, Compacted(1, "digest", (), 9_000, 4_000, (), AT), now=last_week
+        home,
+        home.workspace,
+        old,
+        CompactionRecord(1, "digest", (), 9_000, 4_000, (), AT),
+        now=last_week,
     )
     shown = await stats(home)
     assert (shown.code, shown.stderr) == (0, "")
@@ -113,7 +117,9 @@ async def test_logs_that_lie_unused_are_not_read_and_none_is_said(home) -> None:
 
 async def test_in_a_narrow_terminal_no_id_is_broken(home) -> None:
     spent = Spent(1, "a-model-with-a-long-name", USAGE, 0.25, AT)
-    name = await keep(home, home.workspace, spent, Compacted(1, "digest", (), 9_000, 4_000, (), AT))
+    name = await keep(
+        home, home.workspace, spent, CompactionRecord(1, "digest", (), 9_000, 4_000, (), AT)
+    )
     with Terminal(
         "stats", environment=home.environment(), folder=home.workspace, columns=80
     ) as terminal:
@@ -175,6 +181,6 @@ def test_the_day_of_a_record_is_the_users() -> None:
 def test_a_sum_with_an_unknown_price_says_what_is_known() -> None:
     known, unknown = of_call(USAGE, 0.25), of_call(USAGE, None)
     assert cost_cell(known + unknown) == "over $0.2500 (1 unknown)"
-    assert (cost_cell(unknown), cost_cell(known), cost_cell(Figures())) == (
+    assert (cost_cell(unknown), cost_cell(known), cost_cell(UsageFigures())) == (
         "unknown", "$0.2500", "$0.0000"
     )  # fmt: skip

@@ -14,8 +14,8 @@ from indwell.cli.terminal.output import UNCHECKED, TerminalView
 from indwell.cli.terminal.person import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
-from indwell.policy.call_facts import Ask, Asked
-from indwell.policy.commands.verdict import Part
+from indwell.policy.call_facts import Ask, CallFacts
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.widening import Widening
 
 
@@ -134,7 +134,7 @@ async def asked(question: Question) -> str:
 
 async def test_what_goes_beyond_the_sandbox_stands_out() -> None:
     """Whoever it is that wants it; and it is not said to be in the sandbox (U7)."""
-    asked_for = Asked("bash", "run", command="docker ps", cwd="/w")
+    asked_for = CallFacts("bash", "run", command="docker ps", cwd="/w")
     ask = Ask("it needs more", rule="", widening=Widening(unconfined=True))
     question = question_for("1", asked_for, ask, "", "sandboxed (bubblewrap), no network")
     shown = await asked(question)
@@ -144,19 +144,19 @@ async def test_what_goes_beyond_the_sandbox_stands_out() -> None:
 
 
 async def test_a_title_says_that_there_are_more_reasons() -> None:
-    parts = tuple(Part(x, 0, 1, (x,), "ask", "r", f"does {x}") for x in ("a", "b", "c"))
+    parts = tuple(CommandPart(x, 0, 1, (x,), "ask", "r", f"does {x}") for x in ("a", "b", "c"))
     ask = Ask("does a", rule="", risky=parts)
-    question = question_for("1", Asked("bash", "run", command="a;b;c"), ask, "")
+    question = question_for("1", CallFacts("bash", "run", command="a;b;c"), ask, "")
     assert "(does a; and 2 more, below)" in await asked(question)
 
 
 async def test_a_diff_has_its_colours_and_a_file_to_be_read_is_named() -> None:
     diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-[old]\n+new\n"
-    edit = Asked("edit_file", "edit", ("x.py",))
+    edit = CallFacts("edit_file", "edit", ("x.py",))
     shown = (await asked(question_for("1", edit, Ask("why", ""), diff))).splitlines()
     assert "\x1b[31m-[old]\x1b[0m" in shown
     assert "\x1b[32m+new\x1b[0m" in shown
-    read = Asked("read_file", "read", (".env", ".env"), arguments='{"path": ".env"}')
+    read = CallFacts("read_file", "read", (".env", ".env"), arguments='{"path": ".env"}')
     assert question_for("1", read, Ask("why", ""), "").detail == ".env"
 
 

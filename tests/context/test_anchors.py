@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from indwell.context.compaction.ladder import take
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import Config, Conversation, counted, system_block
-from indwell.context.history import Splice
+from indwell.context.history import MessageSplice
 from indwell.context.request.assemble import place_anchors
 from indwell.messages import Anchors, Message
 from support.requests import READ, assistant, result, use, user
@@ -27,13 +27,15 @@ def test_tools_system_the_milestone_and_the_message_before_the_newest_are_marked
 
 def test_after_compaction_the_end_of_what_was_rewritten_takes_the_place_of_the_tools_mark() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *LARGE, *EXCHANGE, *EXCHANGE)
-    shorter = take(whole, Step("regions", (Splice(0, 3, (user("a summary " * 2_000),)),)))
+    shorter = take(
+        whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary " * 2_000),)),))
+    )
     assert place_anchors(shorter) == Anchors(tools=False, system=True, messages=(0, 4, 7))
 
 
 def test_a_rewritten_beginning_that_is_small_gets_no_mark() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *EXCHANGE)
-    shorter = take(whole, Step("regions", (Splice(0, 3, (user("a summary"),)),)))
+    shorter = take(whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary"),)),)))
     assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(3,))
 
 
@@ -75,7 +77,9 @@ def test_there_are_never_more_than_four() -> None:
     whole = conversation(user("go"), *exchanges)
     for stop in range(1, len(whole.messages), 2):
         part = conversation(*whole.messages[: stop + 2])
-        shorter = take(part, Step("snip", (Splice(0, stop, part.messages[:stop]),)))
+        shorter = take(
+            part, CompactionStep("snip", (MessageSplice(0, stop, part.messages[:stop]),))
+        )
         marks = place_anchors(counted(shorter))
         assert marks.tools + marks.system + len(marks.messages) <= 4
         assert marks == place_anchors(shorter)

@@ -12,7 +12,7 @@ from indwell.context.injections import Frame, inject
 from indwell.context.pairing import interrupted_result, problems
 from indwell.messages import Message, Reply, Text, Thinking, ToolCall, ToolUse
 from indwell.sessions.rebuilding import fold
-from indwell.sessions.records import Said
+from indwell.sessions.records import MessageRecord
 from support.requests import READ
 
 EMPTY = Conversation(
@@ -191,7 +191,7 @@ def test_however_a_conversation_grows_its_log_folds_back_to_it(
 
     def log(after: Conversation) -> Conversation:
         records.extend(
-            Said(msgspec.json.decode(msgspec.json.encode(message), type=Message), "")
+            MessageRecord(msgspec.json.decode(msgspec.json.encode(message), type=Message), "")
             for message in added_messages(logged.messages, after.messages)
         )
         return after

@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import DEFAULT
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -17,7 +17,7 @@ from indwell.context.conversation import (
     system_block,
     with_input,
 )
-from indwell.context.history import Splice
+from indwell.context.history import MessageSplice
 from indwell.context.injections import inject
 from indwell.context.request.explain import Explained, Headroom, explain
 from indwell.messages import Message
@@ -68,9 +68,9 @@ def test_each_rung_says_how_far_away_it_is() -> None:
 
 def test_a_summary_says_which_messages_it_stands_for_and_a_short_result_where_it_is_whole() -> None:
     summary = user("go", inject("summary", "Two rounds.", turn=1))
-    folded = take(WHOLE, Step("regions", (Splice(0, 3, (summary,)),)))
+    folded = take(WHOLE, CompactionStep("regions", (MessageSplice(0, 3, (summary,)),)))
     cut = msgspec.structs.replace(ROUND[1], blocks=(result("t"),))
-    told = explain(take(folded, Step("snip", (Splice(2, 3, (cut,)),))), DEFAULT)
+    told = explain(take(folded, CompactionStep("snip", (MessageSplice(2, 3, (cut,)),))), DEFAULT)
     assert [(one.message, one.altered, one.first, one.last) for one in told.blocks[2:]] == [
         (0, False, 0, 2),  # the user's words are still the same block
         (0, True, 0, 2),
@@ -101,7 +101,7 @@ def test_what_waits_is_told_as_waiting() -> None:
 
 def test_a_compacted_conversation_of_ten_thousand_messages_takes_no_long_while() -> None:
     whole = conversation(user("go"), *ROUND * 5_000)
-    shorter = take(whole, Step("regions", (Splice(0, 6_001, (user("summary"),)),)))
+    shorter = take(whole, CompactionStep("regions", (MessageSplice(0, 6_001, (user("summary"),)),)))
     began = time.process_time()
     told = explain(shorter, DEFAULT)
     assert time.process_time() - began < 2

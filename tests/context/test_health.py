@@ -8,15 +8,15 @@ import pytest
 from indwell.context.conversation import system_block, tool_result
 from indwell.context.request.cache_health import (
     LIFE_S,
+    CacheReading,
     Health,
-    Seen,
     after_call,
     after_compaction,
     after_reply,
     excerpts,
     first_difference,
 )
-from indwell.context.request.figures import Compactions, Figures
+from indwell.context.request.figures import Compactions, UsageFigures
 from indwell.context.tokens import request_tokens
 from indwell.messages import (
     Image,
@@ -240,14 +240,14 @@ def test_sums_are_kept_for_the_turn_and_for_the_session() -> None:
     health = after_compaction(health, 1, "digest", 9_000, 4_000)
     health = after_call(health, 2, MISS, 0.25)
     health = after_compaction(health, 2, "digest", 8_000, 7_000)
-    assert health.turn == Figures(
+    assert health.turn == UsageFigures(
         requests=1,
         usage=MISS,
         counted=4_000,
         known_cost=0.25,
         compactions={"digest": Compactions(1, 1_000)},
     )
-    assert health.session == Figures(
+    assert health.session == UsageFigures(
         requests=2,
         usage=HIT + MISS,
         counted=8_000,
@@ -255,7 +255,11 @@ def test_sums_are_kept_for_the_turn_and_for_the_session() -> None:
         compactions={"digest": Compactions(2, 6_000)},
     )
     assert (health.session.cost, health.session.hit_rate) == (0.75, 3_000 / 8_000)
-    assert (health.session.saved, Figures().hit_rate, Figures().cost) == (6_000, None, 0.0)
+    assert (health.session.saved, UsageFigures().hit_rate, UsageFigures().cost) == (
+        6_000,
+        None,
+        0.0,
+    )
 
 
 def test_an_unknown_price_stays_unknown_and_an_estimate_is_no_count() -> None:
@@ -264,7 +268,7 @@ def test_an_unknown_price_stays_unknown_and_an_estimate_is_no_count() -> None:
     figures = health.session
     assert (figures.cost, figures.known_cost, figures.unpriced) == (None, 0.5, 1)
     assert (figures.estimated, figures.counted, figures.hit_rate) == (1, 4_000, 0.75)
-    assert after_reply(health, growing(1)[0], guessed) == Seen(health)
+    assert after_reply(health, growing(1)[0], guessed) == CacheReading(health)
 
 
 def test_a_long_conversation_is_compared_in_no_time() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.untrusted_text import MOST, Seen, neutralise, noted, restored, seen
+from indwell.context.untrusted_text import MOST, VisibleText, neutralise, noted, restored, seen
 from indwell.workspace.disk import DiskWorkspace
 from support.session import a_world, asks, call, says, texts
 from tools.calling import Agent
@@ -38,7 +38,7 @@ REAL = [
 
 @pytest.mark.parametrize("text", REAL)
 def test_inj_06_emoji_and_the_worlds_scripts_stay_as_they_are(text: str) -> None:
-    assert seen(text) == Seen(text)
+    assert seen(text) == VisibleText(text)
 
 
 @pytest.mark.parametrize("one", HIDDEN)
@@ -76,7 +76,7 @@ def test_inj_05_what_only_looks_like_real_use_is_shown(text: str) -> None:
 @given(st.text(st.sampled_from([*HIDDEN, *"ab \u200d\u200c\ufe0f\u05d0👍"]), max_size=40))
 def test_doing_it_twice_changes_nothing(text: str) -> None:
     once = seen(text).text
-    assert seen(once) == Seen(once)
+    assert seen(once) == VisibleText(once)
 
 
 @settings(deadline=None)

@@ -10,12 +10,12 @@ from typing import Any
 
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import nothing_pays
-from indwell.context.compaction.step import Facts
+from indwell.context.compaction.step import CompactionFacts
 from indwell.context.conversation import Config, Conversation, counted, with_input
 from indwell.context.request.assemble import assemble
 from indwell.messages import Message
 from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import SENT_B, Body, RequestEncoder
+from indwell.providers.chat.request import SENT_B, RequestBody, RequestEncoder
 from support.requests import assistant, result, use, user
 
 MARKS = Dialect(cache_marks=True, cache_key=True)
@@ -60,7 +60,7 @@ def of_a_turn(n_exchanges: int, share: float) -> int:
     encoder.body(assemble(conversation_of_before(conversation)), MARKS)
 
     def turn() -> None:
-        nothing_pays(conversation, DEFAULT, Facts(incoming=10))
+        nothing_pays(conversation, DEFAULT, CompactionFacts(incoming=10))
         encoder.body(assemble(with_input(conversation, words="go on", turn=9)), MARKS)
 
     return n_calls(turn)
@@ -90,7 +90,7 @@ def test_in_one_long_turn_the_tally_goes_with_each_round() -> None:
         conversation = counted(Conversation(conversation.config, (), messages=messages))
 
 
-async def sent(body: Body) -> int:
+async def sent(body: RequestBody) -> int:
     return sum([len(piece) async for piece in body])
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 
 PIECES = [
     "ls",
@@ -114,7 +114,9 @@ PIECES += [
 SITUATIONS = [
     Situation(),
     Situation(writes_confined=True, cwd="/w/p", roots=("/w/p",), secrets=(".env", "*.pem")),
-    Situation(rules=Rules(deny=("rm *",), ask=("git push *",), allow=("git *", "ls")), cwd="/w/p"),
+    Situation(
+        rules=PatternRules(deny=("rm *",), ask=("git push *",), allow=("git *", "ls")), cwd="/w/p"
+    ),
     Situation(reads_only=True, writes_confined=True, roots=("/w",)),
 ]
 SLOW_S = 0.05

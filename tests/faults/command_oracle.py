@@ -20,7 +20,7 @@ from pathlib import Path
 
 from indwell.policy.commands.judge import Situation, judge
 from indwell.policy.shell.items import Simple
-from indwell.policy.shell.parse import Reading
+from indwell.policy.shell.parse import ShellReading
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 READERS = ["ls", "cat", "rg", "grep", "wc", "head", "tail", "sort", "uniq", "cut", "tr", "git"]
@@ -267,7 +267,7 @@ def escapes(allowed: list[str], folder: Path) -> tuple[int, list[str]]:
 
 def unread(command: str, ran: list[str]) -> list[str]:
     """Of what ran, what the judge had not seen."""
-    simple = [item for item in Reading(command).items if isinstance(item, Simple)]
+    simple = [item for item in ShellReading(command).items if isinstance(item, Simple)]
     seen = [re.compile(_pattern(item.words[at:]), re.DOTALL) for item in simple
             for at in range(min(3, len(item.words)))]  # fmt: skip
     return [

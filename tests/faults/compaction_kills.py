@@ -44,7 +44,7 @@ from indwell.messages import Message, Reply, Request, Text, ToolCall
 from indwell.providers.scripted import Answer, ScriptedProvider
 from indwell.sessions import lines
 from indwell.sessions.rebuilding import folded, join
-from indwell.sessions.records import Compacted, Record, Said
+from indwell.sessions.records import CompactionRecord, MessageRecord, Record
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.wiring.model import Model
@@ -238,7 +238,7 @@ class World:
         assert told.notices == (), (told.notices, where)
         oracle: list[Message] = []
         for one in records:
-            if isinstance(one, Said):
+            if isinstance(one, MessageRecord):
                 join(oracle, one.message)
         whole = transcript(told.messages, told.history)
         assert whole == tuple(oracle), f"not all that was said is there {where}"
@@ -252,17 +252,21 @@ class World:
         check_groups(now)
         check_words(now, users(oracle), {one.name: one.read_text() for one in self._files()})
         new = lines.decode(log[n_before:]).records
-        n_taken = sum(isinstance(one, Compacted) for one in new)
+        n_taken = sum(isinstance(one, CompactionRecord) for one in new)
         self.tally["compactions taken"] += n_taken
         if under_way:
-            words = [one for one in new if isinstance(one, Said | Compacted)]
-            self.tally["with steps taken"] += bool(words) and isinstance(words[-1], Compacted)
+            words = [one for one in new if isinstance(one, MessageRecord | CompactionRecord)]
+            self.tally["with steps taken"] += bool(words) and isinstance(
+                words[-1], CompactionRecord
+            )
 
     def _check_files(
         self, records: Sequence[Record], messages: Sequence[Message], where: str
     ) -> None:
         """What a taken step or a marker names is there, and all of it."""
-        wanted = {name for one in records if isinstance(one, Compacted) for name in one.spills}
+        wanted = {
+            name for one in records if isinstance(one, CompactionRecord) for name in one.spills
+        }
         shown = "\n".join(
             getattr(block, "text", "") + getattr(block, "arguments", "")
             for message in messages

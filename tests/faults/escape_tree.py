@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import run_program, spawn
-from indwell.sandbox.confine.landlock import Held, start_held
+from indwell.sandbox.confine.landlock import HeldProcess, start_held
 from indwell.sandbox.confinement import Confinement
 
 SLEEP = "/bin/sleep"
@@ -90,7 +90,7 @@ async def cancelled_in_a_sandbox(folder: Path, number: int) -> Round:
 async def cancelled_by_landlock(folder: Path, number: int) -> Round:
     """A tree that is held where bubblewrap is missing."""
 
-    async def start(argv: Sequence[str], **more: Any) -> Held:
+    async def start(argv: Sequence[str], **more: Any) -> HeldProcess:
         bounds = Confinement((str(folder),))
         return await start_held(argv, confinement=bounds, scratch=folder, **more)
 

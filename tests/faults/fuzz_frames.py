@@ -82,7 +82,7 @@ def _judged(body: bytes, phase: Phase) -> str:
         assert error.message, error
         assert "\n" not in error.message, error
         envelope.refusal(error.id, error.code, error.message)
-    if isinstance(decided, Take) and isinstance(message, envelope.Request):
+    if isinstance(decided, Take) and isinstance(message, envelope.RpcRequest):
         try:
             envelope.parsed(message.params)
         except ValueError:

@@ -32,7 +32,7 @@ from indwell.policy.paths import is_protected
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.gate import still_in_the_way
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 
 PLANTS = 10_000
 NOBODY = 65_534
@@ -84,7 +84,7 @@ class World:
         self.quarantine = Quarantine(
             state / "quarantine", (self.root,), spare_in=above / "none" if is_blocked else above
         )
-        self.guard = Guard(self.root, SECRETS, quarantine=self.quarantine)
+        self.guard = FolderGuard(self.root, SECRETS, quarantine=self.quarantine)
 
     def paths(self) -> set[str]:
         """Every path of the workspace, through no link; closed folders are opened."""

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import Change
-from indwell.review.verdicts import Done, rewind_files
+from indwell.review.planning import CommandChange
+from indwell.review.verdicts import VerdictOutcome, rewind_files
 from indwell.workspace.disk import DiskWorkspace
 
 N_FILES, N_KILLS, N_ROUNDS = 60, 3, 8
@@ -46,12 +46,12 @@ async def make(folder: Path) -> None:
     for number in range(N_FILES):
         path = folder / "work" / f"{number}.txt"
         path.write_text(after(number) + MINE)
-        changes.append(Change(path, before(number), after(number)))
+        changes.append(CommandChange(path, before(number), after(number)))
     await ledger.made_all(Actor("s", 1), "call", changes, accepted=False)
     await ledger.close()
 
 
-async def rewind(folder: Path) -> Done:
+async def rewind(folder: Path) -> VerdictOutcome:
     """Take them back."""
     workspace = DiskWorkspace([folder / "work"], private=folder / "undo")
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)

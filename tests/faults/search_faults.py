@@ -21,7 +21,7 @@ from typing import NoReturn
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.searching.glob import MAX_LOOKED_AT
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
@@ -64,7 +64,10 @@ async def search(folder: Path) -> dict[str, object]:
         raise AssertionError
 
     context = ToolContext(
-        workspace=DiskWorkspace([folder]), seen=Seen(), spill=nowhere, on_output=lambda _: None
+        workspace=DiskWorkspace([folder]),
+        seen=KnownTexts(),
+        spill=nowhere,
+        on_output=lambda _: None,
     )
 
     async def call(tool: str, **arguments: object) -> tuple[Outcome, float]:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from session_trace import Op, recorded
 
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.drafts import DraftStore
 from indwell.sessions.storage.retention import delete
 from indwell.sessions.storage.store import SessionStore
@@ -48,14 +48,14 @@ async def work(folder: Path) -> None:
             _, log = store.resume(first, now=now)
         for size in (0, 10, 600, 3_000):
             for _ in range(2):
-                log.append(TurnStarted(turn=number, words="ä" * size, at="t"))
+                log.append(TurnStartRecord(turn=number, words="ä" * size, at="t"))
                 number += 1
                 await asyncio.get_running_loop().run_in_executor(log._thread, lambda: None)
             await log.commit()
             say("safe", first, number)
         await log.close()
     second, log = store.create(model="m", now=now)
-    log.append(TurnStarted(turn=0, words="x", at="t"))
+    log.append(TurnStartRecord(turn=0, words="x", at="t"))
     await log.close()
     say("safe", second, 1)
     drafts = DraftStore(folder / "state", folder)
@@ -227,7 +227,7 @@ def _check_log(store: SessionStore, session: str, number: int) -> None:
     _, writer = store.resume(session, now=datetime.now(UTC))
     writer._thread.shutdown()
     writer._log.close()
-    found = [one for one in store.open(session).records if isinstance(one, TurnStarted)]
+    found = [one for one in store.open(session).records if isinstance(one, TurnStartRecord)]
     turns = [one.turn for one in found]
     assert turns[:number] == list(range(number)), f"{number} acknowledged, found {turns}"
     assert turns == sorted(set(turns)), f"out of order: {turns}"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from indwell.errors import SessionError
 from indwell.sessions.ids import new_id
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
 
 FAULTS = {
@@ -55,7 +55,7 @@ async def work(folder: Path) -> None:
     else:
         for number in range(N_RECORDS + 1):
             if number < N_RECORDS:
-                log.append(TurnStarted(turn=number, words="ä" * 100, at="t"))
+                log.append(TurnStartRecord(turn=number, words="ä" * 100, at="t"))
             try:
                 await log.commit()
                 n_safe = min(number + 1, N_RECORDS)
@@ -114,13 +114,15 @@ def fails(folder: Path, call: str, error: str, at: int, *, lasts: bool) -> bool:
 def _check(store: SessionStore, log: Path, n_safe: int, where: str) -> None:
     """As the next process finds it; and then a session can be begun, or gone on with."""
     if log.exists():
-        found = [one.turn for one in store.open(SESSION).records if isinstance(one, TurnStarted)]
+        found = [
+            one.turn for one in store.open(SESSION).records if isinstance(one, TurnStartRecord)
+        ]
         assert found[:n_safe] == list(range(n_safe)), f"{where}: {n_safe} safe, found {found}"
         _, again = store.resume(SESSION, now=NOW)
     else:
         assert n_safe == 0, where
         _, again = store.create(model="m", now=NOW)
-    again.append(TurnStarted(turn=99, words="room again", at="t"))
+    again.append(TurnStartRecord(turn=99, words="room again", at="t"))
     asyncio.run(again.close())
 
 

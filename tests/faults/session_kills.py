@@ -21,13 +21,13 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.sessions.records import Repaired, TurnStarted
+from indwell.sessions.records import Repaired, TurnStartRecord
 from indwell.sessions.storage.drafts import DraftStore
 from indwell.sessions.storage.retention import delete
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.storage.sweeping import Limits, sweep
-from indwell.wiring.spill import Spill, highest_number
+from indwell.sessions.storage.sweeping import RetentionLimits, sweep
+from indwell.wiring.spill import SpillFolder, highest_number
 
 LATEST_S = 0.03  # of a kill after the first word of the child
 LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
@@ -59,7 +59,7 @@ class Child:
     async def live(self, session: str, number: int, jobs: tuple[str, ...]) -> None:
         """Work until killed."""
         _, self.log = self.store.resume(session, now=datetime.now(UTC))
-        self.spill = Spill(
+        self.spill = SpillFolder(
             self.store.spill(session), n_kept=highest_number(self.store.spill(session))
         )
         self.number = number
@@ -71,7 +71,7 @@ class Child:
     async def do_turns(self) -> None:
         for _ in range(self.draw.choice([1, 1, 3])):
             words = "ä" * self.draw.choice([0, 10, 3_000, 200_000])
-            self.log.append(TurnStarted(turn=self.number, words=words, at="t"))
+            self.log.append(TurnStartRecord(turn=self.number, words=words, at="t"))
             self.number += 1
         await self.log.commit()
         self.say("turns", self.number)
@@ -107,8 +107,8 @@ class Child:
         """A session begins, is told of, and is deleted whole."""
         identifier, log = self.store.create(model="m", now=datetime.now(UTC))
         for turn in range(5):
-            log.append(TurnStarted(turn=turn, words="w", at="t"))
-        await Spill(self.store.spill(identifier)).keep("long", "y" * 10_000)
+            log.append(TurnStartRecord(turn=turn, words="w", at="t"))
+        await SpillFolder(self.store.spill(identifier)).keep("long", "y" * 10_000)
         await log.close()
         self.say("made", identifier)
         if self.draw.random() < 0.7:
@@ -202,7 +202,7 @@ class World:
 
     def check_log(self, where: str) -> None:
         reading = self.store.open(self.session)
-        found = [one.turn for one in reading.records if isinstance(one, TurnStarted)]
+        found = [one.turn for one in reading.records if isinstance(one, TurnStartRecord)]
         assert found == list(range(len(found))), f"records missing or doubled {where}"
         assert len(found) >= self.n_turns, f"acknowledged records lost {where}"
         self.n_turns = len(found)
@@ -220,7 +220,7 @@ class World:
             spills = list(self.store.spill(identifier).iterdir())
             assert (len(turns), len(spills)) == (5, 1), f"half a session is left {where}"
         now = datetime.now(UTC)
-        sweep(self.folder / "state", Limits(10_000), now=now, pending=lambda _folder: ())
+        sweep(self.folder / "state", RetentionLimits(10_000), now=now, pending=lambda _folder: ())
         left = [one for one in self.log.parent.parent.iterdir() if one.name.startswith(".")]
         assert left == [], f"a sweep leaves remains {where}"
 

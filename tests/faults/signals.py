@@ -15,7 +15,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from indwell.sessions.records import TurnFinished
+from indwell.sessions.records import TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from support.editing import EDIT, READ, SERVE, USAGE, Home, bash, running
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -70,7 +70,7 @@ async def _one(home: Home, number: signal.Signals, n_events: int, marker: str) -
         assert [len(store.open(one).records) > 0 for one in store.ids()] == [True]
     else:
         (log,) = home.logs()  # reads back, and every call has its result
-        assert isinstance(log[-1], TurnFinished), (number, n_events, log[-1])
+        assert isinstance(log[-1], TurnEndRecord), (number, n_events, log[-1])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.aside import MOST_DEPTH, Left, Quarantine, let_in
+from indwell.files.aside import MOST_DEPTH, NotRemoved, Quarantine, let_in
 from support import another_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
@@ -141,7 +141,7 @@ def test_what_cannot_be_carried_is_out_of_force_and_told(root: Path, elsewhere: 
         deep /= "d"
     deep.mkdir(parents=True)
     left = elsewhere.take(root, ".idea", "safe")
-    assert isinstance(left, Left)
+    assert isinstance(left, NotRemoved)
     assert (root / ".idea").exists() is False
     assert (root / left.at).is_dir()
     assert left.at.startswith("quarantined-")
@@ -167,7 +167,7 @@ def test_no_empty_folder_is_left_among_temporary_files(root: Path, tmp_path: Pat
     deep.mkdir(parents=True)
     with another_disk.elsewhere(tmp_path) as folder:
         spare = Quarantine(None, (root,), spare_in=folder)
-        assert isinstance(spare.take(root, ".idea", "safe"), Left)
+        assert isinstance(spare.take(root, ".idea", "safe"), NotRemoved)
         assert list(folder.iterdir()) == []
         (root / "b").touch()
         where = spare.take(root, "b", "safe")

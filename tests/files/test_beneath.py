@@ -8,8 +8,8 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files import list_folder, locate, read_bytes
-from indwell.files.beneath import Place, check_path, open_place
-from indwell.files.listing import Entry
+from indwell.files.beneath import PathBeneath, check_path, open_place
+from indwell.files.listing import FolderEntry
 
 LIMIT_B = 1_000
 
@@ -35,7 +35,7 @@ def test_a_file_beneath_a_root_is_read(root: Path) -> None:
 
 
 def test_a_place_is_told_by_its_root_and_names(root: Path) -> None:
-    assert locate(root / "sub" / ".." / "new", [root]) == Place(root=root, parts=("new",))
+    assert locate(root / "sub" / ".." / "new", [root]) == PathBeneath(root=root, parts=("new",))
 
 
 def test_a_sibling_whose_name_begins_like_the_root_is_outside(root: Path, outside: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_folder_is_listed_with_links_as_what_they_are(root: Path, outside: Pat
     (root / "link").symlink_to(outside)
     (root / "a").write_bytes(b"")
     assert list_folder(root, [root]) == (
-        Entry("a", is_folder=False),
-        Entry("link", is_folder=False),
-        Entry("sub", is_folder=True),
+        FolderEntry("a", is_folder=False),
+        FolderEntry("link", is_folder=False),
+        FolderEntry("sub", is_folder=True),
     )

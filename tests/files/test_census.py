@@ -10,12 +10,12 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.files.watch.snapshot import Listing, facts_of, take_census
+from indwell.files.watch.snapshot import FolderListing, facts_of, take_census
 
 NUMBERS = st.integers(min_value=-(1 << 66), max_value=1 << 66)
 
 
-def census_of(root: Path, shut: tuple[str, ...] = ()) -> dict[str, Listing]:
+def census_of(root: Path, shut: tuple[str, ...] = ()) -> dict[str, FolderListing]:
     return dict(take_census(str(root), shut=shut, most_files=1_000).folders)
 
 

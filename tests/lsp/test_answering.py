@@ -12,7 +12,7 @@ from indwell.errors import UserError
 from indwell.lsp.editor.answering import Answering
 from indwell.lsp.editor.client import SURE
 from indwell.lsp.fake.clients import NEOVIM_11
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.service.chores import Chores
 from support.editing import USAGE, Home, bash, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -25,7 +25,7 @@ class Client:
     """Notes what it is told; a question is answered when somebody says so."""
 
     def __init__(self) -> None:
-        self.features = Features()
+        self.features = ClientFeatures()
         self.before_asking: Callable[[], Awaitable[None]]
         self.happened: list[str] = []
         self.asked, self.answered = asyncio.Event(), asyncio.Event()
@@ -92,7 +92,7 @@ async def test_long_work_is_answered_after_a_moment_and_goes_on(desk) -> None:
 async def test_who_waits_gets_the_result_and_may_be_asked_meanwhile(desk) -> None:
     desk.client.answered.set()
     assert await desk.answering.answer(desk.client.choose(), wait=True) == "yes"
-    desk.client.features = Features(experimental=frozenset({"events"}))
+    desk.client.features = ClientFeatures(experimental=frozenset({"events"}))
     assert await desk.answering.answer(desk.client.choose(), wait=False) == "yes"
 
 

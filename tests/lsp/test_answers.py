@@ -6,19 +6,19 @@ import pytest
 
 from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, page_size, session_result
 from indwell.messages import Message, Meta, Text
-from indwell.sessions.lines import Reading
-from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted
+from indwell.sessions.lines import LogReading
+from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
 
 META = Meta(tier=3, source="assistant", tokens=1)
 
 
-def log_of(*texts: str) -> Reading:
+def log_of(*texts: str) -> LogReading:
     """A session of a turn for each answer."""
     records: list[Record] = [SessionStarted("s1", "/work", "small", "now")]
     for turn, text in enumerate(texts, start=1):
-        records.append(TurnStarted(turn, "go", "now"))
-        records.append(Said(Message("assistant", (Text(text, META),), turn), "now"))
-    return Reading(tuple(records), ())
+        records.append(TurnStartRecord(turn, "go", "now"))
+        records.append(MessageRecord(Message("assistant", (Text(text, META),), turn), "now"))
+    return LogReading(tuple(records), ())
 
 
 @pytest.mark.parametrize(

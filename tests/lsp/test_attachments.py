@@ -17,7 +17,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.prompts.prompting import MOST_PICTURES, PICTURE_B, TEXT_CHARACTERS, checked
-from indwell.sessions.records import Said
+from indwell.sessions.records import MessageRecord
 from indwell.settings.model import Settings
 from support.editing import Editor, Home, Playlist, editing
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
@@ -136,7 +136,7 @@ async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
         tiers = {
             block.meta.source: block.meta.tier
             for record in log
-            if isinstance(record, Said)
+            if isinstance(record, MessageRecord)
             for block in record.message.blocks
         }
         assert (tiers["attached"], tiers["diagnostics"], tiers["mention"]) == (2, 2, 2)

@@ -43,11 +43,11 @@ class Desk:
         self.open(URI, self.text)
 
     def open(self, uri: str, text: str = "", language: str = "python") -> None:
-        item = sync.Item(uri=uri, language_id=language, version=1, text=text)
+        item = sync.OpenedDocument(uri=uri, language_id=language, version=1, text=text)
         self.documents.open(item)
 
     def type_at_the_start(self) -> None:
-        change = sync.Change(range=span(0, 0, 0, 0), text="#\n")
+        change = sync.TextChange(range=span(0, 0, 0, 0), text="#\n")
         self.documents.change(URI, 2, [change])
 
     def selected(self, settings: Settings = SETTINGS) -> Selection | None:
@@ -222,9 +222,9 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
         "vscode-vfs://github/w/.env#1",
         "vscode-notebook-cell:/w/%2Eenv",
     ):
-        item = sync.Item(uri=uri, language_id="text", version=1, text="KEY=1\n")
+        item = sync.OpenedDocument(uri=uri, language_id="text", version=1, text="KEY=1\n")
         assert attention.is_denied(documents.open(item), Settings()), uri
-    item = sync.Item(uri="file:///w/a.py", language_id="py", version=1, text="")
+    item = sync.OpenedDocument(uri="file:///w/a.py", language_id="py", version=1, text="")
     assert not attention.is_denied(documents.open(item), Settings())
 
 

@@ -11,11 +11,11 @@ from lsprotocol import types
 from lsprotocol.types import Position, Range
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.buffer_edits import GRACE_S, BufferEdits
 from indwell.lsp.workspace.edits import MOST_EDITS
-from indwell.workspace.base import Change, Stamp, digest
+from indwell.workspace.base import AppliedChange, TextStamp, digest
 from support.editor_texts import ENCODINGS, texts
 from support.room import in_no_time
 from support.stub_editor import StubEditor
@@ -36,7 +36,7 @@ def edits_of(editor: StubEditor) -> BufferEdits:
     return BufferEdits(editor.documents, editor, apply_timeout_s=BRIEF_S, after_check_s=BRIEF_S)
 
 
-async def change(editor: StubEditor, text: str = AFTER) -> Change:
+async def change(editor: StubEditor, text: str = AFTER) -> AppliedChange:
     return await edits_of(editor).change(editor.document, PATH, text, "Indwell: edit a.py")
 
 
@@ -69,9 +69,9 @@ def slow(_editor: StubEditor) -> tuple[Any, asyncio.Future[types.ApplyWorkspaceE
     return behave, answer
 
 
-def changed_to(text: str, version: int) -> Change:
-    return Change(
-        path=PATH, before=BEFORE, after=text, stamp=Stamp(digest=digest(text), version=version)
+def changed_to(text: str, version: int) -> AppliedChange:
+    return AppliedChange(
+        path=PATH, before=BEFORE, after=text, stamp=TextStamp(digest=digest(text), version=version)
     )
 
 
@@ -168,11 +168,11 @@ async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
 async def test_a_user_who_types_on_makes_the_next_edit_read_first() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.is_typed_in_after
-    assert await change(editor) == Change(
+    assert await change(editor) == AppliedChange(
         path=PATH,
         before=BEFORE,
         after="# mine\n" + AFTER,
-        stamp=Stamp(digest=digest(AFTER), version=3),
+        stamp=TextStamp(digest=digest(AFTER), version=3),
         verified=False,
         note="the text now differs from the proposal: the user or the editor changed it at the "
         "same time; read_file it before the next edit",
@@ -266,8 +266,8 @@ async def test_edt_04_an_unanswered_edit_stands_in_the_way_of_the_next_until_its
         await edits.change(editor.document, PATH, AFTER, "x")
     assert len(editor.sent) == 1
     editor.take(editor.sent[0][0])  # it comes late after all
-    assert await edits.change(editor.document, PATH, AFTER, "x") == Change(
-        path=PATH, before=AFTER, after=AFTER, stamp=Stamp(digest(AFTER), 2)
+    assert await edits.change(editor.document, PATH, AFTER, "x") == AppliedChange(
+        path=PATH, before=AFTER, after=AFTER, stamp=TextStamp(digest(AFTER), 2)
     )
     assert (editor.text, len(editor.sent)) == (AFTER, 1)
 
@@ -400,7 +400,7 @@ async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first(n_lines)
 @in_no_time
 async def test_an_annotated_edit_says_who_wants_it_and_why() -> None:
     editor = StubEditor(PATH, BEFORE)
-    editor.features = Features(annotations=True)
+    editor.features = ClientFeatures(annotations=True)
     await change(editor)
     ((edit, _),) = editor.sent
     assert edit.change_annotations == {

@@ -8,7 +8,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.lsp.editor.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
 HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
@@ -114,7 +114,7 @@ async def test_a_number_alone_allows_nothing(numbers, chosen, n_asked) -> None:
     """As typed for a file: ``b = 2`` and Enter answers a list of Neovim's."""
     line = Numbers(*numbers)
     client = Client(line)
-    client.features = Features(numbers=True)
+    client.features = ClientFeatures(numbers=True)
     titles = ("No", "Once", "This session", "Always: make", "Hunk by hunk…")
     assert await client.allow("Run?", titles, 1.0) == chosen
     assert len(line.sent) == n_asked
@@ -150,7 +150,7 @@ async def test_an_editor_that_leaves_a_question_lying_is_woken() -> None:
 async def test_an_editor_with_progress_is_not_woken() -> None:
     line = Lying()
     client = Client(line)
-    client.features = Features(progress=True)
+    client.features = ClientFeatures(progress=True)
     assert await client.choose("Run?", ("No", "Once"), WAKE_S[0] + 0.5) is None
     assert line.heard == []
 

@@ -9,7 +9,7 @@ from lsprotocol.converters import get_converter
 from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
 
 from indwell.lsp.prompts.attention import hint_words
-from indwell.lsp.prompts.code_actions import KINDS, Place, offer
+from indwell.lsp.prompts.code_actions import KINDS, ActionPlace, offer
 from indwell.lsp.wire import sync
 
 CONVERTER = get_converter()
@@ -42,7 +42,9 @@ AUTOMATIC, INVOKED = CodeActionTriggerKind.Automatic, CodeActionTriggerKind.Invo
 def offered(
     *, only=None, trigger=INVOKED, problems=(), known=(), can_ask=False, running=False
 ) -> list[types.CodeAction]:
-    place = Place(uri="file:///a.py", version=3, can_ask=can_ask, running=running, known=known)
+    place = ActionPlace(
+        uri="file:///a.py", version=3, can_ask=can_ask, running=running, known=known
+    )
     context = types.CodeActionContext(diagnostics=list(problems), only=only, trigger_kind=trigger)
     plain = msgspec.convert(CONVERTER.unstructure(context), sync.ActionContext)
     range_ = msgspec.convert(CONVERTER.unstructure(HERE), sync.Range)

@@ -12,7 +12,7 @@ import pytest
 from indwell.cli.stored.shown import replay
 from indwell.lsp.messages.context import ContextParams
 from indwell.sessions.rebuilding import rebuilt
-from indwell.sessions.records import Compacted, Sent, Wire
+from indwell.sessions.records import CompactionRecord, RequestRecord, Wire
 from indwell.sessions.storage.store import SessionStore
 from support.editing import MODEL, Editor, Home, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
@@ -117,7 +117,7 @@ async def test_a_compacted_session_goes_on_in_another_server_with_the_bytes_it_h
         assert went_on.raw.startswith(conversation_of(last))
         assert SUMMARY.encode() in went_on.raw
     (log,) = home.logs()
-    assert any(isinstance(one, Compacted) for one in log)
+    assert any(isinstance(one, CompactionRecord) for one in log)
     _is_made_again(log, endpoint.seen)
 
 
@@ -128,7 +128,9 @@ async def _went_on(editor: Editor, session: str) -> None:
 
 def _is_made_again(log: tuple[object, ...], seen: list[Seen]) -> None:
     """Every request that the endpoint saw comes out of the log, byte for byte."""
-    assert [one.number for one in log if isinstance(one, Sent)] == list(range(1, len(seen) + 1))
+    assert [one.number for one in log if isinstance(one, RequestRecord)] == list(
+        range(1, len(seen) + 1)
+    )
     assert all(one.digest for one in log if isinstance(one, Wire))
     for number, one in enumerate(seen, start=1):
         again = replay("s", rebuilt(log, number))

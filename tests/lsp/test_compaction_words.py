@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sessions.records import TurnFinished
+from indwell.sessions.records import TurnEndRecord
 from support.editing import EDIT, READ, USAGE, Home, editing
 from support.loopback_endpoint import CUT, HANG, Answer, LoopbackEndpoint, Seen, raw, refuse, say
 from support.strict_chat import strictly
@@ -147,7 +147,7 @@ async def test_a_summary_under_way_can_be_stopped_and_nothing_is_changed(home: H
         assert not [one for one in editor.events if one["type"] == "compacted"]
         assert (await editor.ask("go on")).ending == "done"
     (log,) = home.logs()
-    endings = [one.ending for one in log if isinstance(one, TurnFinished)]
+    endings = [one.ending for one in log if isinstance(one, TurnEndRecord)]
     assert endings == ["done", "cancelled", "done"]
 
 
@@ -243,7 +243,7 @@ async def test_a_plain_editor_is_offered_the_new_session_and_goes_on_in_it(home:
         await editor.wait_until(lambda: home.n_ended() == 2)
         assert offered == [("Go on in a new session", "Not now")]
     logs = home.logs()
-    assert [one.ending for log in logs for one in log if isinstance(one, TurnFinished)] == [
+    assert [one.ending for log in logs for one in log if isinstance(one, TurnEndRecord)] == [
         "failed",
         "done",
     ]

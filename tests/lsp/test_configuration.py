@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.backend import Configured
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.sessions.configuration import Configuration, in_mode, model_identity
 from indwell.lsp.wire.envelope import RequestError
 from indwell.providers.models import OfferedModel
@@ -26,7 +26,7 @@ class Sections:
     """An editor that answers ``workspace/configuration`` with these, in order."""
 
     def __init__(self, *answers: object) -> None:
-        self.features = Features(configuration=bool(answers))
+        self.features = ClientFeatures(configuration=bool(answers))
         self._answers = list(answers)
 
     async def configuration(self, section: str) -> object:

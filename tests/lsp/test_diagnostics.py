@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.agent.features.checks.source import Known
+from indwell.agent.features.checks.source import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.lsp.messages.diagnostics import (
     DiagnosticsParams,
@@ -16,7 +16,7 @@ from indwell.lsp.messages.diagnostics import (
     DocumentDiagnostics,
     SourceDiagnostics,
 )
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.methods import DidChangeDiagnosticsParams
 from indwell.lsp.prompts.diagnostics import BY, LEAST_S, EditorProblems
 from indwell.lsp.wire import sync
@@ -39,7 +39,7 @@ class FakeClient:
     """Answers ``indwell/diagnostics`` as a test says; never, by default."""
 
     def __init__(self, *names: str) -> None:
-        self.features = Features(experimental=frozenset(names))
+        self.features = ClientFeatures(experimental=frozenset(names))
         self.answer: DiagnosticsResult | None = None
         self.asked: list[tuple[DiagnosticsParams, float]] = []
 
@@ -63,12 +63,14 @@ class Desk:
             self.documents,
             lambda: settings or Settings(),
         )
-        self.documents.open(sync.Item(uri=URI, language_id="python", version=1, text="a\nb\n"))
+        self.documents.open(
+            sync.OpenedDocument(uri=URI, language_id="python", version=1, text="a\nb\n")
+        )
         self.version = 1
 
     def edit(self) -> None:
         self.version += 1
-        change = sync.Change(
+        change = sync.TextChange(
             range=Range(start=Position(line=0, character=0), end=Position(line=0, character=0)),
             text="#",
         )
@@ -82,7 +84,7 @@ class Desk:
         """As one does that does."""
         self.source.report(DidChangeDiagnosticsParams(uri, (), sources=sources))
 
-    async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[Known | None, float]:
+    async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[KnownProblems | None, float]:
         """What it says, and how many seconds that took."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
@@ -90,7 +92,7 @@ class Desk:
         return known, round(loop.time() - begun, 3)
 
 
-KNOWN = Known({PATH: {BY: SAID}})
+KNOWN = KnownProblems({PATH: {BY: SAID}})
 
 
 def source(name: str, *problems: types.Diagnostic, version: int | None = None) -> SourceDiagnostics:
@@ -113,7 +115,7 @@ def test_what_was_pushed_before_an_edit_is_what_was_before() -> None:
         desk.push(WRONG, version=1)
         assert await desk.ask(0) == (KNOWN, 0)
         desk.edit()
-        late = Known(late={PATH: ("the editor has not rechecked",)})
+        late = KnownProblems(late={PATH: ("the editor has not rechecked",)})
         assert await desk.ask(0) == (late, 0)
 
     run(main())
@@ -130,7 +132,7 @@ def test_an_empty_list_of_nobody_verifies_nothing() -> None:
         desk.say()
         assert (await desk.ask())[0] is None
         desk.say(source("copilot"))  # attached, and it never spoke of a file
-        assert (await desk.ask())[0] == Known(silent={PATH: ("copilot",)})
+        assert (await desk.ask())[0] == KnownProblems(silent={PATH: ("copilot",)})
 
     run(main())
 
@@ -141,13 +143,13 @@ def test_who_should_look_at_a_new_file_and_has_not_is_named() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("basedpyright", version=1))
-        both = Known(silent={OTHER: ("ruff", "basedpyright")})
+        both = KnownProblems(silent={OTHER: ("ruff", "basedpyright")})
         assert (await desk.ask(0, OTHER))[0] == both
         desk.say(uri=OTHER.as_uri())
         assert (await desk.ask(0, OTHER))[0] == both
         assert (await desk.ask(0, Path("/w/a.md")))[0] is None
         desk.say(source("marksman"), uri=Path("/w/b.md").as_uri())  # has never reported anything
-        silent = Known(silent={Path("/w/a.md"): ("marksman",)})
+        silent = KnownProblems(silent={Path("/w/a.md"): ("marksman",)})
         assert (await desk.ask(0, Path("/w/a.md")))[0] == silent
 
     run(main())
@@ -158,10 +160,10 @@ def test_a_list_without_a_version_verifies_nothing_and_says_what_was_before() ->
         desk = Desk()
         why = {PATH: ("the editor does not say which text it checked",)}
         desk.push(WRONG)
-        assert await desk.ask(0) == (Known(late=why, shown={PATH: SAID}), 0)
+        assert await desk.ask(0) == (KnownProblems(late=why, shown={PATH: SAID}), 0)
         desk.edit()
         desk.push()
-        assert await desk.ask() == (Known(late=why), 0)
+        assert await desk.ask() == (KnownProblems(late=why), 0)
 
     run(main())
 
@@ -170,17 +172,17 @@ def test_each_checker_counts_for_the_version_that_it_looked_at() -> None:
     async def main() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
-        both = Known({PATH: {"ruff": (), "pyright": SAID}})
+        both = KnownProblems({PATH: {"ruff": (), "pyright": SAID}})
         assert await desk.ask(0) == (both, 0)
         desk.edit()
         loop = asyncio.get_running_loop()
         stale = source("pyright", WRONG, version=1)
         loop.call_later(0.3, desk.say, source("ruff", WRONG, version=2), stale)
         why = {PATH: ("pyright has not rechecked",)}
-        quick = Known({PATH: {"ruff": SAID}}, why, {PATH: SAID})
+        quick = KnownProblems({PATH: {"ruff": SAID}}, why, {PATH: SAID})
         assert await desk.ask() == (quick, 2.0), "what the slow one says is of lines that are gone"
         desk.say(source("ruff", WRONG, version=2), source("pyright", version=2))
-        assert await desk.ask() == (Known({PATH: {"ruff": SAID, "pyright": ()}}), 0)
+        assert await desk.ask() == (KnownProblems({PATH: {"ruff": SAID, "pyright": ()}}), 0)
 
     run(main())
 
@@ -194,7 +196,7 @@ def test_a_slow_checker_is_waited_for_behind_a_quick_one() -> None:
         quick = source("ruff", version=2)
         loop.call_later(0.2, desk.say, quick, source("pyright", version=1))
         loop.call_later(1.0, desk.say, quick, source("pyright", WRONG, version=2))
-        assert await desk.ask() == (Known({PATH: {"ruff": (), "pyright": SAID}}), 1.1)
+        assert await desk.ask() == (KnownProblems({PATH: {"ruff": (), "pyright": SAID}}), 1.1)
 
     run(main())
 
@@ -208,7 +210,7 @@ def test_reports_that_come_out_of_order_leave_the_newest_standing() -> None:
         desk.say(source("ruff", version=2))
         desk.say(source("ruff", WRONG, version=1))
         known, _ = await desk.ask()
-        assert known == Known(late={PATH: ("ruff has not rechecked",)}, shown={PATH: SAID})
+        assert known == KnownProblems(late={PATH: ("ruff has not rechecked",)}, shown={PATH: SAID})
 
     run(main())
 
@@ -219,9 +221,9 @@ def test_a_checker_of_other_files_of_the_kind_covers_a_new_one() -> None:
         desk.say(source("pyright", version=1), uri=OTHER.as_uri())
         desk.say(source("ruff", version=1), source("pyright"))
         why = {PATH: ("pyright has not rechecked",)}
-        assert await desk.ask() == (Known({PATH: {"ruff": ()}}, why), 2.0)
+        assert await desk.ask() == (KnownProblems({PATH: {"ruff": ()}}, why), 2.0)
         desk.say(source("ruff", version=1), source("pyright", version=1))
-        assert (await desk.ask())[0] == Known({PATH: {"ruff": (), "pyright": ()}})
+        assert (await desk.ask())[0] == KnownProblems({PATH: {"ruff": (), "pyright": ()}})
 
     run(main())
 
@@ -231,7 +233,7 @@ def test_a_checker_that_names_no_version_is_named() -> None:
         desk = Desk()
         desk.say(source("ruff", version=1), source("jdtls", WRONG))
         why = {PATH: ("jdtls does not say which text it checked",)}
-        assert await desk.ask() == (Known({PATH: {"ruff": ()}}, why, {PATH: SAID}), 0)
+        assert await desk.ask() == (KnownProblems({PATH: {"ruff": ()}}, why, {PATH: SAID}), 0)
 
     run(main())
 
@@ -242,7 +244,7 @@ def test_a_checker_that_is_gone_is_not_waited_for() -> None:
         desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
         desk.edit()
         desk.say(source("ruff", version=2))  # detached
-        assert await desk.ask() == (Known({PATH: {"ruff": ()}}), 0)
+        assert await desk.ask() == (KnownProblems({PATH: {"ruff": ()}}), 0)
 
     run(main())
 
@@ -311,7 +313,7 @@ def test_a_push_of_an_older_version_is_no_news() -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(0.3, lambda: desk.push(version=1))
         known, _ = await desk.ask()
-        assert known == Known(late={PATH: ("the editor has not rechecked",)})
+        assert known == KnownProblems(late={PATH: ("the editor has not rechecked",)})
         desk.push(WRONG, version=2)
         assert await desk.ask() == (KNOWN, 0)
 
@@ -323,7 +325,7 @@ def test_a_version_that_was_not_sent_yet_is_none() -> None:
         desk = Desk("diagnostics")
         told = DocumentDiagnostics(URI, (), 2**31 - 1)
         desk.client.answer = DiagnosticsResult((told,))
-        assert (await desk.ask())[0] == Known()
+        assert (await desk.ask())[0] == KnownProblems()
         desk = Desk()
         desk.push(version=2**31 - 1)
         desk.edit()
@@ -340,9 +342,9 @@ def test_a_closed_file_has_no_version_that_could_be_verified() -> None:
         desk = Desk()
         desk.push(WRONG, uri=OTHER.as_uri())
         why = {OTHER: ("the editor does not say which text it checked",)}
-        assert await desk.ask(0, OTHER) == (Known(late=why, shown={OTHER: SAID}), 0)
+        assert await desk.ask(0, OTHER) == (KnownProblems(late=why, shown={OTHER: SAID}), 0)
         desk.source.edited(OTHER)
-        assert await desk.ask(2.0, OTHER) == (Known(late=why), 0)
+        assert await desk.ask(2.0, OTHER) == (KnownProblems(late=why), 0)
 
     run(main())
 
@@ -357,12 +359,14 @@ def test_an_editor_that_can_is_asked_and_waits_itself() -> None:
         assert desk.client.asked == [(DiagnosticsParams((URI,), 2.0), 3.0)]
         desk.edit()  # the answer is of the version before
         known, _ = await desk.ask()
-        assert known == Known(late={PATH: ("the editor has not rechecked",)}, shown={PATH: SAID})
+        assert known == KnownProblems(
+            late={PATH: ("the editor has not rechecked",)}, shown={PATH: SAID}
+        )
         two = (source("eslint", version=2), source("ts", WRONG))
         desk.client.answer = DiagnosticsResult((DocumentDiagnostics(URI, (), None, two),))
         why = {PATH: ("ts does not say which text it checked",)}
         known, _ = await desk.ask()
-        assert known == Known({PATH: {"eslint": ()}}, why, {PATH: SAID})
+        assert known == KnownProblems({PATH: {"eslint": ()}}, why, {PATH: SAID})
 
     run(main())
 
@@ -385,7 +389,7 @@ def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
     async def main() -> None:
         desk = Desk()
         desk.source.offer(URI, [WRONG])
-        assert await desk.ask(0) == (Known(shown={PATH: SAID}), 0)
+        assert await desk.ask(0) == (KnownProblems(shown={PATH: SAID}), 0)
 
     run(main())
 

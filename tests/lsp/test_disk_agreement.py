@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.listing import State
+from indwell.files.listing import FileState
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.disk_agreement import DiskAgreement
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
@@ -148,7 +148,7 @@ async def test_what_cannot_be_read_as_text_says_nothing_of_the_buffer(room) -> N
 
 
 async def test_a_file_that_looks_as_before_is_not_read_again(room) -> None:
-    state = State(seen=(1, 2, 3, 4), is_certain=True)
+    state = FileState(seen=(1, 2, 3, 4), is_certain=True)
     agreement = DiskAgreement(room.disk, look=lambda _path: state)
     for _ in range(3):
         assert await agreement.note(room.editor.document, room.path) == ""
@@ -157,7 +157,7 @@ async def test_a_file_that_looks_as_before_is_not_read_again(room) -> None:
 
 
 async def test_a_file_that_was_changed_a_moment_before_it_was_looked_at_is_read_again(room) -> None:
-    state = State(seen=(1, 2, 3, 4), is_certain=False)
+    state = FileState(seen=(1, 2, 3, 4), is_certain=False)
     agreement = DiskAgreement(room.disk, look=lambda _path: state)
     await agreement.note(room.editor.document, room.path)
     await agreement.note(room.editor.document, room.path)
@@ -198,5 +198,5 @@ async def test_a_buffer_that_shows_a_crlf_file_without_its_ends_agrees_and_keeps
 
 
 async def test_documents_that_are_no_files_are_left_out(room) -> None:
-    room.editor.documents.open(sync.Item("untitled:Untitled-1", "python", 1, "x"))
+    room.editor.documents.open(sync.OpenedDocument("untitled:Untitled-1", "python", 1, "x"))
     assert await room.changed() == ()

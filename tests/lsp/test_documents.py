@@ -10,7 +10,7 @@ from lsprotocol.types import Position, Range
 
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import LONG, Document, Documents, notebook_of, path_of
-from indwell.workspace.base import Stamp, digest
+from indwell.workspace.base import TextStamp, digest
 from indwell.workspace.text import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts
 
@@ -22,16 +22,16 @@ def document_of(text: str) -> Document:
     return documents.open(item(URI, text))
 
 
-def item(uri: str, text: str = "", version: int = 1) -> sync.Item:
-    return sync.Item(uri=uri, language_id="python", version=version, text=text)
+def item(uri: str, text: str = "", version: int = 1) -> sync.OpenedDocument:
+    return sync.OpenedDocument(uri=uri, language_id="python", version=version, text=text)
 
 
-def partial(range_: Range, text: str) -> sync.Change:
-    return sync.Change(range=range_, text=text)
+def partial(range_: Range, text: str) -> sync.TextChange:
+    return sync.TextChange(range=range_, text=text)
 
 
-def whole(text: str) -> sync.Change:
-    return sync.Change(text=text)
+def whole(text: str) -> sync.TextChange:
+    return sync.TextChange(text=text)
 
 
 EVERYTHING = Range(start=Position(line=0, character=0), end=Position(line=9, character=9))
@@ -73,7 +73,7 @@ def test_the_changes_of_one_notification_build_on_each_other() -> None:
 
 
 def test_a_stamp_names_text_and_version() -> None:
-    assert document_of("a").stamp == Stamp(digest=digest("a"), version=1)
+    assert document_of("a").stamp == TextStamp(digest=digest("a"), version=1)
 
 
 def test_a_change_before_the_open_and_after_the_close_is_ignored() -> None:
@@ -118,16 +118,16 @@ async def test_a_long_text_is_digested_in_a_thread_and_once() -> None:
     text = "x" * LONG
     document = document_of(text)
     read, stamp = await document.stamped()
-    assert (read, stamp) == (text, Stamp(digest(text), 1))
+    assert (read, stamp) == (text, TextStamp(digest(text), 1))
     assert document.stamp == stamp
     document.apply([partial(at(0, 0, 1), "")], 2, "utf-16")
-    assert document.stamp == Stamp(digest(text[1:]), 2)
+    assert document.stamp == TextStamp(digest(text[1:]), 2)
 
 
 async def test_a_digest_of_another_text_is_not_taken_for_this_one_s() -> None:
     document = document_of("a")
     document.learn("b", "the digest of b")
-    assert document.stamp == Stamp(digest("a"), 1)
+    assert document.stamp == TextStamp(digest("a"), 1)
 
 
 @pytest.mark.parametrize(("version", "is_stale"), [(1, True), (0, True), (2, False), (9, False)])
@@ -193,7 +193,7 @@ def test_a_file_is_found_by_its_path_and_the_document_opened_last_counts() -> No
 def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
     document = document_of("ab")
     document.apply([partial(at(0, 1), "\ud83d")], 2, "utf-16")
-    assert document.stamp == Stamp(digest("a\ud83db"), 2)
+    assert document.stamp == TextStamp(digest("a\ud83db"), 2)
     document.apply([partial(at(0, 2), "\ude00")], 3, "utf-16")  # and its other half
     assert document.text == "a😀b"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.wire.sync import Change, Item
+from indwell.lsp.wire.sync import OpenedDocument, TextChange
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWatch
 from indwell.workspace.base import MemoryWatch
@@ -58,9 +58,9 @@ async def test_what_happens_to_a_buffer_is_heard_at_once(watches: bool) -> None:
     desk = Desk(watches=watches)
     await desk.follow(A)
     uri = A.as_uri()
-    desk.documents.open(Item(uri=uri, language_id="python", version=1, text="1"))
+    desk.documents.open(OpenedDocument(uri=uri, language_id="python", version=1, text="1"))
     assert desk.watch.changed() == {A}
-    desk.documents.change(uri, 2, [Change(text="2")])
+    desk.documents.change(uri, 2, [TextChange(text="2")])
     assert desk.watch.changed() == {A}
     desk.documents.saved(uri)
     assert desk.watch.changed() == {A}

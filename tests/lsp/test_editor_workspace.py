@@ -8,10 +8,10 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.editor_workspace import STALE, EditorWorkspace
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor
 
@@ -40,7 +40,7 @@ class Room:
             apply_timeout_s=apply_timeout_s,
         )
 
-    async def edit(self, text: str = AFTER) -> Change:
+    async def edit(self, text: str = AFTER) -> AppliedChange:
         base = await self.workspace.read(self.path)
         return await self.workspace.write(self.path, base, text, label="x")
 
@@ -58,7 +58,7 @@ async def test_an_unsaved_buffer_wins_over_the_disk(room) -> None:
     room.editor.type_text(0, 3, "ONE")
     text = "ONE\ntwo\n"
     assert await room.workspace.read(room.path) == Snapshot(
-        path=room.path, text=text, stamp=Stamp(digest(text), 2), origin="buffer", unsaved=True
+        path=room.path, text=text, stamp=TextStamp(digest(text), 2), origin="buffer", unsaved=True
     )
     assert room.workspace.unsaved() == {room.path: text}
     assert room.on_disk == BEFORE
@@ -68,7 +68,7 @@ async def test_a_closed_file_is_read_and_written_on_disk(room) -> None:
     other = room.path.with_name("b.py")
     other.write_bytes(b"x = 1\r\n")
     base = await room.workspace.read(other)
-    assert base == Snapshot(path=other, text="x = 1\r\n", stamp=Stamp(digest("x = 1\r\n")))
+    assert base == Snapshot(path=other, text="x = 1\r\n", stamp=TextStamp(digest("x = 1\r\n")))
     await room.workspace.write(other, base, "x = 2\r\n", label="x")
     assert (other.read_bytes(), room.editor.sent) == (b"x = 2\r\n", [])
 
@@ -80,8 +80,8 @@ async def test_an_edit_of_an_open_file_leaves_the_disk_alone(room) -> None:
 
 async def test_a_file_is_created_on_disk_with_its_folders(room) -> None:
     new = room.workspace.resolve("deep/er/new.py")
-    assert await room.workspace.write(new, None, "x\n", label="x") == Change(
-        path=new, before=None, after="x\n", stamp=Stamp(digest("x\n"))
+    assert await room.workspace.write(new, None, "x\n", label="x") == AppliedChange(
+        path=new, before=None, after="x\n", stamp=TextStamp(digest("x\n"))
     )
     assert new.read_bytes() == b"x\n"
 
@@ -183,7 +183,9 @@ async def test_edt_08_a_file_opened_meanwhile_is_edited_in_its_buffer(tmp_path) 
 async def test_edt_16_a_stale_document_says_so_and_is_not_edited_until_it_is_opened_again(
     room,
 ) -> None:
-    room.editor.documents.change(room.editor.document.uri, 0, [sync.Change(text="#", range=TOP)])
+    room.editor.documents.change(
+        room.editor.document.uri, 0, [sync.TextChange(text="#", range=TOP)]
+    )
     base = await room.workspace.read(room.path)
     assert (base.text, base.notes) == ("#" + BEFORE, (STALE,))
     with pytest.raises(EditRefused, match="closed it and opened it again") as caught:
@@ -273,14 +275,14 @@ async def test_the_user_s_unsaved_text_never_goes_to_disk(room, first) -> None:
 
 
 async def test_a_rich_editor_saves_the_user_s_text_itself(room) -> None:
-    room.editor.features = Features(experimental=frozenset({"save"}))
+    room.editor.features = ClientFeatures(experimental=frozenset({"save"}))
     room.editor.type_text(0, 3, "ONE")
     assert await room.workspace.settle() == Settlement(saved=(room.path,))
     assert room.on_disk == "ONE\ntwo\n"
 
 
 async def test_a_rich_editor_that_does_not_save_leaves_the_user_s_text_unsaved(room) -> None:
-    room.editor.features = Features(experimental=frozenset({"save"}))
+    room.editor.features = ClientFeatures(experimental=frozenset({"save"}))
 
     async def saves_nothing(_uris: tuple[str, ...]) -> tuple[str, ...]:
         return ()

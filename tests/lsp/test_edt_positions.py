@@ -80,12 +80,12 @@ def test_edt_17_changes_of_any_ranges_do_what_the_protocol_says(encoding) -> Non
         documents = Documents()
         documents.encoding = encoding
         uri = "file:///w/a.txt"
-        documents.open(sync.Item(uri=uri, language_id="text", version=1, text=text))
+        documents.open(sync.OpenedDocument(uri=uri, language_id="text", version=1, text=text))
         for version in range(2, 6):
             start, end = some_position(random, text), some_position(random, text)
             new = some_text(random)
             range_ = sync.Range(start=sync.Position(*start), end=sync.Position(*end))
-            documents.change(uri, version, [sync.Change(text=new, range=range_)])
+            documents.change(uri, version, [sync.TextChange(text=new, range=range_)])
             first, last = sorted(slow_offset(text, *one, encoding) for one in (start, end))
             text = text[:first] + new + text[last:]
             document = documents.get(uri)
@@ -101,7 +101,7 @@ def test_edt_17_every_place_has_one_name_and_every_name_one_place(encoding) -> N
         text = some_text(random)
         documents = Documents()
         document = documents.open(
-            sync.Item(uri="file:///w/a.txt", language_id="text", version=1, text=text)
+            sync.OpenedDocument(uri="file:///w/a.txt", language_id="text", version=1, text=text)
         )
         editor = Places(text, encoding)
         for number, line in enumerate(all_places(text, encoding)):

@@ -32,14 +32,14 @@ async def test_edt_16_of_two_opens_the_last_one_counts(tmp_path) -> None:
 async def test_edt_16_what_comes_before_the_open_or_after_the_close_is_ignored(tmp_path) -> None:
     room = Room(tmp_path, is_open=False)
     documents, uri = room.editor.documents, room.path.as_uri()
-    documents.change(uri, 7, [sync.Change(text="x", range=HERE)])
+    documents.change(uri, 7, [sync.TextChange(text="x", range=HERE)])
     documents.saved(uri)
     documents.close(uri)
     assert documents.get(uri) is None
     assert "def total" in await room.agent.read()
     room.editor.open(room.path)
     room.editor.desk.close(room.buffer)
-    documents.change(uri, 2, [sync.Change(text="x")])
+    documents.change(uri, 2, [sync.TextChange(text="x")])
     documents.saved(uri)
     await room.agent.edit()
     assert room.on_disk == MENDED
@@ -53,7 +53,7 @@ async def test_edt_16_after_versions_in_a_wrong_order_nothing_is_edited_until_it
     room = Room(tmp_path)
     room.type_text(0)
     documents = room.editor.documents
-    documents.change(room.buffer.uri, version, [sync.Change(text="?", range=HERE)])
+    documents.change(room.buffer.uri, version, [sync.TextChange(text="?", range=HERE)])
     assert "impossible order" in await room.agent.read()
     assert "impossible order" in await room.agent.refused()
     assert (room.text, room.editor.sent, room.on_disk) == (MINE + SOURCE, [], SOURCE)
@@ -70,7 +70,7 @@ async def test_edt_16_after_versions_in_a_wrong_order_nothing_is_edited_until_it
 async def test_edt_16_a_whole_text_makes_a_stale_document_right_again(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
-    room.editor.documents.change(room.buffer.uri, 1, [sync.Change(text="?", range=HERE)])
+    room.editor.documents.change(room.buffer.uri, 1, [sync.TextChange(text="?", range=HERE)])
     room.editor.desk.rewrite(room.buffer, "# new\n" + SOURCE)
     assert document(room).text == room.text
     assert "impossible" not in await room.agent.read()

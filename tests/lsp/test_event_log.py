@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.agent.core.events import Event, Notice, Text, Thinking, ToolOutput
-from indwell.service.turns.event_log import KEPT_SESSIONS, EventLog, Missed, Numbered, SessionEvents
+from indwell.service.turns.event_log import (
+    KEPT_SESSIONS,
+    EventEntry,
+    EventLog,
+    Missed,
+    SessionEvents,
+)
 
 
 def log_of(*events: Event, kept: int = 10_000) -> SessionEvents:
@@ -27,7 +33,7 @@ def test_numbers_go_from_one_without_a_gap() -> None:
 def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> None:
     log = log_of(Text(1, "He"), Text(1, "llo"), NOTICE, Thinking(1, "x"), Thinking(1, "y"))
     assert log.after(0) == Missed(
-        (Numbered(2, Text(1, "Hello")), Numbered(3, NOTICE), Numbered(5, Thinking(1, "xy"))),
+        (EventEntry(2, Text(1, "Hello")), EventEntry(3, NOTICE), EventEntry(5, Thinking(1, "xy"))),
         5,
         is_complete=True,
     )
@@ -35,9 +41,9 @@ def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> Non
 
 def test_it_goes_on_in_the_middle_of_a_run() -> None:
     growing = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"))
-    assert growing.after(1).events == (Numbered(3, Text(1, "llo!")),)
+    assert growing.after(1).events == (EventEntry(3, Text(1, "llo!")),)
     closed = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"), NOTICE)
-    assert closed.after(2).events == (Numbered(3, Text(1, "!")), Numbered(4, NOTICE))
+    assert closed.after(2).events == (EventEntry(3, Text(1, "!")), EventEntry(4, NOTICE))
     assert closed.after(4) == Missed((), 4, is_complete=True)
 
 
@@ -63,7 +69,7 @@ def test_old_events_make_room_and_the_answer_says_that_some_are_gone() -> None:
 
 def test_one_event_larger_than_the_bound_is_kept_alone() -> None:
     large = Notice(1, "info", "x" * 5_000)
-    assert log_of(NOTICE, large, kept=1_000).after(0).events == (Numbered(2, large),)
+    assert log_of(NOTICE, large, kept=1_000).after(0).events == (EventEntry(2, large),)
 
 
 def test_a_number_from_another_life_is_not_complete() -> None:
@@ -75,7 +81,7 @@ def test_of_many_sessions_the_newest_are_known() -> None:
     for number in range(KEPT_SESSIONS + 1):
         log.add(f"s{number}", NOTICE)
     assert (log.after("s0", 0), log.after("never", 0)) == (None, None)
-    assert log.after("s1", 0) == Missed((Numbered(1, NOTICE),), 1, is_complete=True)
+    assert log.after("s1", 0) == Missed((EventEntry(1, NOTICE),), 1, is_complete=True)
 
 
 event_lists = st.lists(

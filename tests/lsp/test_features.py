@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.lsp.messages.features import Features, features_of
+from indwell.lsp.messages.features import ClientFeatures, features_of
 
 
 def test_an_editor_that_says_nothing_can_nothing() -> None:
-    assert features_of({}) == Features()
+    assert features_of({}) == ClientFeatures()
 
 
 def test_what_an_editor_declares_is_read() -> None:
@@ -15,7 +15,7 @@ def test_what_an_editor_declares_is_read() -> None:
         "workspace": {"configuration": True},
         "experimental": {"indwell": {"events": True, "save": True, "ask": False}},
     }
-    assert features_of(capabilities) == Features(
+    assert features_of(capabilities) == ClientFeatures(
         progress=True,
         show_document=True,
         configuration=True,
@@ -51,7 +51,7 @@ def test_only_what_is_declared_true_is_on(experimental, names) -> None:
 
 @pytest.mark.parametrize("window", [None, [], {"showDocument": 1, "workDoneProgress": "yes"}])
 def test_what_has_an_impossible_type_is_not_there(window) -> None:
-    assert features_of({"window": window}) == Features()
+    assert features_of({"window": window}) == ClientFeatures()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_has_an_impossible_type_is_not_there(window) -> None:
 def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, annotations) -> None:
     features = features_of({"workspace": {"workspaceEdit": edits}})
     deletes = edits is not None and "delete" in edits.get("resourceOperations", ())
-    assert features == Features(
+    assert features == ClientFeatures(
         create_files=create_files, delete_files=deletes, annotations=annotations
     )
 
@@ -78,8 +78,8 @@ def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, a
 @pytest.mark.parametrize("claim", [False, None, "no", 0, "true", 1, [], {}])
 def test_tru_11_anything_but_true_says_that_the_editor_is_in_restricted_mode(claim) -> None:
     found = features_of({"experimental": {"indwell": {"trusted": claim, "events": True}}})
-    assert found == Features(is_restricted=True, experimental=frozenset({"events"}))
+    assert found == ClientFeatures(is_restricted=True, experimental=frozenset({"events"}))
 
 
 def test_tru_12_a_claim_of_trust_is_no_extension() -> None:
-    assert features_of({"experimental": {"indwell": {"trusted": True}}}) == Features()
+    assert features_of({"experimental": {"indwell": {"trusted": True}}}) == ClientFeatures()

@@ -11,11 +11,11 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import EditRefused, ToolError
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
-from indwell.workspace.base import Change, Stamp, digest
+from indwell.workspace.base import AppliedChange, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor
 
@@ -27,16 +27,16 @@ TEXT = "x = 1\n"
 class Room:
     """An editor that makes files, with another one open."""
 
-    def __init__(self, folder: Path, way: Way, features: Features | None = None) -> None:
+    def __init__(self, folder: Path, way: Way, features: ClientFeatures | None = None) -> None:
         self.path = folder.resolve() / "new.py"
         self.editor = StubEditor(folder.resolve() / "a.py", "")
-        self.editor.features = Features(create_files=True) if features is None else features
+        self.editor.features = ClientFeatures(create_files=True) if features is None else features
         self.editor.behave = lambda edit: way(_path(edit))
         self.workspace = EditorWorkspace(
             self.editor.documents, self.editor, DiskWorkspace([folder]), apply_timeout_s=0.05
         )
 
-    async def write(self, text: str = TEXT) -> Change:
+    async def write(self, text: str = TEXT) -> AppliedChange:
         return await self.workspace.write(self.path, None, text, label="Indwell: write new.py")
 
     async def refused(self) -> str:
@@ -88,8 +88,8 @@ async def refuses(_path: Path) -> Result:
 
 async def test_edt_11_the_editor_makes_the_file_and_the_disk_gets_the_text(tmp_path) -> None:
     room = Room(tmp_path, makes)
-    assert await room.write() == Change(
-        path=room.path, before=None, after=TEXT, stamp=Stamp(digest(TEXT))
+    assert await room.write() == AppliedChange(
+        path=room.path, before=None, after=TEXT, stamp=TextStamp(digest(TEXT))
     )
     options = types.CreateFileOptions(ignore_if_exists=True)
     operation = types.CreateFile(uri=room.path.as_uri(), options=options)
@@ -100,7 +100,7 @@ async def test_edt_11_the_editor_makes_the_file_and_the_disk_gets_the_text(tmp_p
 
 
 async def test_edt_11_a_creation_is_annotated_where_that_is_shown(tmp_path) -> None:
-    room = Room(tmp_path, makes, Features(create_files=True, annotations=True))
+    room = Room(tmp_path, makes, ClientFeatures(create_files=True, annotations=True))
     await room.write()
     ((edit, _),) = room.editor.sent
     assert edit.document_changes[0].annotation_id == "indwell"
@@ -125,7 +125,7 @@ async def test_edt_11_a_refusal_is_not_gone_round(tmp_path) -> None:
 
 
 async def test_edt_11_an_editor_that_cannot_is_not_asked(tmp_path) -> None:
-    room = Room(tmp_path, makes, Features())
+    room = Room(tmp_path, makes, ClientFeatures())
     await room.write()
     assert (room.path.read_text(), room.editor.sent) == (TEXT, [])
 
@@ -146,8 +146,8 @@ async def test_edt_11_a_file_that_the_editor_opens_at_once_gets_its_text_there(t
         return Result(applied=True)
 
     room = Room(tmp_path, makes_and_opens)
-    assert await room.write() == Change(
-        path=room.path, before=None, after=TEXT, stamp=Stamp(digest(TEXT), 2)
+    assert await room.write() == AppliedChange(
+        path=room.path, before=None, after=TEXT, stamp=TextStamp(digest(TEXT), 2)
     )
     assert (room.editor.text, room.path.read_text()) == (TEXT, "")
 
@@ -207,6 +207,6 @@ async def test_text_that_the_project_s_encoding_cannot_hold_says_that_the_file_i
 
 async def test_a_document_of_the_same_name_elsewhere_is_not_taken_for_it(tmp_path) -> None:
     room = Room(tmp_path, makes)
-    room.editor.documents.open(sync.Item("untitled:new.py", "python", 1, ""))
+    room.editor.documents.open(sync.OpenedDocument("untitled:new.py", "python", 1, ""))
     await room.write()
     assert room.path.read_text() == TEXT

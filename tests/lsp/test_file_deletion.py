@@ -9,7 +9,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.lsp.messages.features import Features, features_of
+from indwell.lsp.messages.features import ClientFeatures, features_of
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.disk import DiskWorkspace
@@ -28,7 +28,7 @@ class Room:
         self.path = self.root / "a.py"
         self.path.write_bytes(TEXT.encode())
         self.editor = StubEditor(self.path, TEXT)
-        self.editor.features = Features(delete_files=True)
+        self.editor.features = ClientFeatures(delete_files=True)
         self.editor.behave = lambda _edit: way(self.path)
         disk = DiskWorkspace([self.root], private=folder.resolve() / "undo")
         self.workspace = EditorWorkspace(
@@ -79,7 +79,7 @@ async def test_an_editor_that_says_no_keeps_its_file(tmp_path) -> None:
 
 async def test_an_editor_without_deletes_is_not_asked(tmp_path) -> None:
     room = Room(tmp_path, deletes)
-    room.editor.features = Features()
+    room.editor.features = ClientFeatures()
     await room.remove()
     assert not room.path.exists()
     assert room.editor.sent == []

@@ -19,8 +19,8 @@ from indwell.lsp.editor.first_run import (
     TYPE_MODEL,
     FirstRun,
 )
-from indwell.lsp.messages.features import Features
-from indwell.providers.endpoint import LocalServer, LoginOutcome, Step
+from indwell.lsp.messages.features import ClientFeatures
+from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 
 OLLAMA = LocalServer("ollama", "Ollama", "http://127.0.0.1:11434/v1", (OfferedModel("q"),))
@@ -45,7 +45,7 @@ class Person:
         self.asked: list[tuple[str, tuple[str, ...]]] = []
         self.shown: list[str] = []
         self.opened: list[str] = []
-        self.features = Features(experimental=frozenset({"ask"} if asks else ()))
+        self.features = ClientFeatures(experimental=frozenset({"ask"} if asks else ()))
         self.on_question: Callable[[int], None] = lambda _number: None
         self.was_asked = asyncio.Event()
         self.thinks = asyncio.Event()
@@ -105,7 +105,7 @@ class Machine:
                 offered=self.offered,
             )
         if model not in self.working:
-            steps = (Step("tools", "fail", "it takes no tools", "choose another"),)
+            steps = (EndpointStep("tools", "fail", "it takes no tools", "choose another"),)
             return LoginOutcome(ok=False, base_url=base_url, model="", steps=steps, message="no")
         self.reason = ""
         return LoginOutcome(

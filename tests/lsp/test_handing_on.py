@@ -23,7 +23,7 @@ from indwell.errors import UserError
 from indwell.service.inherited_task import HandingOn, take_again, take_task
 from indwell.service.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
-from indwell.sessions.records import TurnFinished, TurnStarted
+from indwell.sessions.records import TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.told import PlanSet, TodoSet
 from support.session import World, a_world, says, texts
@@ -119,7 +119,7 @@ async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_ses
         await server.next.wish(old.session.id, for_good=False)
         async with with_list(tmp_path) as new:
             await server.next.give(new.session)
-            new.session.parts.log.append(TurnStarted(1, "go on", "t"))
+            new.session.parts.log.append(TurnStartRecord(1, "go on", "t"))
             records = await new.records()
         server = server.killed()
         async with with_list(tmp_path) as other:
@@ -194,11 +194,11 @@ async def test_a_named_one_that_cannot_be_read_waits_for_the_next_prompt(tmp_pat
 async def test_a_log_tells_after_a_restart_that_its_session_was_outgrown(tmp_path: Path) -> None:
     async with outgrown(tmp_path) as world:
         (begun, ended) = (
-            one for one in await world.records() if isinstance(one, TurnStarted | TurnFinished)
+            one for one in await world.records() if isinstance(one, TurnStartRecord | TurnEndRecord)
         )
         full = msgspec.structs.replace(ended, outgrown=True)
         assert [past_of(one).is_outgrown for one in ([begun, ended], [begun, full])] == [
             False,
             True,
         ]
-        assert not past_of([begun, full, TurnStarted(2, "again", "t")]).is_outgrown
+        assert not past_of([begun, full, TurnStartRecord(2, "again", "t")]).is_outgrown

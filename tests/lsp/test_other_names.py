@@ -39,7 +39,9 @@ async def test_what_is_marked_is_held_to_every_name_of_its_file(root: Path) -> N
 
     async def goes_along(name: str, settings: Settings = SETTINGS) -> tuple[bool, bool]:
         uri = (root / name).as_uri()
-        documents.open(sync.Item(uri=uri, language_id="t", version=1, text="KEY=swordfish\n"))
+        documents.open(
+            sync.OpenedDocument(uri=uri, language_id="t", version=1, text="KEY=swordfish\n")
+        )
         attention.focus(uri)
         attention.select(uri, 1, [ALL])
         before = attention.selection(settings) is not None

@@ -5,7 +5,7 @@ import pytest
 
 from indwell.lsp.editor.person import EditorApprover
 from indwell.lsp.messages import questions as protocol_permission
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
 
 QUESTION = Question(
@@ -18,7 +18,7 @@ class Dialog:
     """An editor whose user gives one answer, or one after the other; then none."""
 
     def __init__(self, answer: str | None, *names: str, then: tuple[str | None, ...] = ()) -> None:
-        self.features = Features(experimental=frozenset(names))
+        self.features = ClientFeatures(experimental=frozenset(names))
         self.asked: list[object] = []
         self.hunks: tuple[str, ...] | None = None
         self._answers = [answer, *then]

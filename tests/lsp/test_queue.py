@@ -12,12 +12,12 @@ from indwell.errors import UserError
 from indwell.lsp.messages.methods import QueueParams
 from indwell.lsp.methods.methods import change_of
 from indwell.service.turns import queue as line
-from indwell.service.turns.queue import Queue, Waiting
+from indwell.service.turns.queue import Queue, WaitingPrompt
 
 
-def waiting(name: str, words: str = "") -> Waiting:
+def waiting(name: str, words: str = "") -> WaitingPrompt:
     words = words or f"do {name}"
-    return Waiting(name, Prompt(words=words, title=line.title_of(words)))
+    return WaitingPrompt(name, Prompt(words=words, title=line.title_of(words)))
 
 
 A, B, C = waiting("a"), waiting("b"), waiting("c")
@@ -109,9 +109,9 @@ def test_what_cannot_be_changed_is_said(params, sentence) -> None:
 
 
 def test_other_words_for_a_code_action_keep_its_title() -> None:
-    fix = Waiting("f", Prompt(words="Fix this: a.py.", title="Fix this: a.py"))
+    fix = WaitingPrompt("f", Prompt(words="Fix this: a.py.", title="Fix this: a.py"))
     (edited,) = line.reworded(Queue(0, (fix,)), "f", "Fix it well.").waiting
-    assert edited == Waiting("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
+    assert edited == WaitingPrompt("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
 
 
 def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:

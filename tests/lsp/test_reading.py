@@ -10,14 +10,14 @@ from typing import Any, cast
 from indwell.agent.core.log import Log
 from indwell.errors import SessionError
 from indwell.lsp.host import Host
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.records import Record
 from indwell.sessions.told import Titled
 from support.session import World, a_world
 
 
 def host_of(world: World, *, current: bool = True) -> Any:
-    async def session(_root: Path, identifier: str) -> Reading:
+    async def session(_root: Path, identifier: str) -> LogReading:
         return world.store.open(identifier)
 
     sessions = SimpleNamespace(current=world.session if current else None)
@@ -26,7 +26,7 @@ def host_of(world: World, *, current: bool = True) -> Any:
     )
 
 
-def titles(reading: Reading) -> list[str]:
+def titles(reading: LogReading) -> list[str]:
     return [one.title for one in reading.records if isinstance(one, Titled)]
 
 

@@ -12,7 +12,7 @@ from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.messages.views import SessionParams
 from indwell.lsp.sessions.unsent import Keeping
 from indwell.service.chores import Chores
-from indwell.sessions.records import ENDED, TurnFinished
+from indwell.sessions.records import ENDED, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from support.editing import (
     EDIT,
@@ -144,7 +144,7 @@ async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_no
         assert (home.workspace / "ran.txt").read_text() == "begun\n"
         assert editor.messages == [f"Indwell: {unknown}"]
     (log,) = home.logs()
-    assert [one.ending for one in log if isinstance(one, TurnFinished)] == ["interrupted", "done"]
+    assert [one.ending for one in log if isinstance(one, TurnEndRecord)] == ["interrupted", "done"]
 
 
 @pytest.mark.parametrize(

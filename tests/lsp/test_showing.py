@@ -10,14 +10,14 @@ import pytest
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.sessions.showing import AnswerDocument, Showing
-from indwell.service.turns.queue import Queue, Ticket, Waiting, never_started, why_held
+from indwell.service.turns.queue import Queue, Ticket, WaitingPrompt, never_started, why_held
 from indwell.settings.model import Settings
 from support.session import a_world
 
-ONE = Waiting("p1", Prompt(words="first"))
-TWO = Waiting("p2", Prompt(words="second"))
+ONE = WaitingPrompt("p1", Prompt(words="first"))
+TWO = WaitingPrompt("p2", Prompt(words="second"))
 FAILED = msgspec.structs.replace(
     never_started(ONE.prompt), ending="failed", message="nothing answers at X"
 )
@@ -29,7 +29,7 @@ class Screen:
     """An editor whose user chooses one title, if it is there."""
 
     def __init__(self, wanted: str | None = None, *extensions: str) -> None:
-        self.features = Features(experimental=frozenset(extensions))
+        self.features = ClientFeatures(experimental=frozenset(extensions))
         self.shown: list[str] = []
         self.offered: list[tuple[str, tuple[str, ...]]] = []
         self._wanted = wanted
@@ -48,7 +48,7 @@ class Screen:
 class Line:
     """The queue of ``Turns``, and nothing else of it."""
 
-    def __init__(self, *waiting: Waiting) -> None:
+    def __init__(self, *waiting: WaitingPrompt) -> None:
         self.queue = Queue(1, waiting, "why" if waiting else "")
 
     def change(self, change: Callable[[Queue], Queue]) -> None:
@@ -57,7 +57,7 @@ class Line:
 
 async def afterwards(
     screen: Screen, line: Line, end: TurnFinished | UserError, *, by_prompt: bool = False
-) -> list[Waiting]:
+) -> list[WaitingPrompt]:
     """Which prompts are sent again after a turn that ended so."""
     showing = Showing(screen, Settings)
     ticket = Ticket(ONE, showing.nothing if by_prompt else showing.summary)
@@ -65,7 +65,7 @@ async def afterwards(
         ticket.error = end
     else:
         ticket.finished = end
-    again: list[Waiting] = []
+    again: list[WaitingPrompt] = []
 
     async def anew(one: Ticket, _on_end: object) -> None:
         screen.shown.append("(a new session)")

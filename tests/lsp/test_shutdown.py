@@ -13,8 +13,8 @@ from indwell.sessions.records import (
     Intent,
     Prefixed,
     SessionStarted,
-    TurnFinished,
-    TurnStarted,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from support.editing import Editor, Home, bash, editing, running
 from support.loopback_endpoint import LoopbackEndpoint
@@ -88,6 +88,6 @@ async def test_however_it_ends_the_session_is_whole_and_no_process_is_left(busy,
     assert running(marker) == []
     (log,) = home.logs()
     kinds = [type(one) for one in log]
-    assert (*kinds[:3], kinds[-1]) == (SessionStarted, Prefixed, TurnStarted, TurnFinished)
+    assert (*kinds[:3], kinds[-1]) == (SessionStarted, Prefixed, TurnStartRecord, TurnEndRecord)
     assert kinds.count(Intent) == 1
     assert home.endings() == [("interrupted", "")]

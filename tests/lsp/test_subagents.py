@@ -13,7 +13,7 @@ import pytest
 from indwell.lsp.messages.views import SessionParams
 from indwell.sessions import lines
 from indwell.sessions.acts import acts
-from indwell.sessions.records import Said, SessionStarted, Spent, TurnFinished
+from indwell.sessions.records import MessageRecord, SessionStarted, Spent, TurnEndRecord
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Editor, Home, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 
@@ -122,8 +122,8 @@ async def test_its_log_lies_in_the_sessions_folder_and_the_audit_names_it(tmp_pa
     second = lines.read([logs[1].read_bytes()])
     assert second.notices == ()
     assert isinstance(second.records[0], SessionStarted)
-    assert isinstance(second.records[-1], TurnFinished)
-    assert sum(isinstance(one, Said) for one in second.records) >= 5
+    assert isinstance(second.records[-1], TurnEndRecord)
+    assert sum(isinstance(one, MessageRecord) for one in second.records) >= 5
     (log,) = home.logs()
     assert [one.agent for one in log if isinstance(one, Spent)] == [
         "",

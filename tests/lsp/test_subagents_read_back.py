@@ -11,11 +11,11 @@ from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, sessi
 from indwell.lsp.messages.views import InnerRow
 from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview
-from indwell.sessions.records import Record, Said, TurnStarted
+from indwell.sessions.records import MessageRecord, Record, TurnStartRecord
 from indwell.sessions.told import CallEnded
-from indwell.sessions.transcript import InnerCall, Piece, TurnView
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-<b>\n+```\n"
 INNER = (
@@ -27,8 +27,8 @@ META = Meta(tier=3, source="assistant", tokens=1)
 
 
 def a_turn(*inner: InnerCall) -> TurnView:
-    card = Piece("tool", "All is well.", "agent", "c1", "{}", inner=inner)
-    return TurnView(1, "2026", "go", "done", pieces=(Piece("user", "go", "user"), card))
+    card = TranscriptPiece("tool", "All is well.", "agent", "c1", "{}", inner=inner)
+    return TurnView(1, "2026", "go", "done", pieces=(TranscriptPiece("user", "go", "user"), card))
 
 
 def live(*inner: InnerCall) -> str:
@@ -96,16 +96,19 @@ All is well.
     )
 
 
-def log_of(n_calls: int, diff: str, arguments: str = "{}") -> Reading:
+def log_of(n_calls: int, diff: str, arguments: str = "{}") -> LogReading:
     use = ToolUse("c1", "agent", arguments, META)
     records: list[Record] = []
     for turn in (1, 2):
-        records += TurnStarted(turn, "go", ""), Said(Message("assistant", (use,), turn), "")
+        records += (
+            TurnStartRecord(turn, "go", ""),
+            MessageRecord(Message("assistant", (use,), turn), ""),
+        )
         records += [
             CallEnded(turn, f"a1-{n}", "shop.py", "+1 −1", 0.5, "", diff, "edit_file", "", "c1")
             for n in range(n_calls)
         ]
-    return Reading(tuple(records), ())
+    return LogReading(tuple(records), ())
 
 
 def test_a_page_has_them_in_the_row_of_their_call_and_counts_what_it_cuts() -> None:

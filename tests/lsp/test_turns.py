@@ -17,7 +17,7 @@ from indwell.lsp.sessions.turns import Turns
 from indwell.messages import Request
 from indwell.providers.scripted import Hang, hang
 from indwell.service.turns import queue as line
-from indwell.service.turns.queue import Ticket, Waiting
+from indwell.service.turns.queue import Ticket, WaitingPrompt
 from indwell.tools.base import ToolContext
 from support.session import a_tool, a_world, asks, call, says
 
@@ -61,7 +61,7 @@ async def test_an_editor_that_cannot_be_told_anything_loses_no_prompt(
     async with a_world(tmp_path, [says("One."), says("Two."), says("Three.")]) as world:
         turns = turns_of(world.session, screen, ended)
         tickets = [
-            turns.submit(Waiting(name, Prompt(words=name)), nothing)
+            turns.submit(WaitingPrompt(name, Prompt(words=name)), nothing)
             for name in ("one", "two", "three", "four")
         ]
         turns.change(partial(line.removed, identifier="four"))
@@ -87,8 +87,8 @@ async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it
         raise AssertionError
 
     turns = Turns(DeadScreen(), open_for_ever, lambda _ticket: None)  # type: ignore[arg-type]
-    one = turns.submit(Waiting("p1", Prompt(words="first")), nothing)
-    two = turns.submit(Waiting("p2", Prompt(words="second")), nothing)
+    one = turns.submit(WaitingPrompt("p1", Prompt(words="first")), nothing)
+    two = turns.submit(WaitingPrompt("p2", Prompt(words="second")), nothing)
     await opening.wait()
     assert turns.close() == ("first", "second")
     await turns.drain("the server ends")
@@ -98,15 +98,15 @@ async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it
         ("cancelled", "second"),
     ]
     with pytest.raises(UserError, match="the server ends; send the words again"):
-        turns.submit(Waiting("p3", Prompt(words="late")), nothing)
+        turns.submit(WaitingPrompt("p3", Prompt(words="late")), nothing)
 
 
 async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
     async with a_world(tmp_path, [hang]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
-        running = turns.submit(Waiting("p1", Prompt(words="first")), nothing)
+        running = turns.submit(WaitingPrompt("p1", Prompt(words="first")), nothing)
         await running.begun.wait()
-        turns.submit(Waiting("p2", Prompt(words="second")), nothing)
+        turns.submit(WaitingPrompt("p2", Prompt(words="second")), nothing)
         assert turns.close() == ("second",)
         await turns.drain("the server ends")
         assert (await running.wait()).draft == "first"
@@ -127,7 +127,7 @@ async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None
         turns = turns_of(world.session, DeadScreen(), [])
         turns.listeners.append(lambda _event: heard.append(turns.running_number))
         assert turns.running_number is None
-        ticket = turns.submit(Waiting("p1", Prompt(words="one")), answer)
+        ticket = turns.submit(WaitingPrompt("p1", Prompt(words="one")), answer)
         assert turns.running_number == 0
         await answering.wait()
         assert turns.running is ticket
@@ -151,10 +151,10 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
 
         def retry(event: events.Event) -> None:
             if isinstance(event, events.TurnFinished) and not retried:
-                retried.append(turns.submit(Waiting("p2", Prompt(words="again")), nothing))
+                retried.append(turns.submit(WaitingPrompt("p2", Prompt(words="again")), nothing))
 
         turns.listeners.append(retry)
-        first = turns.submit(Waiting("p1", Prompt(words="one")), nothing)
+        first = turns.submit(WaitingPrompt("p1", Prompt(words="one")), nothing)
         await asked.wait()
         turns.cancel()
         assert (await first.wait()).ending == "cancelled"
@@ -181,7 +181,7 @@ async def test_a_second_stop_does_not_cut_short_what_the_first_one_began(tmp_pat
     tools, script = [a_tool("work", work, effect="edit")], [asks(call("work", name="a.py"))]
     async with a_world(tmp_path, script, tools=tools) as world:
         turns = turns_of(world.session, DeadScreen(), [])
-        running = turns.submit(Waiting("p1", Prompt(words="go")), nothing)
+        running = turns.submit(WaitingPrompt("p1", Prompt(words="go")), nothing)
         await begun.wait()
         assert turns.cancel()
         await tidying.wait()

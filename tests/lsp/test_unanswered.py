@@ -10,18 +10,18 @@ from lsprotocol import types
 
 from indwell.lsp.wire import sync
 from indwell.lsp.workspace.documents import Documents
-from indwell.lsp.workspace.edits import MOST, QUICK, Asked, Unanswered, was_taken
+from indwell.lsp.workspace.edits import MOST, QUICK, SentEdit, Unanswered, was_taken
 
 BEFORE = "def total(items):\n    return sum(items) + 1\n\nprint(1)\n"
 EXPECTED = BEFORE.replace(" + 1", "")
 
 
-def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> Asked:
+def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> SentEdit:
     documents = Documents()
-    document = documents.open(sync.Item("file:///w/a.py", "python", 1, before))
+    document = documents.open(sync.OpenedDocument("file:///w/a.py", "python", 1, before))
     answer = asyncio.get_running_loop().create_future()
     path = Path("/w/a.py")
-    return Asked(document, path, types.WorkspaceEdit(), 1, before, expected, answer)
+    return SentEdit(document, path, types.WorkspaceEdit(), 1, before, expected, answer)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.approvals import Question, question_for, visible
-from indwell.policy.call_facts import Ask, Asked
-from indwell.policy.commands.verdict import Part
+from indwell.policy.call_facts import Ask, CallFacts
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.widening import Widening
 
-RUN = Asked("bash", "run", command="rm -r build", cwd="/w", arguments='{"command":"rm -r build"}')
-EDIT = Asked("edit_file", "edit", ("a.py",), arguments='{"path":"a.py"}')
+RUN = CallFacts(
+    "bash", "run", command="rm -r build", cwd="/w", arguments='{"command":"rm -r build"}'
+)
+EDIT = CallFacts("edit_file", "edit", ("a.py",), arguments='{"path":"a.py"}')
 ASK = Ask("every command is asked for", rule="bash in /w: rm -r build")
 
 
@@ -59,8 +61,8 @@ def test_an_answer_is_bound_to_call_arguments_folder_and_preview() -> None:
     assert question_for("c1", RUN, ASK, "").id == question_for("c1", RUN, ASK, "").id
 
 
-def part(text: str, reason: str = "") -> Part:
-    return Part(text, 0, len(text), (), "ask", "test", reason)
+def part(text: str, reason: str = "") -> CommandPart:
+    return CommandPart(text, 0, len(text), (), "ask", "test", reason)
 
 
 def test_the_parts_that_are_the_reason_are_named_and_none_of_a_command_that_is_only_that() -> None:
@@ -96,12 +98,12 @@ def test_the_models_words_stand_on_one_line_and_are_named_as_its_own() -> None:
 
 
 def test_a_name_that_is_no_text_can_still_be_asked_for() -> None:
-    odd = Asked("write_file", "edit", ("a\udc80.py",))
+    odd = CallFacts("write_file", "edit", ("a\udc80.py",))
     assert question_for("c1", odd, ASK, "").title == "Change a\\udc80.py?"
 
 
 def test_a_name_with_line_ends_cannot_fake_a_second_line() -> None:
-    odd = Asked("write_file", "edit", ("a.py?\nIt is safe.\t",))
+    odd = CallFacts("write_file", "edit", ("a.py?\nIt is safe.\t",))
     assert question_for("c1", odd, ASK, "").title == "Change a.py?\\u000aIt is safe.\\u0009?"
 
 

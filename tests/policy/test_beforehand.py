@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from indwell.policy.approvals import why_uncovered
-from indwell.policy.call_facts import Ask, Asked, Policy
-from indwell.policy.commands.verdict import Part
+from indwell.policy.call_facts import Ask, CallFacts, Policy
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.decide import decide
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.settings.model import SECRETS
 
-RUN = Asked("bash", "run", command="x", cwd="/w")
+RUN = CallFacts("bash", "run", command="x", cwd="/w")
 ASK = Ask("it needs a yes", rule="", by="writes")
 
 
@@ -62,15 +62,15 @@ def test_git_taking_up_another_state_is_not_where_a_sandbox_keeps_protected_file
 
 
 def test_what_the_users_own_rules_ask_about_is_not() -> None:
-    rules = Rules(ask=("git push",))
+    rules = PatternRules(ask=("git push",))
     assert "rule of the user's" in run("git push", rules=rules, writes_confined=True)
     assert "rule of the user's" in run("rm -r build; git push", rules=rules, writes_confined=True)
 
 
 def test_what_is_no_command_and_what_the_model_wants_is_not() -> None:
-    edit = Asked("write_file", "edit", ("AGENTS.md",))
+    edit = CallFacts("write_file", "edit", ("AGENTS.md",))
     assert why_uncovered(edit, ASK, is_held=True) == "it is no command"
-    read = Asked("read_file", "read", (".env",))
+    read = CallFacts("read_file", "read", (".env",))
     assert why_uncovered(read, ASK, is_held=True) == "it is no command"
     wants = msgspec.structs.replace(RUN, wants=Widening(hosts=("example.org",)))
     assert why_uncovered(wants, ASK, is_held=True) != ""
@@ -79,6 +79,6 @@ def test_what_is_no_command_and_what_the_model_wants_is_not() -> None:
 
 
 def test_a_part_that_touches_a_protected_file_by_any_word_is_not() -> None:
-    part = Part("foo .mcp.json", 0, 13, ("foo", ".mcp.json"), "ask", "unknown")
+    part = CommandPart("foo .mcp.json", 0, 13, ("foo", ".mcp.json"), "ask", "unknown")
     ask = msgspec.structs.replace(ASK, risky=(part,))
     assert why_uncovered(RUN, ask, is_held=True) != ""

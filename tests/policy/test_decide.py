@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from indwell.policy.decide import (
     Allow,
     Ask,
-    Asked,
+    CallFacts,
     Decision,
     Deny,
     Effect,
@@ -20,16 +20,16 @@ from indwell.policy.decide import (
     decide,
     rule_of,
 )
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.settings.model import SECRETS
 
-READ = Asked("read_file", "read", ("src/a.py",))
-EDIT = Asked("edit_file", "edit", ("src/a.py",))
-GUARDED = Asked("edit_file", "edit", (".vscode/settings.json",))
-RUN = Asked("bash", "run", command="pytest -q", cwd="/w")
-SECRET_READ = Asked("read_file", "read", (".env",))
-SECRET_EDIT = Asked("write_file", "edit", ("alias.txt", "conf/.env"))
-OWN_READ = Asked("read_file", "read", ("private/a",))
+READ = CallFacts("read_file", "read", ("src/a.py",))
+EDIT = CallFacts("edit_file", "edit", ("src/a.py",))
+GUARDED = CallFacts("edit_file", "edit", (".vscode/settings.json",))
+RUN = CallFacts("bash", "run", command="pytest -q", cwd="/w")
+SECRET_READ = CallFacts("read_file", "read", (".env",))
+SECRET_EDIT = CallFacts("write_file", "edit", ("alias.txt", "conf/.env"))
+OWN_READ = CallFacts("read_file", "read", ("private/a",))
 DENIED = (*SECRETS, "private/**")
 
 
@@ -114,25 +114,27 @@ def test_no_folders_name_can_pass_for_part_of_another_command(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
     first, second = (
-        rule_of(Asked("bash", "run", cwd=cwd, command=run)) for cwd, run in (one, other)
+        rule_of(CallFacts("bash", "run", cwd=cwd, command=run)) for cwd, run in (one, other)
     )
     assert (first == second) == (one == other)
 
 
 @given(st.frozensets(names, min_size=1, max_size=3), st.frozensets(names, min_size=1, max_size=3))
 def test_no_files_name_can_pass_for_several(one: frozenset[str], other: frozenset[str]) -> None:
-    first, second = (rule_of(Asked("edit_file", "edit", tuple(paths))) for paths in (one, other))
+    first, second = (
+        rule_of(CallFacts("edit_file", "edit", tuple(paths))) for paths in (one, other)
+    )
     assert (first == second) == (one == other)
 
 
 def test_a_path_counts_as_written_and_as_it_resolves() -> None:
-    alias = Asked("read_file", "read", ("notes.txt", "secrets/key"))
+    alias = CallFacts("read_file", "read", ("notes.txt", "secrets/key"))
     assert decide(alias, Policy("auto", ("secrets/**",))) == Deny(
         "'secrets/key' matches 'secrets/**', which the user keeps from you; do without it, or ask "
         "the user for what is needed from it",
         by="deny: secrets/**",
     )
-    link = Asked("edit_file", "edit", ("notes.txt", ".git/config"))
+    link = CallFacts("edit_file", "edit", ("notes.txt", ".git/config"))
     assert decide(link, Policy("auto")) == Ask(
         "'.git/config' configures tools that run on this machine (loaded by: git)",
         rule="",
@@ -142,14 +144,14 @@ def test_a_path_counts_as_written_and_as_it_resolves() -> None:
 
 @pytest.mark.parametrize(("mode", "effect"), list(product(get_args(Mode), get_args(Effect))))
 def test_a_deny_rule_wins_in_every_mode_over_every_grant(mode: Mode, effect: Effect) -> None:
-    asked = Asked("tool", effect, ("src/a.py", "private/a"), command="x", cwd="/w")
+    asked = CallFacts("tool", effect, ("src/a.py", "private/a"), command="x", cwd="/w")
     policy = Policy(mode, DENIED, frozenset([rule_of(asked)]))
     assert word(decide(asked, policy)) == "deny"
 
 
 def test_what_the_model_claims_in_its_arguments_grants_nothing() -> None:
     claims = '{"command":"x","with_escalated_permissions":true,"trust":true,"approved":"always"}'
-    asked = Asked("bash", "run", command="x", cwd="/w", arguments=claims)
+    asked = CallFacts("bash", "run", command="x", cwd="/w", arguments=claims)
     assert word(decide(asked, Policy("auto"))) == "ask"
 
 
@@ -167,7 +169,7 @@ def test_what_the_model_claims_in_its_arguments_grants_nothing() -> None:
 def test_only_git_itself_and_what_the_user_allowed_may_change_a_git_folder(
     command: str, rules: tuple[str, ...], *, keeps_git: bool
 ) -> None:
-    policy = Policy("auto", writes_confined=True, rules=Rules(allow=rules), roots=("/w",))
-    decision = decide(Asked("bash", "run", command=command, cwd="/w"), policy)
+    policy = Policy("auto", writes_confined=True, rules=PatternRules(allow=rules), roots=("/w",))
+    decision = decide(CallFacts("bash", "run", command=command, cwd="/w"), policy)
     assert isinstance(decision, Allow)
     assert decision.widening.keeps_git is keeps_git

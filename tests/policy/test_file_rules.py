@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.policy.call_facts import Allow, Ask, Asked, Decision, Deny, Policy
-from indwell.policy.commands.verdict import Part, Verdict
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Policy
+from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.decide import decide
 from indwell.policy.file_rules import by_file_rules
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 
 HELD = Policy("auto", roots=("/w", "/b"), writes_confined=True)
@@ -17,7 +17,7 @@ TWO = msgspec.structs.replace(HELD, restricted=("/b", "/w/sub"))
 
 
 def run(command: str, policy: Policy = HELD) -> Decision:
-    return decide(Asked("bash", "run", command=command, cwd="/w"), policy)
+    return decide(CallFacts("bash", "run", command=command, cwd="/w"), policy)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_nothing_runs_in_a_folder_that_is_not_trusted_not_even_git_that_looks(co
 
 
 def test_a_rule_for_files_follows_cd() -> None:
-    part = Part("echo x > y", 0, 0, ("y",), "allow", "workspace-write", folders=("docs",))
-    verdict = Verdict("allow", "workspace-write", parts=(part,))
-    asked = Asked("bash", "run", command="cd docs && echo x > y", cwd="/w")
-    denied = msgspec.structs.replace(HELD, rules=Rules(deny=("edit: docs/**",)))
+    part = CommandPart("echo x > y", 0, 0, ("y",), "allow", "workspace-write", folders=("docs",))
+    verdict = CommandVerdict("allow", "workspace-write", parts=(part,))
+    asked = CallFacts("bash", "run", command="cd docs && echo x > y", cwd="/w")
+    denied = msgspec.structs.replace(HELD, rules=PatternRules(deny=("edit: docs/**",)))
     assert by_file_rules(verdict, asked, denied).decision == "deny"
     unknown = msgspec.structs.replace(part, folders=())
     verdict = msgspec.structs.replace(verdict, parts=(unknown,))
@@ -53,9 +53,11 @@ def test_a_rule_for_files_follows_cd() -> None:
 
 
 def test_the_name_of_a_program_is_no_file_of_the_folder() -> None:
-    denied = msgspec.structs.replace(HELD, rules=Rules(deny=("edit: *.py", "edit: x", "edit: 2")))
+    denied = msgspec.structs.replace(
+        HELD, rules=PatternRules(deny=("edit: *.py", "edit: x", "edit: 2"))
+    )
     assert isinstance(
-        run("x", msgspec.structs.replace(denied, rules=Rules(deny=("read: x",)))), Ask
+        run("x", msgspec.structs.replace(denied, rules=PatternRules(deny=("read: x",)))), Ask
     )
     for command in ("touch x", "echo > x", "echo 2>2", "echo >x"):
         assert isinstance(run(command, denied), Deny), command
@@ -80,20 +82,20 @@ def test_what_is_taken_for_a_reader_may_write_nowhere_all_the_same() -> None:
     ],
 )
 def test_a_pattern_for_one_part_covers_no_other(mode: str, rule: str, command: str) -> None:
-    policy = msgspec.structs.replace(HELD, mode=mode, rules=Rules(allow=(rule,)))
+    policy = msgspec.structs.replace(HELD, mode=mode, rules=PatternRules(allow=(rule,)))
     assert isinstance(run(command, policy), Ask)
 
 
 def test_a_pattern_for_all_of_it_covers_its_network() -> None:
-    policy = msgspec.structs.replace(HELD, rules=Rules(allow=("git ls-remote *",)))
+    policy = msgspec.structs.replace(HELD, rules=PatternRules(allow=("git ls-remote *",)))
     found = run("git ls-remote https://github.com/a/b | head", policy)
     assert isinstance(found, Allow)
     assert found.widening.hosts == ("github.com",)
 
 
 def test_what_may_replace_protected_files_is_asked_for_whatever_allows_it() -> None:
-    asked = Asked("bash", "run", command="git switch feat", cwd="/w")
-    policy = msgspec.structs.replace(HELD, rules=Rules(allow=("git switch *",)))
+    asked = CallFacts("bash", "run", command="git switch feat", cwd="/w")
+    policy = msgspec.structs.replace(HELD, rules=PatternRules(allow=("git switch *",)))
     found = decide(asked, policy)
     assert isinstance(found, Ask)
     assert (found.rule, found.widening.writes_protected) == ("", True)
@@ -101,13 +103,13 @@ def test_what_may_replace_protected_files_is_asked_for_whatever_allows_it() -> N
 
 def test_a_denial_names_its_rule() -> None:
     for rule, asked in (
-        ("edit: docs/**", Asked("write_file", "edit", ("docs/a",))),
-        ("tool: write_file", Asked("write_file", "edit", ("a",))),
-        ("write: docs/**", Asked("write_file", "edit", ("docs/a",))),  # another word for `edit`
+        ("edit: docs/**", CallFacts("write_file", "edit", ("docs/a",))),
+        ("tool: write_file", CallFacts("write_file", "edit", ("a",))),
+        ("write: docs/**", CallFacts("write_file", "edit", ("docs/a",))),  # another word for `edit`
     ):
-        found = decide(asked, Policy("auto", rules=Rules(deny=(rule,))))
+        found = decide(asked, Policy("auto", rules=PatternRules(deny=(rule,))))
         assert isinstance(found, Deny)
         assert rule.replace("write: ", "edit: ") in found.reason
-    kept = decide(Asked("read_file", "read", ("private/a",)), Policy("auto", ("private/**",)))
+    kept = decide(CallFacts("read_file", "read", ("private/a",)), Policy("auto", ("private/**",)))
     assert isinstance(kept, Deny)
     assert "'private/**', which the user keeps from you" in kept.reason

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Policy, decide, rule_of
-from indwell.policy.rules import Rules
+from indwell.policy.decide import Allow, Ask, CallFacts, Decision, Deny, Policy, decide, rule_of
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.settings.model import FREEDOM, SECRETS
 
@@ -26,16 +26,16 @@ PATTERNS = (
 PATHS = ("a.txt", ".env", "private/k", ".git/config", "src/x.lock", "AGENTS.md")
 
 patterns = st.lists(st.sampled_from(PATTERNS), max_size=3).map(tuple)
-rules = st.builds(Rules, patterns, patterns, patterns)
+rules = st.builds(PatternRules, patterns, patterns, patterns)
 wishes = st.sampled_from([NOTHING_MORE, NOTHING_MORE, Widening(hosts=("a.example",))])
 calls = st.one_of(
     st.builds(
-        lambda command, wants: Asked("bash", "run", command=command, cwd="/w", wants=wants),
+        lambda command, wants: CallFacts("bash", "run", command=command, cwd="/w", wants=wants),
         st.sampled_from(COMMANDS),
         wishes,
     ),
     st.builds(
-        lambda effect, path: Asked(f"{effect}_file", effect, (path,), (f"/w/{path}",)),
+        lambda effect, path: CallFacts(f"{effect}_file", effect, (path,), (f"/w/{path}",)),
         st.sampled_from(["read", "edit"]),
         st.sampled_from(PATHS),
     ),
@@ -61,7 +61,7 @@ def strictness(decision: Decision) -> int:
             return 3
 
 
-def all_granted(asked: Asked, policy: Policy) -> Policy:
+def all_granted(asked: CallFacts, policy: Policy) -> Policy:
     """Every standing answer that a question about this call could have left behind."""
     decision = decide(asked, policy)
     offered = {decision.rule} if isinstance(decision, Ask) else set()
@@ -70,16 +70,16 @@ def all_granted(asked: Asked, policy: Policy) -> Policy:
 
 @given(calls, policies, patterns, patterns)
 def test_more_rules_that_ask_or_deny_never_loosen(
-    asked: Asked, policy: Policy, ask: tuple[str, ...], deny: tuple[str, ...]
+    asked: CallFacts, policy: Policy, ask: tuple[str, ...], deny: tuple[str, ...]
 ) -> None:
     before = policy.rules
-    more = Rules(before.allow, before.ask + ask, before.deny + deny)
+    more = PatternRules(before.allow, before.ask + ask, before.deny + deny)
     tighter = msgspec.structs.replace(policy, rules=more)
     assert strictness(decide(asked, tighter)) >= strictness(decide(asked, policy))
 
 
 @given(calls, policies)
-def test_a_tighter_mode_never_loosens(asked: Asked, policy: Policy) -> None:
+def test_a_tighter_mode_never_loosens(asked: CallFacts, policy: Policy) -> None:
     decisions = [decide(asked, msgspec.structs.replace(policy, mode=mode)) for mode in FREEDOM]
     planned, *found = map(strictness, decisions)
     assert found == sorted(found, reverse=True)
@@ -91,7 +91,7 @@ def test_a_tighter_mode_never_loosens(asked: Asked, policy: Policy) -> None:
 
 
 @given(calls, policies)
-def test_a_missing_sandbox_never_loosens(asked: Asked, policy: Policy) -> None:
+def test_a_missing_sandbox_never_loosens(asked: CallFacts, policy: Policy) -> None:
     held, unheld = (
         decide(asked, msgspec.structs.replace(policy, writes_confined=one)) for one in (True, False)
     )
@@ -102,7 +102,7 @@ def test_a_missing_sandbox_never_loosens(asked: Asked, policy: Policy) -> None:
 
 @given(calls, policies)
 def test_no_standing_answer_lifts_a_no_or_what_is_asked_each_time(
-    asked: Asked, policy: Policy
+    asked: CallFacts, policy: Policy
 ) -> None:
     before = strictness(decide(asked, policy))
     after = strictness(decide(asked, all_granted(asked, policy)))
@@ -110,7 +110,7 @@ def test_no_standing_answer_lifts_a_no_or_what_is_asked_each_time(
 
 
 @given(calls, policies)
-def test_a_run_without_a_sandbox_is_never_unasked(asked: Asked, policy: Policy) -> None:
+def test_a_run_without_a_sandbox_is_never_unasked(asked: CallFacts, policy: Policy) -> None:
     decision = decide(asked, all_granted(asked, policy))
     if isinstance(decision, Allow):
         assert not decision.widening.unconfined

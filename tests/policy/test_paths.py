@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
+from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
 from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
 from indwell.settings.model import SECRETS
 from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS
@@ -59,11 +59,11 @@ def test_protected_is_protected_in_every_spelling(spelling: str) -> None:
 def test_a_protected_file_is_asked_for_by_every_route_each_time(tool: str, mode: str) -> None:
     for path in PROTECTED:
         for paths in ((path,), ("innocent.txt", path), (path, "innocent.txt")):
-            asked = Asked(tool, "edit", paths)
+            asked = CallFacts(tool, "edit", paths)
             decision = decide(asked, Policy(mode))  # type: ignore[arg-type] # one of Mode
             assert isinstance(decision, Ask)
             assert decision.rule == "", path
-        assert decide(Asked(tool, "read", (path,)), Policy("auto")) == Allow()
+        assert decide(CallFacts(tool, "read", (path,)), Policy("auto")) == Allow()
 
 
 def test_an_empty_path_is_nothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from indwell.policy import protected_names
-from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
+from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
 from indwell.policy.guarded import is_guarded, is_minor, is_posing
 from indwell.policy.paths import (
     HARMLESS,
@@ -66,7 +66,9 @@ requirements.txt src/pants.py data/watch.json
 
 def asked(path: str, **more: tuple[str, ...]) -> Ask | Allow:
     decision = decide(
-        Asked(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",), **more),
+        CallFacts(
+            tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",), **more
+        ),
         Policy(mode="auto", roots=("/w",)),
     )
     assert isinstance(decision, Ask | Allow)
@@ -107,9 +109,9 @@ HARMLESS_HERE = (".next-*", ".acme", ".vscode", ".envrc")
 )
 def test_a_name_that_the_user_declares_harmless_is_not_asked_for(path, asks) -> None:
     policy = Policy(mode="auto", roots=("/w",), harmless=HARMLESS_HERE, writes_confined=True)
-    edit = Asked(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",))
+    edit = CallFacts(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",))
     assert isinstance(decide(edit, policy), Ask) is asks
-    command = Asked(tool="bash", effect="run", command=f"touch {path}", cwd="/w")
+    command = CallFacts(tool="bash", effect="run", command=f"touch {path}", cwd="/w")
     assert isinstance(decide(command, policy), Ask) is asks
     assert is_guarded(path, HARMLESS_HERE) is asks
     nested = replace(edit, paths=(f"sub/{path}",), unknown=(path.partition("/")[0],))
@@ -125,10 +127,10 @@ def test_a_command_that_names_an_unknown_name_of_a_nested_repository_is_asked_fo
         ("touch sub/src/.nobody-knows", False),
         ("touch sub/.gitignore", False),
     ):
-        call = Asked(tool="bash", effect="run", command=command, cwd="/w")
+        call = CallFacts(tool="bash", effect="run", command=command, cwd="/w")
         assert isinstance(decide(call, policy), Allow)
         assert isinstance(decide(call, nested), Ask) is asks, command
-    inside = Asked(tool="bash", effect="run", command="touch .nobody-knows", cwd="/w/sub")
+    inside = CallFacts(tool="bash", effect="run", command="touch .nobody-knows", cwd="/w/sub")
     assert isinstance(decide(inside, nested), Ask)
     assert isinstance(decide(inside, replace(nested, harmless=(".nobody-*",))), Allow)
 

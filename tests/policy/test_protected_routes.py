@@ -6,8 +6,18 @@ from shlex import quote
 
 import pytest
 
-from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Mode, Policy, decide, rule_of
-from indwell.policy.rules import Rules
+from indwell.policy.decide import (
+    Allow,
+    Ask,
+    CallFacts,
+    Decision,
+    Deny,
+    Mode,
+    Policy,
+    decide,
+    rule_of,
+)
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.settings.model import SECRETS
 
@@ -35,10 +45,10 @@ COMMANDS = (
     "touch {path}",
     "true && ls -la; install -m 755 a.txt {path}",
 )
-ALLOWED = Rules(allow=("*", "echo *", "tee *", "cp *", "edit: **", "tool: *"))
+ALLOWED = PatternRules(allow=("*", "echo *", "tee *", "cp *", "edit: **", "tool: *"))
 
 
-def decided(asked: Asked, mode: Mode, *, confined: bool, rules: Rules) -> Decision:
+def decided(asked: CallFacts, mode: Mode, *, confined: bool, rules: PatternRules) -> Decision:
     granted = frozenset(rule_of(asked, confined=one) for one in (False, True))
     return decide(
         asked,
@@ -51,26 +61,26 @@ def is_asked_anew(decision: Decision) -> bool:
     return isinstance(decision, Deny) or (isinstance(decision, Ask) and not decision.rule)
 
 
-@pytest.mark.parametrize("rules", [Rules(), ALLOWED], ids=["", "all allowed"])
+@pytest.mark.parametrize("rules", [PatternRules(), ALLOWED], ids=["", "all allowed"])
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
 def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_tool(
-    mode: Mode, rules: Rules
+    mode: Mode, rules: PatternRules
 ) -> None:
     for tool in TOOLS:
         for path in PATHS:
             for paths in ((path,), ("a.txt", path), (path, "a.txt")):
-                asked = Asked(tool, "edit", paths)
+                asked = CallFacts(tool, "edit", paths)
                 decision = decided(asked, mode, confined=True, rules=rules)
                 assert is_asked_anew(decision), (tool, paths)
 
 
-@pytest.mark.parametrize("rules", [Rules(), ALLOWED], ids=["", "all allowed"])
+@pytest.mark.parametrize("rules", [PatternRules(), ALLOWED], ids=["", "all allowed"])
 @pytest.mark.parametrize("confined", [False, True])
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_command(
     mode: Mode,
     confined: bool,  # noqa: FBT001 - with and without a sandbox
-    rules: Rules,
+    rules: PatternRules,
 ) -> None:
     unasked = [
         command
@@ -79,7 +89,7 @@ def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_command
         for command in (pattern.format(path=path), pattern.format(path=quote(f"/w/{path}")))
         if not is_asked_anew(
             decided(
-                Asked("bash", "run", command=command, cwd="/w"),
+                CallFacts("bash", "run", command=command, cwd="/w"),
                 mode,
                 confined=confined,
                 rules=rules,
@@ -100,20 +110,20 @@ def test_pol_02_a_folder_of_protected_files_is_protected_from_within_and_by_its_
         "mv evil .github",
     ]
     for command in commands:
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert is_asked_anew(decided(asked, "auto", confined=True, rules=ALLOWED)), command
-    inside = Asked("bash", "run", command="echo x > config", cwd="/w/.git")
+    inside = CallFacts("bash", "run", command="echo x > config", cwd="/w/.git")
     assert is_asked_anew(decided(inside, "auto", confined=True, rules=ALLOWED))
 
 
 def test_pol_18_in_plan_mode_each_of_them_is_denied() -> None:
     for path in PATHS:
         assert isinstance(
-            decided(Asked("write_file", "edit", (path,)), "plan", confined=True, rules=ALLOWED),
+            decided(CallFacts("write_file", "edit", (path,)), "plan", confined=True, rules=ALLOWED),
             Deny,
         )
         for pattern in COMMANDS:
-            asked = Asked("bash", "run", command=pattern.format(path=path), cwd="/w")
+            asked = CallFacts("bash", "run", command=pattern.format(path=path), cwd="/w")
             assert isinstance(decided(asked, "plan", confined=True, rules=ALLOWED), Deny)
 
 
@@ -123,34 +133,34 @@ def test_pol_13_what_the_user_denies_or_wants_to_be_asked_about_wins_in_every_mo
     mode: Mode,
     confined: bool,  # noqa: FBT001 - with and without a sandbox
 ) -> None:
-    rules = Rules(allow=("*",), ask=("git log",), deny=("curl", "git push"))
+    rules = PatternRules(allow=("*",), ask=("git log",), deny=("curl", "git push"))
     for command in ("curl x", "ls; /usr/bin/curl -s x", "timeout 9 CURL x", "git  push -f"):
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert isinstance(decided(asked, mode, confined=confined, rules=rules), Deny), command
-    log = Asked("bash", "run", command="git log -3 | head", cwd="/w")
+    log = CallFacts("bash", "run", command="git log -3 | head", cwd="/w")
     assert is_asked_anew(decided(log, mode, confined=confined, rules=rules))
 
 
 def test_pol_12_a_deny_rule_is_found_behind_any_number_of_harmless_parts() -> None:
-    rules = Rules(allow=("*",), deny=("curl",))
+    rules = PatternRules(allow=("*",), deny=("curl",))
     for count in (1, 51, 1_000):
-        asked = Asked("bash", "run", command=f"{':;' * count} curl evil", cwd="/w")
+        asked = CallFacts("bash", "run", command=f"{':;' * count} curl evil", cwd="/w")
         assert isinstance(decided(asked, "auto", confined=True, rules=rules), Deny)
-    many = Asked("bash", "run", command="true;" * 5_000 + "curl evil", cwd="/w")
+    many = CallFacts("bash", "run", command="true;" * 5_000 + "curl evil", cwd="/w")
     assert isinstance(decided(many, "auto", confined=True, rules=rules), Deny)
 
 
 def test_pol_18_no_rule_lets_a_command_change_anything_in_plan_mode() -> None:
-    everything = Rules(allow=("*", "touch *", "npm *", "git *"))
+    everything = PatternRules(allow=("*", "touch *", "npm *", "git *"))
     for command in ("touch x", "git commit -m x", "echo x > y", "npm install", "npm run fix"):
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert isinstance(decided(asked, "plan", confined=True, rules=everything), Deny), command
     for command in ("npm test", "python3 a.py", "git log > /tmp/x"):
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert isinstance(decided(asked, "plan", confined=False, rules=everything), Deny), command
-        for rules in (everything, Rules()):
+        for rules in (everything, PatternRules()):
             held = decided(asked, "plan", confined=True, rules=rules)
             assert isinstance(held, Allow), command
             assert held.widening == Widening(reads_only=True)  # the sandbox lets it write nowhere
-    reads = Asked("bash", "run", command="git log --oneline | head -3", cwd="/w")
-    assert decided(reads, "plan", confined=True, rules=Rules()).by == "read-only"
+    reads = CallFacts("bash", "run", command="git log --oneline | head -3", cwd="/w")
+    assert decided(reads, "plan", confined=True, rules=PatternRules()).by == "read-only"

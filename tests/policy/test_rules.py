@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Mode, Policy, decide
-from indwell.policy.rules import Rules, aimless, covers_files, file_rule, tool_rule
+from indwell.policy.decide import Allow, Ask, CallFacts, Decision, Deny, Mode, Policy, decide
+from indwell.policy.rules import PatternRules, aimless, covers_files, file_rule, tool_rule
 from indwell.settings.model import SECRETS
 
-EDIT = Asked("edit_file", "edit", ("src/a.py",), resolved=("/w/src/a.py",))
-READ = Asked("read_file", "read", ("src/a.py",))
+EDIT = CallFacts("edit_file", "edit", ("src/a.py",), resolved=("/w/src/a.py",))
+READ = CallFacts("read_file", "read", ("src/a.py",))
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 
 
@@ -27,31 +27,31 @@ def word(decision: Decision) -> str:
             return f"deny by {by}"
 
 
-def decided(asked: Asked, rules: Rules, mode: Mode = "review") -> str:
+def decided(asked: CallFacts, rules: PatternRules, mode: Mode = "review") -> str:
     return word(decide(asked, Policy(mode, SECRETS, rules=rules, roots=("/w",))))
 
 
 @pytest.mark.parametrize(
     ("rules", "expected"),
     [
-        (Rules(), "allow by mode review"),
-        (Rules(allow=("edit: src/**",)), "allow by allow: edit: src/**"),
-        (Rules(ask=("edit: src/**",)), "ask by ask: edit: src/**"),
-        (Rules(deny=("edit: *.py",)), "deny by deny: edit: *.py"),
-        (Rules(allow=("edit: **",), ask=("edit: *.py",)), "ask by ask: edit: *.py"),
-        (Rules(ask=("edit: *.py",), deny=("edit: src/",)), "deny by deny: edit: src/"),
-        (Rules(deny=("read: *.py",)), "allow by mode review"),
-        (Rules(deny=("tool: edit_*",)), "deny by deny: tool: edit_*"),
-        (Rules(ask=("tool: EDIT_FILE",)), "ask by ask: tool: EDIT_FILE"),
-        (Rules(ask=(" Edit :  *.py ",)), "ask by ask: edit: *.py"),
+        (PatternRules(), "allow by mode review"),
+        (PatternRules(allow=("edit: src/**",)), "allow by allow: edit: src/**"),
+        (PatternRules(ask=("edit: src/**",)), "ask by ask: edit: src/**"),
+        (PatternRules(deny=("edit: *.py",)), "deny by deny: edit: *.py"),
+        (PatternRules(allow=("edit: **",), ask=("edit: *.py",)), "ask by ask: edit: *.py"),
+        (PatternRules(ask=("edit: *.py",), deny=("edit: src/",)), "deny by deny: edit: src/"),
+        (PatternRules(deny=("read: *.py",)), "allow by mode review"),
+        (PatternRules(deny=("tool: edit_*",)), "deny by deny: tool: edit_*"),
+        (PatternRules(ask=("tool: EDIT_FILE",)), "ask by ask: tool: EDIT_FILE"),
+        (PatternRules(ask=(" Edit :  *.py ",)), "ask by ask: edit: *.py"),
     ],
 )
-def test_deny_wins_over_ask_and_ask_over_allow(rules: Rules, expected: str) -> None:
+def test_deny_wins_over_ask_and_ask_over_allow(rules: PatternRules, expected: str) -> None:
     assert decided(EDIT, rules) == expected
 
 
 def test_a_rule_that_allows_edits_spares_the_question_of_the_mode_ask_and_of_no_other() -> None:
-    rules = Rules(allow=("edit: src/**", "edit: .env", "edit: .git/**"))
+    rules = PatternRules(allow=("edit: src/**", "edit: .env", "edit: .git/**"))
     assert [decided(EDIT, rules, mode) for mode in MODES] == [
         "deny by plan",
         *["allow by allow: edit: src/**"] * 3,
@@ -66,36 +66,38 @@ def test_a_rule_that_allows_edits_spares_the_question_of_the_mode_ask_and_of_no_
 
 
 def test_what_holds_keys_by_custom_is_asked_for_and_what_the_user_named_is_denied() -> None:
-    key = Asked("read_file", "read", ("conf/server.pem",))
-    assert decided(key, Rules()) == "ask by secret: *.pem"
-    assert decided(key, Rules(allow=("read: *.pem",))) == "allow by allow: read: *.pem"
+    key = CallFacts("read_file", "read", ("conf/server.pem",))
+    assert decided(key, PatternRules()) == "ask by secret: *.pem"
+    assert decided(key, PatternRules(allow=("read: *.pem",))) == "allow by allow: read: *.pem"
     own = Policy("auto", (*SECRETS, "*.sqlite", ".env"))
-    assert word(decide(Asked("read_file", "read", ("x.sqlite",)), own)) == "deny by deny: *.sqlite"
-    assert word(decide(Asked("read_file", "read", (".env",)), own)) == "deny by deny: .env"
+    assert (
+        word(decide(CallFacts("read_file", "read", ("x.sqlite",)), own)) == "deny by deny: *.sqlite"
+    )
+    assert word(decide(CallFacts("read_file", "read", (".env",)), own)) == "deny by deny: .env"
     spared = Policy("auto", (*SECRETS, "!.env.test"))
-    assert decide(Asked("read_file", "read", (".env.test",)), spared) == Allow()
+    assert decide(CallFacts("read_file", "read", (".env.test",)), spared) == Allow()
 
 
 def test_a_file_that_a_link_leads_out_to_is_asked_for_whatever_is_allowed() -> None:
-    out = Asked("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
-    for rules in (Rules(), Rules(allow=("read: **",))):
+    out = CallFacts("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
+    for rules in (PatternRules(), PatternRules(allow=("read: **",))):
         assert decided(out, rules) == "ask by link"
-    assert decided(out, Rules(deny=("read: a",))) == "deny by deny: read: a"
+    assert decided(out, PatternRules(deny=("read: a",))) == "deny by deny: read: a"
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_rule_lifts_what_is_denied(mode: Mode) -> None:
-    everything = Rules(allow=("*", "edit: **", "read: **", "tool: *"))
+    everything = PatternRules(allow=("*", "edit: **", "read: **", "tool: *"))
     policy = Policy(mode, rules=everything, own=("/state",), restricted=("/w",), roots=("/w",))
-    own = Asked("read_file", "read", ("x",), resolved=("/state/sessions/1",))
-    calls = [own, EDIT, Asked("bash", "run", command="ls", cwd="/w/src")]
+    own = CallFacts("read_file", "read", ("x",), resolved=("/state/sessions/1",))
+    calls = [own, EDIT, CallFacts("bash", "run", command="ls", cwd="/w/src")]
     assert [word(decide(one, policy))[:4] for one in calls] == ["deny"] * 3
 
 
 def test_rules_for_commands_are_told_from_those_for_files_and_tools() -> None:
-    rules = Rules(("git *", "edit: a"), ("read: b", "make: x"), ("tool: bash", "rm *"))
-    assert rules.for_commands == Rules(("git *",), ("make: x",), ("rm *",))
-    plain = Rules(("a",), ("b",), ("c",))
+    rules = PatternRules(("git *", "edit: a"), ("read: b", "make: x"), ("tool: bash", "rm *"))
+    assert rules.for_commands == PatternRules(("git *",), ("make: x",), ("rm *",))
+    plain = PatternRules(("a",), ("b",), ("c",))
     assert plain.for_commands is plain
 
 
@@ -112,7 +114,7 @@ def test_no_name_and_no_pattern_breaks_the_decision(tool: str, patterns: list[st
 
 
 def test_a_command_that_names_a_file_of_a_rule_is_decided_by_it() -> None:
-    rules = Rules(("*",), ("edit: db/**",), ("edit: *.lock", "read: private/**"))
+    rules = PatternRules(("*",), ("edit: db/**",), ("edit: *.lock", "read: private/**"))
     commands = {
         "rm x.lock": "deny by deny: edit: *.lock",
         "cat x.lock": "allow by allow: *",
@@ -124,7 +126,8 @@ def test_a_command_that_names_a_file_of_a_rule_is_decided_by_it() -> None:
     }
     policy = Policy("auto", rules=rules, roots=("/w",), writes_confined=True)
     found = {
-        one: word(decide(Asked("bash", "run", command=one, cwd="/w"), policy)) for one in commands
+        one: word(decide(CallFacts("bash", "run", command=one, cwd="/w"), policy))
+        for one in commands
     }
     assert found == commands
 
@@ -134,16 +137,16 @@ def test_a_command_that_names_a_denied_file_or_an_untrusted_folder_is_denied() -
         "auto", (*SECRETS, "*.sqlite"), roots=("/w", "/v"), restricted=("/v",), writes_confined=True
     )
     for command in ("cp x.sqlite y", "cp a /v/b", "cp a ../v"):
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert isinstance(decide(asked, policy), Deny), command
     for command in ("ls *.sqlite", "cp a b"):
-        asked = Asked("bash", "run", command=command, cwd="/w")
+        asked = CallFacts("bash", "run", command=command, cwd="/w")
         assert not isinstance(decide(asked, policy), Deny), command
 
 
 def test_rules_for_tools_that_there_are_none_of_are_told() -> None:
     tools = ("read_file", "bash")
-    assert aimless(Rules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
-    assert aimless(Rules(deny=("tool: bassh", "tool: bash")), tools) == (
+    assert aimless(PatternRules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
+    assert aimless(PatternRules(deny=("tool: bassh", "tool: bash")), tools) == (
         "your rules name tools that there are none of: 'tool: bassh'; there are read_file, bash"
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from inline_snapshot import snapshot
 
 from indwell.policy.approvals import folded, one_line, question_for
-from indwell.policy.call_facts import Ask, Asked
+from indwell.policy.call_facts import Ask, CallFacts
 
 
 def test_what_would_push_the_end_out_of_sight_is_said_in_words() -> None:
@@ -24,6 +24,6 @@ def test_a_name_never_begins_a_line() -> None:
 
 
 def test_a_rule_pushes_no_button_out_of_sight() -> None:
-    asked = Asked("bash", "run", command="true" + "\n" * 12 + "make" + " " * 206 + "x")
+    asked = CallFacts("bash", "run", command="true" + "\n" * 12 + "make" + " " * 206 + "x")
     question = question_for("c1", asked, Ask("because", f"bash in .: {asked.command}"), "")
     assert question.rule == "bash in .: true\n[… 11 empty lines …]\nmake [… 206 blanks …] x"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.policy.call_facts import NO_FILE, Asked, is_granted, may_stand, rule_of
-from indwell.policy.commands.verdict import Part
+from indwell.policy.call_facts import NO_FILE, CallFacts, is_granted, may_stand, rule_of
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import Bound, bound_files, named_files
 from indwell.policy.shell.words import STAR, UNKNOWN
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
-RUN = Asked("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh", "a" * 32),))
+RUN = CallFacts("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh", "a" * 32),))
 GITHUB = Widening(hosts=("github.com",))
 
 
@@ -65,8 +65,8 @@ def test_pol_16_what_the_model_asks_for_by_itself_is_asked_each_time(
     assert not is_granted(wanted, granted, widening, confined=True)
 
 
-def part(*words: str) -> Part:
-    return Part(" ".join(words), 0, 0, words, "ask", "test")
+def part(*words: str) -> CommandPart:
+    return CommandPart(" ".join(words), 0, 0, words, "ask", "test")
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,17 @@ import pytest
 from inline_snapshot import snapshot
 
 from indwell.policy import trust
-from indwell.policy.trust import Standing, is_unchanged, nearest, question_words, restricted_words
-from indwell.settings.trusted_files import Answer, Seen, seen
+from indwell.policy.trust import (
+    TrustStanding,
+    is_unchanged,
+    nearest,
+    question_words,
+    restricted_words,
+)
+from indwell.settings.trusted_files import FolderAnswer, TrustedFile, seen
 from indwell.workspace.obeyed import FILES, Executable
 
-YES, NO = Answer(trusted=True, at="2026-11-21"), Answer(trusted=False, at="2026-11-21")
+YES, NO = FolderAnswer(trusted=True, at="2026-11-21"), FolderAnswer(trusted=False, at="2026-11-21")
 
 
 def file(name: str, text: str = "x", kind: str = "programs") -> Executable:
@@ -21,7 +27,7 @@ def file(name: str, text: str = "x", kind: str = "programs") -> Executable:
     return Executable(name, kind, seen(text.encode(), lines=lines), lines)
 
 
-def kept(*files: Executable) -> dict[str, Seen]:
+def kept(*files: Executable) -> dict[str, TrustedFile]:
     return {one.name: one.seen for one in files}
 
 
@@ -40,7 +46,7 @@ def test_tru_05_only_what_was_trusted_is_unchanged() -> None:
     assert is_unchanged(before, [file("AGENTS.md", "a")])  # what is gone harms nobody
     assert not is_unchanged(before, [file("AGENTS.md", "c")])
     assert not is_unchanged(before, [file("AGENTS.md", "a"), file(".envrc", "d")])
-    unknown = Executable(".indwell/…", "settings", Seen(""))
+    unknown = Executable(".indwell/…", "settings", TrustedFile(""))
     assert not is_unchanged(kept(unknown), [unknown])
 
 
@@ -120,7 +126,7 @@ def test_names_and_lines_cannot_fake_the_question() -> None:
 
 
 def test_tru_13_what_is_ignored_is_counted() -> None:
-    standing = Standing("/work", "restricted", "your answer of 2026-11-21")
+    standing = TrustStanding("/work", "restricted", "your answer of 2026-11-21")
     assert restricted_words(standing, 50) == (
         "'/work' is restricted (your answer of 2026-11-21): reading and answering works, edits and "
         "commands do not. 50 instruction files ignored (untrusted). What to do: to trust it, "

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.policy.call_facts import Allow, Ask, Asked, Deny, Policy, rule_of
+from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_of
 from indwell.policy.decide import decide
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner, strength
@@ -17,8 +17,8 @@ from indwell.wiring.bounds.command_bounds import confiner, strength
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 
 
-def run(command: str) -> Asked:
-    return Asked("bash", "run", command=command, cwd="/w", arguments=command)
+def run(command: str) -> CallFacts:
+    return CallFacts("bash", "run", command=command, cwd="/w", arguments=command)
 
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
@@ -33,7 +33,7 @@ def run(command: str) -> Asked:
 def test_cmd_21_nothing_runs_by_itself_where_the_shell_may_be_another(
     command: str, mode: str
 ) -> None:
-    for rules in (Rules(), Rules(allow=("*",))):
+    for rules in (PatternRules(), PatternRules(allow=("*",))):
         policy = msgspec.structs.replace(WINDOWS, mode=mode, rules=rules)
         assert not isinstance(decide(run(command), policy), Allow)
 
@@ -51,7 +51,7 @@ def test_sbx_25_the_question_says_why(command: str) -> None:
 
 def test_sbx_25_a_deny_rule_and_an_exact_answer_of_the_user_still_count() -> None:
     asked = run("git status")
-    denied = msgspec.structs.replace(WINDOWS, rules=Rules(deny=("git *",)))
+    denied = msgspec.structs.replace(WINDOWS, rules=PatternRules(deny=("git *",)))
     assert isinstance(decide(asked, denied), Deny)
     given = msgspec.structs.replace(WINDOWS, granted=frozenset([rule_of(asked)]))
     assert isinstance(decide(asked, given), Allow)
@@ -63,7 +63,7 @@ def test_sbx_23_where_landlock_holds_commands_what_runs_unasked_writes_nowhere()
     assert isinstance(read, Allow)
     assert read.widening == Widening(reads_only=True)
     assert read.widening.words == ""
-    allowed = msgspec.structs.replace(policy, rules=Rules(allow=("make *",)))
+    allowed = msgspec.structs.replace(policy, rules=PatternRules(allow=("make *",)))
     built = decide(run("make all"), allowed)
     assert isinstance(built, Allow)
     assert not built.widening.reads_only

@@ -5,7 +5,7 @@ import time
 import msgspec
 import pytest
 
-from indwell.providers.catalogue import BY_NAME, CATALOGUE, Known, row_of, title_of
+from indwell.providers.catalogue import BY_NAME, CATALOGUE, KnownModel, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import LocalServer
 from indwell.providers.models import OfferedModel
@@ -15,7 +15,7 @@ from support.model_server import answering, listed
 SHOW = {"model_info": {"q.context_length": 40_960}, "capabilities": ["tools"]}
 
 
-def at(name: str, base_url: str) -> Known:
+def at(name: str, base_url: str) -> KnownModel:
     return msgspec.structs.replace(BY_NAME[name], base_url=base_url)
 
 

@@ -10,7 +10,7 @@ from genai_prices import data_snapshot
 
 from indwell.messages import Usage
 from indwell.providers.facts import BundledModel, Cost, ModelFacts, bundled_model, facts_for
-from indwell.providers.pricing import Prices, Rates, cost
+from indwell.providers.pricing import ModelPrices, Prices, cost
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SOURCE = f"genai-prices {genai_prices.__version__}"
@@ -22,7 +22,7 @@ def test_a_known_model_has_its_window_and_prices() -> None:
     assert facts_for("gpt-4o", None, now=NOW) == ModelFacts(
         window=128_000,
         max_output=16_384,
-        prices=Prices(Rates(input=2.5, output=10.0, cached=1.25, cache_write=2.5)),
+        prices=Prices(ModelPrices(input=2.5, output=10.0, cached=1.25, cache_write=2.5)),
         known=True,
         source=f"{BOTH}, openai",
         output_limit=16_384,
@@ -59,7 +59,9 @@ def test_a_model_that_only_the_bundle_knows_has_its_prices_from_there() -> None:
     url = "https://api.synthetic.new/openai/v1"
     facts = facts_for("hf:MiniMaxAI/MiniMax-M2", url, now=NOW)
     assert (facts.source, facts.known) == (BOTH, True)
-    assert facts.prices == Prices(Rates(input=0.55, output=2.19, cached=0.55, cache_write=0.55))
+    assert facts.prices == Prices(
+        ModelPrices(input=0.55, output=2.19, cached=0.55, cache_write=0.55)
+    )
 
 
 def test_a_known_price_does_not_make_the_window_known() -> None:

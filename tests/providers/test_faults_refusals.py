@@ -17,7 +17,7 @@ from indwell.errors import (
     Unreachable,
 )
 from indwell.messages import Reply
-from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting
+from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.openai_chat import OpenAIChat
 from indwell.providers.retry import Retrying
 from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
@@ -59,7 +59,7 @@ async def test_llm_01_a_wait_in_seconds_is_kept_and_told() -> None:
     reply, patience, n_requests = await persist(limited, SAID)
     assert (reply.text, n_requests) == ("hello", 2)
     assert patience.slept[0] >= 1
-    assert isinstance(patience.told[0], Waiting)
+    assert isinstance(patience.told[0], RetryWait)
     assert patience.told[0].seconds == patience.slept[0]
 
 
@@ -180,7 +180,7 @@ async def test_llm_18_no_head_of_an_answer_is_given_up_and_tried_again() -> None
 async def test_llm_11_a_reply_that_breaks_before_any_call_is_told_again_from_the_start() -> None:
     half = broken(*streamed(chunk({"content": "hel"})).steps[:2], 0.02, RST)
     reply, patience, _ = await persist(half, SAID)
-    kinds = [event for event in patience.told if not isinstance(event, Waiting)]
+    kinds = [event for event in patience.told if not isinstance(event, RetryWait)]
     assert kinds == [TextDelta("hel"), Discarded(), TextDelta("hello")]
     assert reply.text == "hello"
 
@@ -189,7 +189,7 @@ async def test_llm_40_cancelling_in_a_wait_ends_it_at_once() -> None:
     waiting = asyncio.Event()
 
     def hear(event: StreamEvent) -> None:
-        if isinstance(event, Waiting):
+        if isinstance(event, RetryWait):
             waiting.set()
 
     async with connected(refusal(429, "slow", headers="Retry-After: 30\r\n")) as (chat, _):

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from indwell.messages import Usage
-from indwell.providers.pricing import OwnRates, Prices, Rates, Tier, cost, overridden
+from indwell.providers.pricing import ModelPrices, OwnRates, Prices, Tier, cost, overridden
 
-RATES = Rates(input=3.0, output=15.0, cached=0.3, cache_write=3.75)
+RATES = ModelPrices(input=3.0, output=15.0, cached=0.3, cache_write=3.75)
 PRICES = Prices(RATES)
-LONG = Prices(RATES, tiers=(Tier(200_000, Rates(6.0, 22.5, 0.6, 7.5)),))
+LONG = Prices(RATES, tiers=(Tier(200_000, ModelPrices(6.0, 22.5, 0.6, 7.5)),))
 
 
 def test_an_unknown_price_is_an_unknown_cost() -> None:
@@ -39,7 +39,7 @@ def test_a_long_prompt_pays_the_tier_for_every_token(n_input: int, dollars: floa
 
 
 def test_the_highest_tier_that_is_reached_counts() -> None:
-    tiers = (Tier(10, Rates(10.0, 0, 0, 0)), Tier(20, Rates(20.0, 0, 0, 0)))
+    tiers = (Tier(10, ModelPrices(10.0, 0, 0, 0)), Tier(20, ModelPrices(20.0, 0, 0, 0)))
     assert cost(Usage(input=1_000_000), Prices(RATES, tiers)) == pytest.approx(20.0)
 
 
@@ -47,7 +47,9 @@ def test_a_call_itself_can_cost() -> None:
     assert cost(Usage(), Prices(RATES, call=0.005)) == pytest.approx(0.005)
 
 
-LOOKED_UP = Prices(Rates(3.0, 15.0, 0.3, 3.75), tiers=(Tier(200_000, Rates(6, 22.5, 0.6, 7.5)),))
+LOOKED_UP = Prices(
+    ModelPrices(3.0, 15.0, 0.3, 3.75), tiers=(Tier(200_000, ModelPrices(6, 22.5, 0.6, 7.5)),)
+)
 
 
 def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
@@ -57,13 +59,13 @@ def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
 
 def test_a_users_cache_price_stands_beside_what_was_looked_up() -> None:
     assert overridden(LOOKED_UP, OwnRates(cached=0.1, cache_write=4.0)) == Prices(
-        Rates(3.0, 15.0, 0.1, 4.0)
+        ModelPrices(3.0, 15.0, 0.1, 4.0)
     )
 
 
 def test_a_users_own_prices_need_nothing_looked_up() -> None:
-    assert overridden(None, OwnRates(1.0, 2.0)) == Prices(Rates(1.0, 2.0, 1.0, 1.0))
-    assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(Rates(1.0, 2.0, 0.1, 1.0))
+    assert overridden(None, OwnRates(1.0, 2.0)) == Prices(ModelPrices(1.0, 2.0, 1.0, 1.0))
+    assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(ModelPrices(1.0, 2.0, 0.1, 1.0))
 
 
 def test_half_a_price_is_none() -> None:

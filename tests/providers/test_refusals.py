@@ -15,7 +15,7 @@ from indwell.errors import (
     ToolsUnsupported,
     Unreachable,
 )
-from indwell.providers.chat.refusals import Refusal, duration, error_of, quote, retry_after
+from indwell.providers.chat.refusals import EndpointRefusal, duration, error_of, quote, retry_after
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -24,7 +24,10 @@ def refused(
     status: int, words: str = "", code: str = "", *, has_tools: bool = True
 ) -> ProviderError:
     return error_of(
-        Refusal(status, words, code), endpoint="http://e/v1", model="m1", has_tools=has_tools
+        EndpointRefusal(status, words, code),
+        endpoint="http://e/v1",
+        model="m1",
+        has_tools=has_tools,
     )
 
 
@@ -86,52 +89,57 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
     ("refusal", "sentence"),
     [
         (
-            Refusal(401, "Incorrect API key provided: sk-abc"),
+            EndpointRefusal(401, "Incorrect API key provided: sk-abc"),
             (
                 "the API key is missing or not accepted at http://e/v1; `indwell login` stores"
                 " another, or set OPENAI_API_KEY"
             ),
         ),
         (
-            Refusal(404, 'model "m1" not found, try pulling it first.'),
+            EndpointRefusal(404, 'model "m1" not found, try pulling it first.'),
             (
                 "http://e/v1 has no model 'm1'; choose one that it has:"
                 ' model "m1" not found, try pulling it first'
             ),
         ),
         (
-            Refusal(404, "404 page not found"),
+            EndpointRefusal(404, "404 page not found"),
             (
                 "http://e/v1 has no chat completions there; check OPENAI_BASE_URL,"
                 " it often ends in /v1: 404 page not found"
             ),
         ),
         (
-            Refusal(429, "slow down", retry_after_s=900.0),
+            EndpointRefusal(429, "slow down", retry_after_s=900.0),
             (
                 "http://e/v1 takes no more requests now and asks to wait 15 min; try again then:"
                 " slow down"
             ),
         ),
         (
-            Refusal(307, location="http://other"),
+            EndpointRefusal(307, location="http://other"),
             (
                 "http://e/v1 redirects to 'http://other', and a prompt is not sent on to another"
                 " address; if you trust it, set OPENAI_BASE_URL to the API there"
             ),
         ),
-        (Refusal(418), "http://e/v1 refused the request with status 418"),
-        (Refusal(500), "http://e/v1 failed with status 500; try again later"),
+        (EndpointRefusal(418), "http://e/v1 refused the request with status 418"),
+        (EndpointRefusal(500), "http://e/v1 failed with status 500; try again later"),
     ],
 )
-def test_the_sentence_says_what_where_and_what_next(refusal: Refusal, sentence: str) -> None:
+def test_the_sentence_says_what_where_and_what_next(
+    refusal: EndpointRefusal, sentence: str
+) -> None:
     said = error_of(refusal, endpoint="http://e/v1", model="m1", has_tools=True)
     assert str(said) == sentence
 
 
 def test_a_server_fault_with_a_time_to_wait_is_a_rate_limit() -> None:
     error = error_of(
-        Refusal(503, "busy", retry_after_s=7.0), endpoint="http://e/v1", model="m", has_tools=False
+        EndpointRefusal(503, "busy", retry_after_s=7.0),
+        endpoint="http://e/v1",
+        model="m",
+        has_tools=False,
     )
     assert isinstance(error, RateLimited)
     assert error.retry_after_s == 7.0

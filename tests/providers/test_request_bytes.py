@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from indwell.messages import Anchors, Message, Request
 from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import SENT_B, Body, RequestEncoder, chat_body, digest_of
+from indwell.providers.chat.request import SENT_B, RequestBody, RequestEncoder, chat_body, digest_of
 from indwell.providers.quirks import ROWS
 from support.requests import READ, assistant, request, result, use, user
 
@@ -59,11 +59,11 @@ def test_the_bytes_are_those_of_encoding_everything(
     for one, dialect in asked:
         whole = msgspec.json.encode(chat_body(one, dialect))
         body = encoder.body(one, dialect)
-        assert body == Body(body.parts, len(whole), digest_of(whole))
+        assert body == RequestBody(body.parts, len(whole), digest_of(whole))
         assert body.joined() == whole == encoder.encode(one, dialect)
 
 
-async def sent(body: Body) -> list[bytes]:
+async def sent(body: RequestBody) -> list[bytes]:
     return [piece async for piece in body]
 
 

@@ -19,7 +19,7 @@ from indwell.errors import (
     Unreachable,
 )
 from indwell.messages import Reply, Request, Usage
-from indwell.providers.base import CallStarted, Discarded, StreamEvent, TextDelta, Waiting
+from indwell.providers.base import CallStarted, Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.retry import Retrying
 from indwell.providers.scripted import ScriptedProvider, Step, hang
 from support.requests import request
@@ -61,7 +61,7 @@ async def test_a_reply_at_once_is_passed_on_with_its_events() -> None:
 
 @pytest.mark.parametrize("error", [GONE, ServerFault("500"), RateLimited("slow down")])
 async def test_what_may_pass_is_tried_again_after_a_wait(error: ProviderError) -> None:
-    told = [Waiting(1.0, str(error)), TextDelta("done")]
+    told = [RetryWait(1.0, str(error)), TextDelta("done")]
     assert await run(error, DONE) == (DONE, told, 2)
 
 
@@ -83,24 +83,24 @@ async def test_what_stays_the_same_is_raised_at_once(error: ProviderError) -> No
 
 async def test_waits_double_and_the_fifth_failure_is_final() -> None:
     errors = [Unreachable(str(number)) for number in range(5)]
-    told = [Waiting(1.0, "0"), Waiting(2.0, "1"), Waiting(4.0, "2"), Waiting(8.0, "3")]
+    told = [RetryWait(1.0, "0"), RetryWait(2.0, "1"), RetryWait(4.0, "2"), RetryWait(8.0, "3")]
     assert await run(*errors) == (errors[4], told, 5)
 
 
 async def test_the_jitter_takes_at_most_half_of_a_wait() -> None:
     _, told, _ = await run(GONE, GONE, DONE, random=lambda: 0.0)
-    assert told[:2] == [Waiting(0.5, "nobody there"), Waiting(1.0, "nobody there")]
+    assert told[:2] == [RetryWait(0.5, "nobody there"), RetryWait(1.0, "nobody there")]
 
 
 async def test_a_time_to_wait_is_kept_to() -> None:
     asked = RateLimited("slow down", retry_after_s=60.0)
-    told = [Waiting(60.0, "slow down"), TextDelta("done")]
+    told = [RetryWait(60.0, "slow down"), TextDelta("done")]
     assert await run(asked, DONE) == (DONE, told, 2)
 
 
 async def test_a_time_to_wait_of_nothing_still_backs_off() -> None:
     _, told, _ = await run(RateLimited("slow down", retry_after_s=0.0), DONE)
-    assert told[0] == Waiting(1.0, "slow down")
+    assert told[0] == RetryWait(1.0, "slow down")
 
 
 async def test_a_longer_time_to_wait_is_shown_and_not_waited_for() -> None:
@@ -110,7 +110,7 @@ async def test_a_longer_time_to_wait_is_shown_and_not_waited_for() -> None:
 
 async def test_attempts_begin_within_60_s_of_the_first_failure() -> None:
     asked = [RateLimited(str(number), retry_after_s=25.0) for number in range(4)]
-    told = [Waiting(25.0, "0"), Waiting(25.0, "1")]
+    told = [RetryWait(25.0, "0"), RetryWait(25.0, "1")]
     assert await run(*asked) == (asked[2], told, 3)
 
 
@@ -126,7 +126,7 @@ async def test_a_long_attempt_that_breaks_is_tried_again() -> None:
 
 
 async def test_a_stream_that_broke_is_discarded_and_tried_again() -> None:
-    told = [TextDelta("half"), Discarded(), Waiting(1.0, "it broke off"), TextDelta("done")]
+    told = [TextDelta("half"), Discarded(), RetryWait(1.0, "it broke off"), TextDelta("done")]
     assert await run(BROKEN, DONE) == (DONE, told, 2)
 
 
@@ -159,7 +159,7 @@ async def test_text_that_was_discarded_comes_back_when_nothing_better_follows() 
     outcome, told, _ = await run(BROKEN, GONE, GONE, GONE, GONE)
     assert outcome == msgspec.structs.replace(BROKEN, problem="nobody there")
     assert told.count(Discarded()) == 1
-    assert told[-2:] == [Waiting(8.0, "nobody there"), TextDelta("half")]
+    assert told[-2:] == [RetryWait(8.0, "nobody there"), TextDelta("half")]
 
 
 async def test_a_final_refusal_wins_over_a_broken_stream() -> None:

@@ -8,7 +8,7 @@ import pytest
 from indwell.context.compaction.presets import PRESETS
 from indwell.messages import Anchors, Message, Meta, Request, Text
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
-from indwell.replay.course import Point, Rules, points
+from indwell.replay.course import Point, ReplayRules, points
 from indwell.replay.measure import replayed
 from support.replay_sessions import session
 
@@ -135,7 +135,9 @@ def test_without_a_cache_everything_costs_as_input() -> None:
 
 
 def test_of_a_request_of_the_real_course_the_last_one_is_served_whole() -> None:
-    course: list[Point] = list(points(session(n=6).messages, Rules(PRESETS["none"], 1_000_000)))
+    course: list[Point] = list(
+        points(session(n=6).messages, ReplayRules(PRESETS["none"], 1_000_000))
+    )
     cache = PrefixCache()
     assert cache.served(course[0].request).read == 0
     assert cache.served(course[1].request).read == course[0].tokens

@@ -6,21 +6,21 @@ import msgspec
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Facts, Rates, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
 from indwell.context.compaction.transcripts import source_text
 from indwell.context.conversation import prompt_tokens
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache
-from indwell.replay.course import Rules, points
+from indwell.replay.course import ReplayRules, points
 from indwell.replay.loss import LossMeter, Reader
 from indwell.replay.measure import replayed, reread_cost
 from indwell.replay.summaries import INSTRUCTIONS, price_of
 from indwell.sessions.foreign import Recorded
 from support.replay_sessions import session
 
-TEN = Rates(input=10.0, cached=1.0, cache_write=12.5, output=50.0)
+TEN = TokenRates(input=10.0, cached=1.0, cache_write=12.5, output=50.0)
 
 
 def test_each_token_is_written_once_and_read_in_every_later_request() -> None:
@@ -50,7 +50,7 @@ def test_prices_of_a_list_scale_the_cost() -> None:
     ],
 )
 def test_a_reread_is_one_more_request_and_its_piece(rules: CacheRules, cost: float) -> None:
-    assert reread_cost(1_000, 200, rules, Rates()) == pytest.approx(cost)
+    assert reread_cost(1_000, 200, rules, TokenRates()) == pytest.approx(cost)
 
 
 def test_every_lost_piece_is_charged_at_the_request_that_misses_it() -> None:
@@ -58,7 +58,7 @@ def test_every_lost_piece_is_charged_at_the_request_that_misses_it() -> None:
     meter = LossMeter(Reader())
     expected = 0.0
     n_pieces = 0
-    for point in points(one.messages, Rules(PRESETS["slide"], 20_000)):
+    for point in points(one.messages, ReplayRules(PRESETS["slide"], 20_000)):
         for piece in meter.at(point).pieces:
             expected += point.tokens * 0.1 + piece * 1.25
             n_pieces += 1
@@ -71,7 +71,7 @@ def test_every_lost_piece_is_charged_at_the_request_that_misses_it() -> None:
 def test_a_summary_costs_the_cached_prefix_or_the_region_and_its_own_tokens(
     *, is_cached: bool
 ) -> None:
-    course = list(points(session(n=6).messages, Rules(PRESETS["none"], 1_000_000)))
+    course = list(points(session(n=6).messages, ReplayRules(PRESETS["none"], 1_000_000)))
     talk = course[5].conversation
     plan = SummaryPlan(
         layer="regions",
@@ -84,7 +84,7 @@ def test_a_summary_costs_the_cached_prefix_or_the_region_and_its_own_tokens(
     )
     prefix, region = prompt_tokens(talk), estimate_tokens(source_text(plan))
     appended = prefix * (0.1 if is_cached else 1.0) + INSTRUCTIONS + 700 * 5
-    facts = Facts(is_cached=is_cached)
+    facts = CompactionFacts(is_cached=is_cached)
     assert price_of(talk, plan, facts, 700) == pytest.approx(appended)
     summed = inject("summary", "Before.", turn=1)
     cut = msgspec.structs.replace(
@@ -107,7 +107,7 @@ def test_summaries_are_in_the_cost_and_extraction_by_code_is_free() -> None:
 
 def _sizes_and_reads(one: Recorded, preset: str) -> list[tuple[int, int]]:
     cache = PrefixCache()
-    rules = Rules(PRESETS[preset], 20_000)
+    rules = ReplayRules(PRESETS[preset], 20_000)
     return [
         (point.tokens, cache.served(point.request).read) for point in points(one.messages, rules)
     ]

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Spill
+from indwell.context.compaction.step import SpilledText
 from indwell.context.conversation import Config, Conversation, tool_result, user_words
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Meta, Request, Text, ToolResult, ToolUse
-from indwell.replay.course import Done, Point, Rules, points
+from indwell.replay.course import DoneBefore, Point, ReplayRules, points
 from indwell.replay.loss import Loss, LossMeter, Reader, line_key, names_in, said_in, words_of
 from support.replay_sessions import session
 
@@ -38,11 +38,11 @@ READ = use("r1", "Read", file_path=FILE)
 WORDS = user_words("what does it cost?", turn=1)
 MENTION = said("I change total_price now.")
 EDIT = use("e1", "Edit", file_path=FILE, old_string="total_price = 3", new_string="x")
-PLAIN_SPILL = Spill("r1-0a.txt", SOURCE)
+PLAIN_SPILL = SpilledText("r1-0a.txt", SOURCE)
 
 
 def point(
-    shown: tuple[Block, ...], reply: Block, arrived: tuple[Block, ...], *spills: Spill
+    shown: tuple[Block, ...], reply: Block, arrived: tuple[Block, ...], *spills: SpilledText
 ) -> Point:
     """A request that shows the call and ``shown``, and is answered with ``reply``."""
     messages = (
@@ -56,11 +56,11 @@ def point(
         reply=Message("assistant", (reply,), 1),
         tokens=100,
         arrived=arrived,
-        done=Done(spills=spills),
+        done=DoneBefore(spills=spills),
     )
 
 
-def after_a_cut(shown: Block, reply: Block, *spills: Spill) -> Loss:
+def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
     """First the source stands there whole, then ``shown`` in its place."""
     meter = LossMeter(Reader())
     source = result(SOURCE)
@@ -115,7 +115,7 @@ def test_of_a_summary_a_statement_keeps_and_a_named_file_leads_back_but_no_trans
     words: str, *, is_kept: bool, is_recoverable: bool
 ) -> None:
     summary = inject("summary", words, turn=1, attributes={"range": "turn 1"})
-    whole = (Spill("transcript-0001-0c.txt", SOURCE), Spill("left-out-0d.txt", SOURCE))
+    whole = (SpilledText("transcript-0001-0c.txt", SOURCE), SpilledText("left-out-0d.txt", SOURCE))
     loss = after_a_cut(summary, MENTION, *whole)
     assert (loss.pairs, loss.kept, loss.recoverable) == (1, is_kept, is_recoverable)
 
@@ -187,7 +187,7 @@ def test_following_a_replay_gives_what_looking_at_each_request_anew_gives(preset
     meter = LossMeter(Reader())
     sources: dict[str, None] = {}
     n_pairs = 0
-    for here in points(session(n=24, lines=60).messages, Rules(PRESETS[preset], 12_000)):
+    for here in points(session(n=24, lines=60).messages, ReplayRules(PRESETS[preset], 12_000)):
         sources |= dict.fromkeys(filter(None, map(words_of, here.arrived)))
         loss = meter.at(here)
         assert (loss.pairs, loss.kept) == _anew(here, sources)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.context.compaction.step import Spill
+from indwell.context.compaction.step import SpilledText
 from indwell.context.conversation import Config, Conversation, user_words
 from indwell.context.injections import inject
 from indwell.messages import Block, Message, Meta, Request, Text
-from indwell.replay.course import Done, Point
+from indwell.replay.course import DoneBefore, Point
 from indwell.replay.promises import Broken, Promises
 
 TALK = Conversation(Config("m", 10_000, 0), ())
@@ -24,7 +24,7 @@ CLOSING = said("The parser stands, and its tests pass.\nand its tests pass, all 
 
 
 def point(
-    shown: tuple[Block, ...], reply: Text, *arrived: Text, spills: tuple[Spill, ...] = ()
+    shown: tuple[Block, ...], reply: Text, *arrived: Text, spills: tuple[SpilledText, ...] = ()
 ) -> Point:
     return Point(
         conversation=TALK,
@@ -32,11 +32,11 @@ def point(
         reply=Message("assistant", (reply,), 1),
         tokens=1,
         arrived=arrived,
-        done=Done(spills=spills),
+        done=DoneBefore(spills=spills),
     )
 
 
-def second(*shown: Block, closing: Text = CLOSING, spills: tuple[Spill, ...] = ()) -> Broken:
+def second(*shown: Block, closing: Text = CLOSING, spills: tuple[SpilledText, ...] = ()) -> Broken:
     """What the second turn's request does not keep if it shows ``shown``."""
     promises = Promises()
     assert promises.at(point((FIRST,), closing, FIRST)) == Broken()
@@ -53,7 +53,7 @@ def test_words_that_are_nowhere_are_missing() -> None:
 
 
 def test_older_words_may_stand_in_a_file_that_the_request_names_the_task_may_not() -> None:
-    spill = (Spill("words-1a.txt", f"[turn 1]\n{FIRST.text}\n\n[turn 2]\n{SECOND.text}"),)
+    spill = (SpilledText("words-1a.txt", f"[turn 1]\n{FIRST.text}\n\n[turn 2]\n{SECOND.text}"),)
     pointer = inject("reminder", "Earlier words are in s/words-1a.txt", turn=2)
     assert second(pointer, CLOSING, SECOND, spills=spill) == Broken()
     assert second(pointer, CLOSING, SECOND) == Broken(words=True)

@@ -6,9 +6,9 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.replay.cache import CacheRules
-from indwell.replay.course import Rules, points
-from indwell.replay.measure import Figures, replayed, total
-from indwell.replay.summaries import Written, simulating
+from indwell.replay.course import ReplayRules, points
+from indwell.replay.measure import RequestSums, replayed, total
+from indwell.replay.summaries import WrittenSummary, simulating
 from indwell.sessions.foreign import recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session
@@ -69,7 +69,7 @@ def test_the_engine_knows_whether_a_cache_still_holds_the_last_request() -> None
     one = session()
     known: list[bool] = []
 
-    def summarise(conversation, plan, facts, preset) -> Written:
+    def summarise(conversation, plan, facts, preset) -> WrittenSummary:
         known.append(facts.is_cached)
         return simulating(0.2)(conversation, plan, facts, preset)
 
@@ -77,7 +77,11 @@ def test_the_engine_knows_whether_a_cache_still_holds_the_last_request() -> None
         known.clear()
         preset = PRESETS["regions-d"]
         list(
-            points(one.messages, Rules(preset, 20_000, cache=rules, summarise=summarise), moments_s)
+            points(
+                one.messages,
+                ReplayRules(preset, 20_000, cache=rules, summarise=summarise),
+                moments_s,
+            )
         )
         return set(known)
 
@@ -90,6 +94,8 @@ def test_the_engine_knows_whether_a_cache_still_holds_the_last_request() -> None
 
 
 def test_totals_add_up_and_keep_the_largest_request() -> None:
-    one = total((Figures(requests=2, largest_request=7), Figures(requests=3, largest_request=5)))
+    one = total(
+        (RequestSums(requests=2, largest_request=7), RequestSums(requests=3, largest_request=5))
+    )
     assert (one.requests, one.largest_request) == (5, 7)
     assert one.shown()["kept"] == 1.0

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Spill
+from indwell.context.compaction.step import SpilledText
 from indwell.messages import Message
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import RequestEncoder
-from indwell.replay.course import Rules, points
+from indwell.replay.course import ReplayRules, points
 from indwell.sessions.foreign import Recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import session
@@ -20,8 +20,8 @@ WINDOWS = (9_000, 16_000, 32_000)
 
 
 def sent(
-    messages: tuple[Message, ...], rules: Rules
-) -> Iterator[tuple[bytes, tuple[str, ...], tuple[Spill, ...]]]:
+    messages: tuple[Message, ...], rules: ReplayRules
+) -> Iterator[tuple[bytes, tuple[str, ...], tuple[SpilledText, ...]]]:
     """Each request as it goes over the wire, what was compacted before it, and what was kept."""
     encoder = RequestEncoder()
     for point in points(messages, rules):
@@ -30,7 +30,7 @@ def sent(
 
 def check(one: Recorded, preset: str, window: int, ratio: float, parts: tuple[int, ...]) -> int:
     """Compare; gives in how many requests something was compacted."""
-    rules = Rules(PRESETS[preset], window, ratio)
+    rules = ReplayRules(PRESETS[preset], window, ratio)
     whole = list(sent(one.messages, rules))
     for n in parts:
         part = list(sent(one.messages[:n], rules))

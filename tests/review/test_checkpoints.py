@@ -13,7 +13,7 @@ import pytest
 
 from indwell.files.watch.snapshot import Bodies, opened_folder, read_body
 from indwell.review.checkpoints.coverage import Coverage
-from indwell.review.checkpoints.lookout import FINE_NS, Look, Lookout
+from indwell.review.checkpoints.lookout import FINE_NS, FolderLook, Lookout
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
@@ -24,7 +24,7 @@ from support.ledgers import ledger_in
 from support.listing_recorder import listed_folders
 
 
-def read_in(look: Look) -> list[str]:
+def read_in(look: FolderLook) -> list[str]:
     """The files of a look that are read."""
     return [f"{at}/{name}".lstrip("/") for at, one in look.kept.items() for name in one.digests]
 

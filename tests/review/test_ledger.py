@@ -14,7 +14,7 @@ from pathlib import Path
 
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import LARGE, Change
+from indwell.review.planning import LARGE, CommandChange
 
 ACTOR = Actor("20261121-120000-000-abc", 1)
 FILE = Path("/project/a.py")
@@ -208,7 +208,7 @@ async def test_what_has_no_lines_or_too_many_is_one_opaque_hunk(tmp_path: Path) 
     old = "".join(f"{n}\nsame {n}\n" for n in range(11_000))
     await edit(ledger, old.replace("same", "Same"), before=old, path=many)
     binary = Path("/project/x.png")
-    change = Change(binary, None, None, Opaque("binary, 4 KB -> 5 KB", "d1", "d2"))
+    change = CommandChange(binary, None, None, Opaque("binary, 4 KB -> 5 KB", "d1", "d2"))
     await ledger.made_all(ACTOR, "use", [change], accepted=False)
     hunks = [one for path in ledger.paths() for one in ledger.hunks(path)]
     assert [one.kind for one in hunks] == ["opaque"] * 3

@@ -120,7 +120,7 @@ class Window:
     def __init__(self, path: Path, text: str) -> None:
         self.told: list[str] = []
         self.documents = Documents()
-        self.document = self.documents.open(sync.Item(path.as_uri(), "text", 1, text))
+        self.document = self.documents.open(sync.OpenedDocument(path.as_uri(), "text", 1, text))
         self._path = path
         self._elsewhere = Elsewhere(
             self.documents, Chores(), self._differs, self.told.append, reload_s=0

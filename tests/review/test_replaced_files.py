@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.files.watch.snapshot import Bodies
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.methods.branching import RESTORE, FilesBack
 from indwell.review.checkpoints.lookout import Lookout
 from indwell.review.verdicts import Scope, accept, reject, rewind_files
@@ -83,7 +83,7 @@ async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: 
 class _Typist:
     """Types while it is asked, and then lets the old lines be restored."""
 
-    features = Features()
+    features = ClientFeatures()
 
     def __init__(self, path: Path, typed: str) -> None:
         self._path = path

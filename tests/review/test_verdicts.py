@@ -11,7 +11,7 @@ from indwell.errors import EditRefused
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, planned_rewind, reject, rewind_files
-from indwell.workspace.base import Change, Snapshot
+from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import change, ledger_in
 
@@ -119,7 +119,9 @@ class Moving(DiskWorkspace):
 
     n_left = 0
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         if self.n_left:
             self.n_left -= 1
             path.write_bytes(path.read_bytes() + b"\r\nmine")
@@ -144,7 +146,9 @@ class Refusing(DiskWorkspace):
 
     refused = Path()
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         if path == self.refused:
             raise EditRefused("the editor said no; read_file it again")
         return await super().write(path, base, text, label=label)

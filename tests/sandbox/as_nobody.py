@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
-from indwell.sandbox import Limits, spawn
+from indwell.sandbox import CommandLimits, spawn
 from indwell.sandbox.processes import memory_b
 
 NOBODY = 65_534
@@ -19,7 +19,9 @@ NOBODY = 65_534
 async def bomb() -> None:
     """A classical one, which does not stop by itself."""
     text = ":() { :|:& }; :; sleep 20"
-    finished = await spawn(text, cwd=Path("/tmp"), timeout_s=20, limits=Limits(n_processes=100))
+    finished = await spawn(
+        text, cwd=Path("/tmp"), timeout_s=20, limits=CommandLimits(n_processes=100)
+    )
     sys.stdout.write(f"{finished.overrun}\n")
     after = await spawn("echo usable", cwd=Path("/tmp"), timeout_s=20)
     sys.stdout.write(f"{after.output}{after.left_running}\n")

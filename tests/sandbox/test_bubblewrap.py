@@ -9,7 +9,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.sandbox.confine.bubblewrap import (
     MOST_MOUNTS,
-    Host,
+    SandboxHost,
     arguments,
     bound_places,
     fitting,
@@ -17,7 +17,9 @@ from indwell.sandbox.confine.bubblewrap import (
 )
 from indwell.sandbox.confinement import Confinement
 
-HOST = Host("/usr/bin/bwrap", covers=("/proc/sys", "/proc/fs"), kept=("/run/current-system",))
+HOST = SandboxHost(
+    "/usr/bin/bwrap", covers=("/proc/sys", "/proc/fs"), kept=("/run/current-system",)
+)
 MOUNTS = {"--ro-bind", "--bind", "--ro-bind-try", "--bind-try"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sandbox import spawn
-from indwell.sandbox.leftovers import Left, end_descendants, running
+from indwell.sandbox.leftovers import LeftoverRun, end_descendants, running
 from indwell.sandbox.processes import children, process_of
 from indwell.sandbox.program import new_mark
 
@@ -86,7 +86,7 @@ async def test_a_program_that_was_started_this_moment_is_nobodys_orphan() -> Non
                 "/bin/sleep", "800009", env={"INDWELL_RUN": mark}, start_new_session=True
             )
             try:
-                assert end_descendants(NOBODY, run) == Left(0)
+                assert end_descendants(NOBODY, run) == LeftoverRun(0)
                 process = process_of(begun.pid)
                 assert process is not None
                 assert not process.is_dead

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from faults.escape_tree import asleep, grown, tree
-from indwell.sandbox import Finished, Limits, spawn
+from indwell.sandbox import CommandLimits, Finished, spawn
 from indwell.sandbox.confine.strength import host, strength, why_no_bubblewrap, without_bubblewrap
 from indwell.sandbox.confinement import Confinement, Guarded
 from support.bubblewrap import needs_bubblewrap
@@ -55,7 +55,7 @@ async def test_sbx_14_nothing_but_the_three_streams_is_open(tmp_path: Path) -> N
 
 @needs_bubblewrap
 async def test_limits_hold_and_are_told(tmp_path: Path) -> None:
-    finished = await run("while :; do :; done", tmp_path, limits=Limits(cpu_s=1))
+    finished = await run("while :; do :; done", tmp_path, limits=CommandLimits(cpu_s=1))
     assert "processor time" in finished.overrun
 
 

@@ -20,7 +20,7 @@ from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.sandbox.gate import (
     Gate,
-    Standing,
+    StandingPlant,
     gate_words,
     look_again,
     still_in_the_way,
@@ -28,7 +28,7 @@ from indwell.sandbox.gate import (
 )
 from indwell.sandbox.program import BACKGROUND
 from indwell.settings.model import SECRETS
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from support.another_disk import elsewhere
 from support.bubblewrap import needs_bubblewrap
 from support.unheard import unheard
@@ -48,7 +48,7 @@ class Place:
         self.quarantine = Quarantine(
             folder / "blocked" / "quarantine", (self.root,), spare_in=self.spare
         )
-        self.guard = Guard(self.root, SECRETS, quarantine=self.quarantine)
+        self.guard = FolderGuard(self.root, SECRETS, quarantine=self.quarantine)
 
     async def plant(self, make: Callable[[], object]) -> str:
         """Do what a command would do while it runs; gives the one note."""
@@ -113,7 +113,7 @@ async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path
     deep = root / "x" / "/".join("d" * (MOST_DEPTH + 2))
     deep.mkdir(parents=True)
     with elsewhere(tmp_path) as state:
-        guard = Guard(root, SECRETS, quarantine=Quarantine(state, (root,)))
+        guard = FolderGuard(root, SECRETS, quarantine=Quarantine(state, (root,)))
         looked = await asyncio.to_thread(guard.look)
         (root / "x").rename(root / ".idea")
         (note,) = await asyncio.to_thread(looked.settle)
@@ -167,7 +167,7 @@ async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
 ) -> None:
     root = tmp_path / "w"
     root.mkdir()
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     is_broken = [True]
 
     def look() -> Guarded:
@@ -199,7 +199,7 @@ def test_it_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
     (root / ".envrc").write_text("evil")
     broken = Quarantine(tmp_path / "state", (root, tmp_path), spare_in=tmp_path / "none")
     (tmp_path / "state").mkdir()
-    Gate().close(Standing(str(root), ".envrc", "safe", "why not"), broken)
+    Gate().close(StandingPlant(str(root), ".envrc", "safe", "why not"), broken)
     later = Gate()
     later.heed(Quarantine(tmp_path / "state", (root, tmp_path), spare_in=tmp_path / "none"))
     (one,) = later.open_again((root,))
@@ -219,7 +219,7 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
     (root / ".envrc").write_text("evil")
     state.mkdir()
     Gate().close(
-        Standing(str(root), ".envrc", "safe", "why not"),
+        StandingPlant(str(root), ".envrc", "safe", "why not"),
         Quarantine(state, (root, tmp_path), spare_in=tmp_path / "none"),
     )
     (record,) = (state / "standing").iterdir()
@@ -239,7 +239,7 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
 async def test_what_a_stopped_command_planted_is_said_in_the_next_turn(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     confinement = Confinement(writable=(str(root),), look=guard.look)
     command = "echo evil >.nvim.lua; echo ready; exec sleep 1000"
     is_ready = asyncio.Event()
@@ -271,7 +271,7 @@ async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place
     root.mkdir()
     state.mkdir()
     (state / "secret").write_text("canary")
-    guard = Guard(root, SECRETS, quarantine=Quarantine(state / "quarantine", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(state / "quarantine", (root,)))
     confinement = unheard(Confinement(writable=(str(root),), look=guard.look))
     command = (
         f"mkdir .kiro; cd .kiro; echo ready; while [ -e {root}/.kiro ]; do :; done; "
@@ -300,7 +300,7 @@ def test_a_link_to_a_place_outside_is_moved_itself(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (tmp_path / "out").mkdir()
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     looked = guard.look()
     (root / ".vscode").symlink_to(tmp_path / "out")
     (note,) = looked.settle()
@@ -315,7 +315,7 @@ def test_what_git_obeys_among_installed_files_is_moved_away_or_put_back(tmp_path
     old.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(old)], check=True)
     config = old / ".git" / "config"
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     looked = guard.look()
     assert str(config) in looked.minor
     before = config.read_text()
@@ -350,7 +350,7 @@ def test_what_a_plant_leads_to_stays_where_the_user_has_it(tmp_path: Path) -> No
     (root / "src").mkdir(parents=True)
     (root / "src" / "a.py").write_text("own")
     (root / "settings").write_text("own")
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     looked = guard.look()
     (root / ".nvim.lua").symlink_to("src/a.py")
     (root / ".idea").symlink_to("src")
@@ -387,7 +387,7 @@ def test_a_plant_deeper_than_a_path_can_be_long_is_moved_away_with_its_folder(
 ) -> None:
     root = tmp_path / "w"
     (root / beneath).mkdir(parents=True)
-    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
     looked = guard.look()
     make_deep(root / beneath, ".git")
     (note,) = looked.settle()
@@ -412,7 +412,7 @@ async def test_nothing_runs_while_a_folder_is_too_deep_to_look_into(place: Place
 def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
     tmp_path: Path,
 ) -> None:
-    guard = Guard(tmp_path, SECRETS, quarantine=Quarantine(tmp_path / "state", (tmp_path,)))
+    guard = FolderGuard(tmp_path, SECRETS, quarantine=Quarantine(tmp_path / "state", (tmp_path,)))
     make_deep(tmp_path, "a.py")
     assert "a folder that is too deep to look into" in guard.look().refused
     assert "the user can remove it" in guard.look().refused
@@ -464,7 +464,7 @@ def test_names_that_are_no_text_stay_in_the_way_for_a_server_that_starts_later(
     state = tmp_path / "state"
     state.mkdir()
     broken = Quarantine(state, (tmp_path,), spare_in=tmp_path / "none")
-    Gate().close(Standing(str(tmp_path), name, "safe", "why not"), broken)
+    Gate().close(StandingPlant(str(tmp_path), name, "safe", "why not"), broken)
     later = Gate()
     later.heed(broken)
     (one,) = later.open_again((tmp_path,))

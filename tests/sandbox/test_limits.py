@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sandbox import Finished, Limits, spawn
+from indwell.sandbox import CommandLimits, Finished, spawn
 from indwell.sandbox.limits import shell_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
@@ -15,7 +15,7 @@ AS_NOBODY = str(Path(__file__).parent / "as_nobody.py")
 
 
 async def run(command: str, cwd: Path, **limits: int) -> Finished:
-    return await spawn(command, cwd=cwd, timeout_s=30, limits=Limits(**limits))
+    return await spawn(command, cwd=cwd, timeout_s=30, limits=CommandLimits(**limits))
 
 
 async def test_prc_09_processor_time_is_bounded_and_said(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_prc_08_an_ordinary_user_is_kept_safe_from_bombs_and_our_variables_from_
 def test_no_limit_is_looser_than_our_own(tmp_path: Path) -> None:
     import resource  # noqa: PLC0415 - there is none on Windows
 
-    text = shell_prefix(Limits(n_files=10**9), "1", tmp_path, 10)
+    text = shell_prefix(CommandLimits(n_files=10**9), "1", tmp_path, 10)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert f"ulimit -Hn {min(10**9, hard)}" in text
     assert "\n" not in text  # line numbers in messages are the command's own

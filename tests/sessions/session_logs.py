@@ -21,14 +21,14 @@ from indwell.messages import (
 from indwell.sessions.records import (
     Forked,
     Intent,
+    MessageRecord,
     Record,
     Repaired,
     Rewound,
-    Said,
     SessionStarted,
     Spent,
-    TurnFinished,
-    TurnStarted,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.sessions.storage.writer import LogWriter
@@ -38,13 +38,13 @@ AT = timestamp(NOW)
 META = Meta(tier=1, source="user", tokens=3)
 
 STARTED = SessionStarted(session="s-1", workspace="/w", model="m", at=AT)
-ASKED = TurnStarted(turn=1, words="warum läuft das 🐢?\nzweite Zeile", at=AT)
-HEARD = Said(
+ASKED = TurnStartRecord(turn=1, words="warum läuft das 🐢?\nzweite Zeile", at=AT)
+HEARD = MessageRecord(
     message=Message(role="user", blocks=(Text(text="warum 🐢 \u2028?", meta=META),), turn=1), at=AT
 )
 INTENT = Intent(turn=1, tool_use_id="call_1", tool="edit", arguments='{"path":"ä.py"}', at=AT)
 SPENT = Spent(turn=1, model="m", usage=Usage(input=10, output=2), cost=0.25, at=AT)
-FINISHED = TurnFinished(turn=1, ending="done", at=AT)
+FINISHED = TurnEndRecord(turn=1, ending="done", at=AT)
 WHOLE_TURN: tuple[Record, ...] = (STARTED, ASKED, HEARD, INTENT, SPENT, FINISHED)
 
 
@@ -93,9 +93,9 @@ _usages = st.builds(Usage, input=_turns, cached=_turns, output=_turns, reported=
 
 records = st.one_of(
     st.builds(SessionStarted, session=_texts, workspace=_texts, model=_texts, at=st.just(AT)),
-    st.builds(TurnStarted, turn=_turns, words=_texts, at=st.just(AT)),
-    st.builds(Said, message=_messages, at=st.just(AT)),
-    st.builds(Said, message=_messages, at=st.just(AT)),
+    st.builds(TurnStartRecord, turn=_turns, words=_texts, at=st.just(AT)),
+    st.builds(MessageRecord, message=_messages, at=st.just(AT)),
+    st.builds(MessageRecord, message=_messages, at=st.just(AT)),
     st.builds(
         Intent, turn=_turns, tool_use_id=_texts, tool=_texts, arguments=_texts, at=st.just(AT)
     ),
@@ -119,7 +119,7 @@ records = st.one_of(
         whole=st.booleans(),
     ),
     st.builds(
-        TurnFinished,
+        TurnEndRecord,
         turn=_turns,
         ending=st.sampled_from(["done", "cancelled", "failed", "limit", "repeated"]),
         at=st.just(AT),

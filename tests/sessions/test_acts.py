@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.acts import Act, acts
-from indwell.sessions.records import Intent, Record, Rewound, Said, TurnStarted
+from indwell.sessions.records import Intent, MessageRecord, Record, Rewound, TurnStartRecord
 from indwell.sessions.told import Decided
 from sessions.session_logs import AT
 
@@ -17,14 +17,14 @@ def intent(turn: int, id_: str) -> Intent:
     return Intent(turn, id_, "bash", '{"command": "x"}', AT)
 
 
-def result(turn: int, id_: str, text: str, *, is_error: bool = False) -> Said:
+def result(turn: int, id_: str, text: str, *, is_error: bool = False) -> MessageRecord:
     meta = Meta(tier=2, source="tool", tokens=1, turn=turn, tool_use_id=id_)
-    return Said(Message("user", (ToolResult(id_, text, meta, is_error),), turn), AT)
+    return MessageRecord(Message("user", (ToolResult(id_, text, meta, is_error),), turn), AT)
 
 
 def check(*records: Record) -> list[tuple[str, str, str]]:
     """Id, end and ending of each act."""
-    return [(act.id, act.end, act.ending) for act in acts((TurnStarted(1, "go", AT), *records))]
+    return [(act.id, act.end, act.ending) for act in acts((TurnStartRecord(1, "go", AT), *records))]
 
 
 def test_each_call_has_what_was_decided_and_what_came_of_it() -> None:
@@ -61,7 +61,9 @@ def test_what_a_command_prints_is_not_how_it_ended() -> None:
 
 
 def test_an_intent_without_a_decision_is_of_an_older_log() -> None:
-    assert acts((TurnStarted(1, "go", AT), intent(1, "old"), result(1, "old", "exit code 0"))) == (
+    assert acts(
+        (TurnStartRecord(1, "go", AT), intent(1, "old"), result(1, "old", "exit code 0"))
+    ) == (
         Act(
             1,
             "old",
@@ -77,14 +79,14 @@ def test_an_intent_without_a_decision_is_of_an_older_log() -> None:
 
 def test_turns_that_were_left_behind_are_audited_too_and_keep_their_own_results() -> None:
     records = (
-        TurnStarted(1, "go", AT),
+        TurnStartRecord(1, "go", AT),
         decided(1, "c1"),
         result(1, "c1", "exit code 0"),
-        TurnStarted(2, "more", AT),
+        TurnStartRecord(2, "more", AT),
         decided(2, "c2", answer=""),
         result(2, "c2", "exit code 3"),
         Rewound(1, "m", AT),
-        TurnStarted(3, "again", AT),
+        TurnStartRecord(3, "again", AT),
         decided(3, "c2"),
         result(3, "c2", "exit code 4"),
     )

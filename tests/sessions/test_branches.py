@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.agent.restore.restored_state import past_of
-from indwell.context.history import Splice, transcript
+from indwell.context.history import MessageSplice, transcript
 from indwell.errors import SessionError
 from indwell.messages import Usage
 from indwell.sessions.branches import (
@@ -19,7 +19,7 @@ from indwell.sessions.branches import (
     up_to,
 )
 from indwell.sessions.rebuilding import folded
-from indwell.sessions.records import Compacted, Record, Rewound, TurnFinished
+from indwell.sessions.records import CompactionRecord, Record, Rewound, TurnEndRecord
 from support.branch_logs import AT, PREFIX, STARTED, a_turn, said, words_of
 
 THREE = (STARTED, PREFIX, *a_turn(1), *a_turn(2, model="large"), *a_turn(3))
@@ -51,8 +51,8 @@ def test_any_turn_can_be_named_and_no_other() -> None:
 
 
 def test_a_turn_ends_before_what_was_done_between_two_turns() -> None:
-    splice = Splice(0, 2, (said("user", "sum", 0).message,))
-    between = Compacted(0, "collapse", (splice,), 90, 30, (), AT, live=4)
+    splice = MessageSplice(0, 2, (said("user", "sum", 0).message,))
+    between = CompactionRecord(0, "collapse", (splice,), 90, 30, (), AT, live=4)
     records = (*THREE[:12], between, *a_turn(3))
     assert words_of(up_to(records, 2)) == ["words 1", "reply 1", "words 2", "reply 2"]
     assert words_of(up_to(records, 3))[0] == "sum"
@@ -79,9 +79,9 @@ def test_a_rewind_to_a_turn_that_the_log_has_lost_changes_nothing() -> None:
 
 
 def test_a_compacted_conversation_comes_back_with_its_originals() -> None:
-    splice = Splice(0, 3, (said("user", "sum", 2).message,))
-    inside = Compacted(2, "collapse", (splice,), 90, 30, ("s.txt",), AT, live=4)
-    head = (STARTED, *a_turn(1), *a_turn(2)[:-1], inside, TurnFinished(2, "done", AT))
+    splice = MessageSplice(0, 3, (said("user", "sum", 2).message,))
+    inside = CompactionRecord(2, "collapse", (splice,), 90, 30, ("s.txt",), AT, live=4)
+    head = (STARTED, *a_turn(1), *a_turn(2)[:-1], inside, TurnEndRecord(2, "done", AT))
     records = (*head, *a_turn(3), Rewound(2, "small", AT))
     then, now = folded(head), folded(lived(records))
     assert (now.messages, now.history) == (then.messages, then.history)

@@ -13,15 +13,21 @@ from indwell.agent.core.feature import Features
 from indwell.agent.core.session import Session
 from indwell.agent.restore.restored_state import past_of
 from indwell.context import conversation as talk
-from indwell.context.compaction.step import Step
-from indwell.context.history import History, Splice, spliced, transcript
+from indwell.context.compaction.step import CompactionStep
+from indwell.context.history import History, MessageSplice, spliced, transcript
 from indwell.context.pairing import problems, repair
 from indwell.context.request.assemble import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
 from indwell.sessions import lines
 from indwell.sessions.rebuilding import folded, rewritten
-from indwell.sessions.records import Compacted, Record, Repaired, Said, TurnStarted
-from indwell.sessions.transcript import Piece
+from indwell.sessions.records import (
+    CompactionRecord,
+    MessageRecord,
+    Record,
+    Repaired,
+    TurnStartRecord,
+)
+from indwell.sessions.transcript import TranscriptPiece
 from indwell.sessions.transcript import transcript as shown
 from support.session import START, MemoryLog
 
@@ -39,17 +45,19 @@ def model(words: str) -> Message:
     return Message("assistant", (Text(words, ITS),), 1)
 
 
-def compacted(*splices: Splice, live: int = 0) -> Compacted:
-    return Compacted(3, "snip", splices, 900, 300, ("s1.txt",), AT, live=live)
+def compacted(*splices: MessageSplice, live: int = 0) -> CompactionRecord:
+    return CompactionRecord(3, "snip", splices, 900, 300, ("s1.txt",), AT, live=live)
 
 
 TALK = (user("a"), model("b"), user("c"), model("d"), user("e"))
-SAID = tuple(Said(message, AT) for message in TALK)
+SAID = tuple(MessageRecord(message, AT) for message in TALK)
 
 
 def test_a_compaction_is_folded_with_what_stood_there_before() -> None:
-    record = compacted(Splice(0, 2, (user("sum"),)), Splice(3, 4, (model("D"),)), live=5)
-    more = Said(user("f"), AT)
+    record = compacted(
+        MessageSplice(0, 2, (user("sum"),)), MessageSplice(3, 4, (model("D"),)), live=5
+    )
+    more = MessageRecord(user("f"), AT)
     told = folded((*SAID, record, more))
     assert told.messages == (
         user("sum"),
@@ -65,11 +73,11 @@ def test_a_compaction_is_folded_with_what_stood_there_before() -> None:
 @pytest.mark.parametrize(
     ("splices", "live", "why"),
     [
-        ((Splice(0, 9, ()),), 0, "messages 0 to 9 of 5"),
-        ((Splice(-1, 2, ()),), 0, "messages -1 to 2 of 5"),
-        ((Splice(3, 2, ()),), 0, "messages 3 to 2 of 5"),
-        ((Splice(2, 3, ()), Splice(1, 2, ())), 0, "messages 1 to 2 of 5"),
-        ((Splice(0, 1, (user("s"),)),), 7, "it was made of 7 messages, and there are 5"),
+        ((MessageSplice(0, 9, ()),), 0, "messages 0 to 9 of 5"),
+        ((MessageSplice(-1, 2, ()),), 0, "messages -1 to 2 of 5"),
+        ((MessageSplice(3, 2, ()),), 0, "messages 3 to 2 of 5"),
+        ((MessageSplice(2, 3, ()), MessageSplice(1, 2, ())), 0, "messages 1 to 2 of 5"),
+        ((MessageSplice(0, 1, (user("s"),)),), 7, "it was made of 7 messages, and there are 5"),
     ],
 )
 def test_an_impossible_compaction_is_passed_over_and_said_once(splices, live, why) -> None:
@@ -82,7 +90,7 @@ def test_an_impossible_compaction_is_passed_over_and_said_once(splices, live, wh
 
 
 def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_more() -> None:
-    record = compacted(Splice(0, 2, (user("sum"),)), live=5)
+    record = compacted(MessageSplice(0, 2, (user("sum"),)), live=5)
     whole = b"".join(map(lines.encode, (*SAID, record)))
     cut = whole.replace(lines.encode(SAID[1]), lines.encode(SAID[1])[:20] + b"\n")
     reading = lines.decode(cut)
@@ -100,19 +108,21 @@ def test_an_older_repair_without_splices_reads_as_it_did() -> None:
 
 
 def test_a_repair_found_on_loading_is_written_down_so_that_the_next_fold_says_the_same() -> None:
-    past = past_of((Said(model("no beginning"), AT), *SAID))
+    past = past_of((MessageRecord(model("no beginning"), AT), *SAID))
     assert past.messages[0].role == "user"
     assert past.mended
     noted = Repaired(past.notes[0], AT, past.mended, past.n_live)
-    again = past_of((Said(model("no beginning"), AT), *SAID, noted))
+    again = past_of((MessageRecord(model("no beginning"), AT), *SAID, noted))
     assert (again.messages, again.mended, again.notes) == (past.messages, (), ())
     assert again.history == past.history
 
 
 def test_a_compaction_is_shown_as_a_notice() -> None:
-    record = msgspec.structs.replace(compacted(Splice(0, 1, ())), note="old results are shorter")
-    (turn,) = shown((TurnStarted(1, "go", AT), *SAID, record))
-    assert turn.pieces[-1] == Piece(
+    record = msgspec.structs.replace(
+        compacted(MessageSplice(0, 1, ())), note="old results are shorter"
+    )
+    (turn,) = shown((TurnStartRecord(1, "go", AT), *SAID, record))
+    assert turn.pieces[-1] == TranscriptPiece(
         "notice",
         "the conversation was compacted (snip): from 900 to 300 tokens; old results are shorter",
     )
@@ -181,8 +191,8 @@ def _compact(session: Session, name: str, number: int, data: st.DataObject) -> N
     for start, stop in zip(cuts[::2], cuts[1::2], strict=False):
         n_new = stop - start if name == "shorten" else data.draw(st.integers(0, 2))
         replacement = tuple(user(f"short {number} {at}") for at in range(n_new))
-        splices.append(Splice(start, stop, replacement))
-    step = Step("test", tuple(splices))
+        splices.append(MessageSplice(start, stop, replacement))
+    step = CompactionStep("test", tuple(splices))
     messages, history = spliced(now.messages, now.history, splices)
     session.compact(step, msgspec.structs.replace(now, messages=messages, history=history))
 

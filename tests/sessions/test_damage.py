@@ -12,7 +12,7 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.sessions.lines import encode
-from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStarted
+from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.retention import stored
 from sessions.session_logs import AT, NOW, WHOLE_TURN, log_of, store_in
 
@@ -36,14 +36,14 @@ def opened(folder: Path, log: Path, data: bytes) -> tuple[Record, ...]:
     store.overview(SESSION)
     assert log.read_bytes() == data  # reading touches nothing
     reading, writer = store.resume(SESSION, now=NOW)
-    writer.append(TurnStarted(turn=99, words="on", at=AT))
+    writer.append(TurnStartRecord(turn=99, words="on", at=AT))
     writer._thread.shutdown()
     writer._thread = None
     writer._write()
     writer._log.close()
     assert log.read_bytes().startswith(data)
     again = store.open(SESSION)
-    assert [one for one in again.records if isinstance(one, TurnStarted)][-1].turn == 99
+    assert [one for one in again.records if isinstance(one, TurnStartRecord)][-1].turn == 99
     assert again.damage == ()  # it was told, once
     assert reading.records == before.records
     return reading.records

@@ -20,7 +20,7 @@ from indwell.sessions.records import Forked
 from indwell.sessions.statistics import scanned_figures
 from indwell.sessions.storage.retention import delete, session_ids, stored
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.storage.sweeping import CONFIRM, Limits, sweep
+from indwell.sessions.storage.sweeping import CONFIRM, RetentionLimits, sweep
 from indwell.sessions.told import PlanSet
 from support.branch_logs import a_turn, log_of, words_of
 
@@ -129,7 +129,7 @@ async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_p
 
 def swept(state: Path, end: datetime, ours: str = "") -> tuple[str, ...]:
     """What goes by the end of a day, at whose beginning the clock was not believed."""
-    limits = Limits(keep_days=30)
+    limits = RetentionLimits(keep_days=30)
     gone = [
         sweep(state, limits, now=now, pending=lambda _folder: (), ours=ours)
         for now in (end - CONFIRM, end)

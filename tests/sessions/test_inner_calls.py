@@ -9,17 +9,17 @@ from msgspec.structs import replace
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions import lines
 from indwell.sessions.acts import acts
-from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted
+from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
 from indwell.sessions.told import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
-from indwell.sessions.transcript import InnerCall, Piece, transcript
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, transcript
 
 AT = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
-CALL = Said(Message("assistant", (ToolUse("c1", "agent", "{}", META),), 1), AT)
-BEGUN = (SessionStarted("s", "/w", "m", AT), TurnStarted(1, "go", AT), CALL)
+CALL = MessageRecord(Message("assistant", (ToolUse("c1", "agent", "{}", META),), 1), AT)
+BEGUN = (SessionStarted("s", "/w", "m", AT), TurnStartRecord(1, "go", AT), CALL)
 OPEN = InnerCall("a1-1", "bash", "make")
 DONE = InnerCall("a1-1", "bash", "make", "2 lines", 0.5)
-CARD = Piece("tool", "", "agent", "c1", "{}", is_answered=False)
+CARD = TranscriptPiece("tool", "", "agent", "c1", "{}", is_answered=False)
 
 
 def ended(id_: str = "a1-1", within: str = "c1", **more: Any) -> CallEnded:
@@ -30,7 +30,7 @@ def wanted(id_: str = "a1-1", **more: Any) -> Decided:
     return Decided(1, id_, "bash", "make", "allow", AT, agent="explore", within="c1", **more)
 
 
-def check(*records: Record, inner: tuple[InnerCall, ...], card: Piece = CARD) -> None:
+def check(*records: Record, inner: tuple[InnerCall, ...], card: TranscriptPiece = CARD) -> None:
     """Read them back from a file's text behind the call of a sub-agent."""
     text = b"".join(map(lines.encode, (*BEGUN, *records)))
     (turn,) = transcript(lines.decode(text).records)

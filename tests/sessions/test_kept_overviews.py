@@ -9,7 +9,7 @@ import pytest
 
 from indwell.files.append_log import pieces_of
 from indwell.sessions.overview import scanned
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.retention import delete
 from indwell.sessions.storage.store import NAME, SessionStore, overview_of
 from indwell.sessions.told import Titled
@@ -52,7 +52,7 @@ def store(tmp_path) -> SessionStore:
 async def session(store: SessionStore, words: str = "hello", turns: int = 1) -> str:
     name, writer = store.create(model="m", now=NOW)
     for turn in range(1, turns + 1):
-        writer.append(TurnStarted(turn, words, NOW.isoformat()))
+        writer.append(TurnStartRecord(turn, words, NOW.isoformat()))
     await writer.close()
     return name
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import Message, Text, ToolUse
-from indwell.sessions.lines import Reading, decode, encode
+from indwell.sessions.lines import LogReading, decode, encode
 from indwell.sessions.rebuilding import fold
-from indwell.sessions.records import Record, Repaired, Said, TurnStarted
+from indwell.sessions.records import MessageRecord, Record, Repaired, TurnStartRecord
 from sessions.session_logs import AT, FINISHED, HEARD, META, STARTED, WHOLE_TURN, records
 
 
@@ -25,7 +25,7 @@ def damaged(number: int, n_bytes: int) -> str:
 @given(st.lists(records, max_size=8).map(tuple))
 def test_what_was_written_reads_back_the_same(written: tuple[Record, ...]) -> None:
     reading = decode(log(*written))
-    assert reading == Reading(written, ())
+    assert reading == LogReading(written, ())
     assert fold(reading.records) == fold(written)
 
 
@@ -37,7 +37,7 @@ def test_a_record_is_one_line(record: Record) -> None:
 
 
 def test_a_line_can_be_read_by_people() -> None:
-    assert encode(TurnStarted(turn=1, words="läuft 🐢 \\ 走", at=AT)).decode() == (
+    assert encode(TurnStartRecord(turn=1, words="läuft 🐢 \\ 走", at=AT)).decode() == (
         '{"type":"turnStarted","turn":1,"words":"läuft 🐢 \\\\ 走",'
         '"at":"2026-11-21T03:40:12.123+00:00"}\n'
     )
@@ -50,8 +50,8 @@ def test_lone_surrogates_are_replaced_and_their_places_said() -> None:
     )
     message = Message(role="assistant", blocks=blocks, turn=1)
     mended = ToolUse(id="c", name="bash", arguments='{"x":"\ufffd😀"}', meta=META)
-    assert decode(encode(Said(message=message, at=AT))).records == (
-        Said(message=Message(role="assistant", blocks=(blocks[0], mended), turn=1), at=AT),
+    assert decode(encode(MessageRecord(message=message, at=AT))).records == (
+        MessageRecord(message=Message(role="assistant", blocks=(blocks[0], mended), turn=1), at=AT),
         Repaired(
             what="lone surrogates became U+FFFD in the line above, at message.blocks[1].arguments",
             at=AT,
@@ -61,9 +61,9 @@ def test_lone_surrogates_are_replaced_and_their_places_said() -> None:
 
 @given(st.text(st.characters(categories=["Cs", "L", "So"]), min_size=1))
 def test_no_text_stops_the_log(words: str) -> None:
-    first, *rest = decode(encode(TurnStarted(turn=1, words=words, at=AT))).records
+    first, *rest = decode(encode(TurnStartRecord(turn=1, words=words, at=AT))).records
     expected = words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert first == TurnStarted(turn=1, words=expected, at=AT)
+    assert first == TurnStartRecord(turn=1, words=expected, at=AT)
     assert len(rest) == (expected != words)
 
 
@@ -73,10 +73,10 @@ def test_every_cut_of_the_last_line_loses_at_most_that_line() -> None:
     start = len(whole) - len(last)
     for n_bytes in range(1, len(last) - 1):
         sentence = damaged(len(WHOLE_TURN), n_bytes)
-        expected = Reading(WHOLE_TURN[:-1], (sentence,), (sentence,))
+        expected = LogReading(WHOLE_TURN[:-1], (sentence,), (sentence,))
         assert decode(whole[: start + n_bytes]) == expected
-    assert decode(whole[:start]) == Reading(WHOLE_TURN[:-1], ())
-    assert decode(whole[:-1]) == Reading(WHOLE_TURN, ())
+    assert decode(whole[:start]) == LogReading(WHOLE_TURN[:-1], ())
+    assert decode(whole[:-1]) == LogReading(WHOLE_TURN, ())
 
 
 def test_a_broken_line_in_the_middle_is_said_and_the_rest_is_read() -> None:
@@ -91,14 +91,14 @@ def test_a_broken_line_in_the_middle_is_said_and_the_rest_is_read() -> None:
         b'{"type":"turnStarted","turn":"one","words":"","at":""}',
     ):
         sentence = damaged(2, len(broken)).replace(str(len(broken)), f"{len(broken):,}", 1)
-        assert decode(log(STARTED, broken + b"\n", FINISHED)) == Reading(
+        assert decode(log(STARTED, broken + b"\n", FINISHED)) == LogReading(
             (STARTED, FINISHED), (sentence,), (sentence,)
         )
 
 
 def test_damage_that_was_written_down_is_not_told_again() -> None:
     repaired = Repaired(what=damaged(2, 9), at=AT)
-    assert decode(log(STARTED, b'{"type":"\n', repaired, HEARD)) == Reading(
+    assert decode(log(STARTED, b'{"type":"\n', repaired, HEARD)) == LogReading(
         (STARTED, repaired, HEARD), ()
     )
 
@@ -106,7 +106,7 @@ def test_damage_that_was_written_down_is_not_told_again() -> None:
 def test_records_of_a_newer_version_are_skipped_and_counted() -> None:
     newer = msgspec.structs.replace(STARTED, format=2)
     strange = b'{"type":"checkpoint","at":"x"}\n'
-    assert decode(log(newer, strange, HEARD, strange, b'{"type":"mood"}\n')) == Reading(
+    assert decode(log(newer, strange, HEARD, strange, b'{"type":"mood"}\n')) == LogReading(
         (newer, HEARD),
         (
             (
@@ -123,7 +123,7 @@ def test_records_of_a_newer_version_are_skipped_and_counted() -> None:
 
 def test_a_field_of_a_newer_version_is_passed_over() -> None:
     line = encode(FINISHED).replace(b'"turn":1', b'"turn":1,"mood":{"good":[true]}')
-    assert decode(line) == Reading((FINISHED,), ())
+    assert decode(line) == LogReading((FINISHED,), ())
 
 
 @given(st.binary(max_size=400))

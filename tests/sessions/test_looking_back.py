@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import (
     Intent,
+    MessageRecord,
     Repaired,
-    Said,
     SessionStarted,
     Spent,
-    Steered,
-    TurnFinished,
-    TurnStarted,
+    SteeringRecord,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.sessions.storage.drafts import DraftStore
-from indwell.sessions.transcript import Piece, TurnView, transcript
+from indwell.sessions.transcript import TranscriptPiece, TurnView, transcript
 
 NOW = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
@@ -30,23 +30,23 @@ CALLED = Message("assistant", (Thinking("hm", META), Text("I look.", META), USE)
 ANSWERED = Message("user", (tool_result(USE, "a.py", is_error=False),), 1)
 LOG = (
     SessionStarted("s1", "/work", "small", NOW),
-    TurnStarted(1, "list it\n  please", NOW),
-    Said(ASKED, NOW),
-    Said(CALLED, NOW),
+    TurnStartRecord(1, "list it\n  please", NOW),
+    MessageRecord(ASKED, NOW),
+    MessageRecord(CALLED, NOW),
     Spent(1, "small", Usage(input=10, output=2), 0.5, NOW),
     Intent(1, "c1", "bash", USE.arguments, NOW),
-    Said(ANSWERED, NOW),
-    Steered(1, "and b", NOW),
+    MessageRecord(ANSWERED, NOW),
+    SteeringRecord(1, "and b", NOW),
     Spent(1, "large", Usage(input=20, cached=5, output=1), 0.25, NOW),
-    TurnFinished(1, "done", NOW),
-    TurnStarted(2, "again", NOW),
-    Said(Message("assistant", (USE,), 2), NOW),
+    TurnEndRecord(1, "done", NOW),
+    TurnStartRecord(2, "again", NOW),
+    MessageRecord(Message("assistant", (USE,), 2), NOW),
     Repaired("a torn line", NOW),
 )
 
 
 def test_a_session_as_a_line_of_the_list() -> None:
-    assert overview("s1", Reading(LOG, ("a notice",))) == Overview(
+    assert overview("s1", LogReading(LOG, ("a notice",))) == Overview(
         id="s1",
         workspace="/work",
         at=NOW,
@@ -62,11 +62,11 @@ def test_a_session_as_a_line_of_the_list() -> None:
 
 def test_one_unknown_price_makes_the_cost_unknown() -> None:
     log = (*LOG, Spent(2, "free", Usage(), None, NOW), Spent(2, "small", Usage(), 1.0, NOW))
-    assert overview("s1", Reading(log, ())).cost is None
+    assert overview("s1", LogReading(log, ())).cost is None
 
 
 def test_a_log_of_which_little_is_left_still_has_a_line() -> None:
-    assert overview("s1", Reading((), ("all of it is damaged",))) == Overview(
+    assert overview("s1", LogReading((), ("all of it is damaged",))) == Overview(
         "s1", notices=("all of it is damaged",)
     )
 
@@ -81,12 +81,14 @@ def test_turns_with_tool_cards_that_hold_their_results() -> None:
         usage=Usage(input=30, cached=5, output=3),
         cost=0.75,
         pieces=(
-            Piece("user", "list it\n  please", "user"),
-            Piece("attached", "<system-reminder>\nnow\n</system-reminder>", "environment"),
-            Piece("thinking", "hm", "assistant"),
-            Piece("assistant", "I look.", "assistant"),
-            Piece("tool", "a.py", "bash", "c1", USE.arguments),
-            Piece("user", "and b", "user"),
+            TranscriptPiece("user", "list it\n  please", "user"),
+            TranscriptPiece(
+                "attached", "<system-reminder>\nnow\n</system-reminder>", "environment"
+            ),
+            TranscriptPiece("thinking", "hm", "assistant"),
+            TranscriptPiece("assistant", "I look.", "assistant"),
+            TranscriptPiece("tool", "a.py", "bash", "c1", USE.arguments),
+            TranscriptPiece("user", "and b", "user"),
         ),
     )
     # Killed in its second turn: the same id there is another call, and nobody answered it.
@@ -95,16 +97,16 @@ def test_turns_with_tool_cards_that_hold_their_results() -> None:
         at=NOW,
         words="again",
         pieces=(
-            Piece("user", "again", "user"),
-            Piece("tool", "", "bash", "c1", USE.arguments, is_answered=False),
-            Piece("notice", "a torn line"),
+            TranscriptPiece("user", "again", "user"),
+            TranscriptPiece("tool", "", "bash", "c1", USE.arguments, is_answered=False),
+            TranscriptPiece("notice", "a torn line"),
         ),
     )
 
 
 def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
-    def said(text: str) -> Said:
-        return Said(Message("assistant", (Text(text, META),), 1), NOW)
+    def said(text: str) -> MessageRecord:
+        return MessageRecord(Message("assistant", (Text(text, META),), 1), NOW)
 
     log = (
         *LOG[:2],

@@ -10,19 +10,19 @@ from indwell.context.pairing import problems
 from indwell.messages import Message, Meta, Text, ToolResult, ToolSpec, ToolUse, Usage
 from indwell.sessions.records import (
     Intent,
+    MessageRecord,
     Prefixed,
     Record,
     Repaired,
-    Said,
     SessionStarted,
     Spent,
-    Steered,
-    TurnFinished,
-    TurnStarted,
+    SteeringRecord,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.tools.editing.edit import EditFile
 from indwell.tools.editing.lost_edits import looked_up, state_of
-from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.replace import Replacement
 from indwell.tools.editing.write import WriteFile
 from indwell.workspace.memory import MemoryWorkspace
 
@@ -33,17 +33,17 @@ ITS = Meta(tier=3, source="assistant", tokens=1, turn=1)
 TOOL = Meta(tier=3, source="tool", tokens=1, turn=1)
 
 
-def asked(words: str, turn: int = 1) -> Said:
-    return Said(Message("user", (Text(words, MINE),), turn), AT)
+def asked(words: str, turn: int = 1) -> MessageRecord:
+    return MessageRecord(Message("user", (Text(words, MINE),), turn), AT)
 
 
-def calls(*names: str, turn: int = 1) -> Said:
+def calls(*names: str, turn: int = 1) -> MessageRecord:
     uses = tuple(ToolUse(f"c{at}", name, "{}", ITS) for at, name in enumerate(names, start=1))
-    return Said(Message("assistant", uses, turn), AT)
+    return MessageRecord(Message("assistant", uses, turn), AT)
 
 
-def result(identifier: str) -> Said:
-    return Said(Message("user", (ToolResult(identifier, "done", TOOL),), 1), AT)
+def result(identifier: str) -> MessageRecord:
+    return MessageRecord(Message("user", (ToolResult(identifier, "done", TOOL),), 1), AT)
 
 
 def intent(identifier: str) -> Intent:
@@ -52,7 +52,7 @@ def intent(identifier: str) -> Intent:
 
 KILLED_IN_A_CALL: tuple[Record, ...] = (
     STARTED,
-    TurnStarted(1, "mend it", AT),
+    TurnStartRecord(1, "mend it", AT),
     asked("mend it"),
     calls("bash", "read_file", "edit_file"),
     Spent(1, "large", Usage(input=10, output=2), 0.5, AT),
@@ -84,7 +84,7 @@ def test_per_11_with_its_answers_a_broken_off_conversation_may_be_sent() -> None
     answered = (*past.messages, Message("user", outcomes(past.open_calls, {}), 1))
     assert problems(past.messages) != ()
     assert problems(answered) == ()
-    again = past_of((*KILLED_IN_A_CALL, Said(answered[-1], AT)))
+    again = past_of((*KILLED_IN_A_CALL, MessageRecord(answered[-1], AT)))
     assert (again.messages, again.open_calls, again.notes) == (answered, (), ())
 
 
@@ -103,7 +103,7 @@ def test_totals_go_on_where_they_were() -> None:
         (
             *KILLED_IN_A_CALL,
             Spent(1, "other", Usage(input=20, output=3), 0.25, AT),
-            TurnStarted(7, "x", AT),
+            TurnStartRecord(7, "x", AT),
         )
     )
     assert (past.turns, past.usage, past.cost, past.last_usage, past.model) == (
@@ -122,13 +122,17 @@ def test_totals_go_on_where_they_were() -> None:
 @pytest.mark.parametrize(
     ("records", "draft", "broken_off"),
     [
-        ((TurnStarted(1, "a", AT),), "a", True),
-        ((TurnStarted(1, "a", AT), asked("a")), "", True),
-        ((TurnStarted(1, "a", AT), Steered(1, "b", AT)), "a\n\nb", True),
-        ((TurnStarted(1, "a", AT), asked("a"), Steered(1, "b", AT)), "b", True),
-        ((TurnStarted(1, "a", AT), asked("a"), Steered(1, "b", AT), asked("b")), "", True),
-        ((TurnStarted(1, "a", AT), TurnFinished(1, "failed", AT, "m", "a")), "a", False),
-        ((TurnStarted(1, "a", AT), asked("a"), TurnFinished(1, "done", AT)), "", False),
+        ((TurnStartRecord(1, "a", AT),), "a", True),
+        ((TurnStartRecord(1, "a", AT), asked("a")), "", True),
+        ((TurnStartRecord(1, "a", AT), SteeringRecord(1, "b", AT)), "a\n\nb", True),
+        ((TurnStartRecord(1, "a", AT), asked("a"), SteeringRecord(1, "b", AT)), "b", True),
+        (
+            (TurnStartRecord(1, "a", AT), asked("a"), SteeringRecord(1, "b", AT), asked("b")),
+            "",
+            True,
+        ),
+        ((TurnStartRecord(1, "a", AT), TurnEndRecord(1, "failed", AT, "m", "a")), "a", False),
+        ((TurnStartRecord(1, "a", AT), asked("a"), TurnEndRecord(1, "done", AT)), "", False),
         ((), "", False),
     ],
 )
@@ -160,11 +164,11 @@ def test_the_newest_prefix_counts_and_tools_have_a_digest_of_all_that_is_sent() 
 
 
 EDITS = {
-    "replaced": (Edit("one", "two"), "one\n", "two\n"),
-    "deleted": (Edit("one\n", ""), "one\nrest", "rest"),
-    "a line added": (Edit("one\n", "one\ntwo\n"), "one\n", "one\ntwo\n"),
-    "a part taken out": (Edit("x = 1 + 1", "x = 1"), "x = 1 + 1\n", "x = 1\n"),
-    "other line ends": (Edit("a\nb", "a\nc"), "a\r\nb\r\n", "a\r\nc\r\n"),
+    "replaced": (Replacement("one", "two"), "one\n", "two\n"),
+    "deleted": (Replacement("one\n", ""), "one\nrest", "rest"),
+    "a line added": (Replacement("one\n", "one\ntwo\n"), "one\n", "one\ntwo\n"),
+    "a part taken out": (Replacement("x = 1 + 1", "x = 1"), "x = 1 + 1\n", "x = 1\n"),
+    "other line ends": (Replacement("a\nb", "a\nc"), "a\r\nb\r\n", "a\r\nc\r\n"),
 }
 
 
@@ -177,7 +181,7 @@ def test_per_10_a_lost_edit_is_told_from_what_the_file_holds(name) -> None:
 
 
 def test_per_10_what_is_neither_before_nor_after_is_said_to_be_neither() -> None:
-    both = EditFile("a.py", (Edit("one", "two"), Edit("three", "four")))
+    both = EditFile("a.py", (Replacement("one", "two"), Replacement("three", "four")))
     assert state_of(both, "one three") == "not done"
     assert state_of(both, "two four") == "done"
     assert state_of(both, "two three") == "neither"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SessionError
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.retention import delete, stored
 from indwell.sessions.storage.store import SessionStore, folder_name
-from indwell.sessions.storage.sweeping import Limits, sweep
+from indwell.sessions.storage.sweeping import RetentionLimits, sweep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ async def session(state: Path, workspace: Path, *, days_ago: int = 0, close: boo
     """A session that was last written to ``days_ago``; its id, and its writer if still open."""
     at = NOW - timedelta(days=days_ago)
     name, writer = SessionStore(state, workspace).create(model="m", now=at)
-    writer.append(TurnStarted(1, "mend  it", at.isoformat()))
+    writer.append(TurnStartRecord(1, "mend  it", at.isoformat()))
     await writer.commit()
     if close:
         await writer.close()
@@ -79,7 +79,7 @@ async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
     (folder,) = (tmp_path / "state" / "sessions").iterdir()
     (folder / "20200101-000000-000-0123456789ab").symlink_to(mine)
     (folder / name / "spill" / "link").symlink_to(mine)
-    gone = sweep(tmp_path / "state", Limits(30), now=NOW, pending=lambda _folder: ())
+    gone = sweep(tmp_path / "state", RetentionLimits(30), now=NOW, pending=lambda _folder: ())
     assert gone is not None
     assert gone.sessions == (name,)
     assert (mine / "work.txt").read_text() == "mine"

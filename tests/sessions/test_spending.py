@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.sessions.spending_lines import Hold
+from indwell.sessions.spending_lines import Reservation
 from indwell.sessions.storage.spending import KEPT_DAYS, SpendingLedger
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -121,7 +121,7 @@ async def test_a_call_that_lasts_past_midnight_is_let_go_of_in_its_own_day(tmp_p
     days = [NOON]
     book = SpendingLedger(tmp_path, lambda: days[-1])
     held = await book.hold(0.5, 1.0)
-    assert isinstance(held, Hold)
+    assert isinstance(held, Reservation)
     days.append(NOON + timedelta(days=1))
     book.release(held)
     assert await book.today() == 0.0

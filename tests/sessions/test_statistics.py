@@ -3,14 +3,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.history import Splice
-from indwell.context.request.figures import Compactions, Figures
+from indwell.context.history import MessageSplice
+from indwell.context.request.figures import Compactions, UsageFigures
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.lines import encode
-from indwell.sessions.records import Compacted, Record, Said, SessionStarted, Spent, TurnStarted
+from indwell.sessions.records import (
+    CompactionRecord,
+    MessageRecord,
+    Record,
+    SessionStarted,
+    Spent,
+    TurnStartRecord,
+)
 from indwell.sessions.statistics import (
-    Part,
     SessionFigures,
+    StatisticsKey,
     by_turn,
     scanned_figures,
     statistics,
@@ -36,9 +43,9 @@ def spent(
     )
 
 
-def compacted(day: int, layer: str, before: int, after: int, *, turn: int = 1) -> Compacted:
-    splice = Splice(0, 1, (WORDS,))
-    return Compacted(turn, layer, (splice,), before, after, ("a.txt",), NOON.format(day))
+def compacted(day: int, layer: str, before: int, after: int, *, turn: int = 1) -> CompactionRecord:
+    splice = MessageSplice(0, 1, (WORDS,))
+    return CompactionRecord(turn, layer, (splice,), before, after, ("a.txt",), NOON.format(day))
 
 
 def a_session(name: str, *records: Record, since: str = "") -> SessionFigures:
@@ -48,14 +55,14 @@ def a_session(name: str, *records: Record, since: str = "") -> SessionFigures:
     return scanned_figures(name, pieces, day_of, since=since)
 
 
-ONE = Figures(1, 0, 0, Usage(100, 60, 0, 5), 100, 0, 0.5)
+ONE = UsageFigures(1, 0, 0, Usage(100, 60, 0, 5), 100, 0, 0.5)
 
 
 def test_a_log_is_summed_by_day_model_and_turn() -> None:
     session = a_session(
         "a",
-        TurnStarted(1, "go", NOON.format(20)),
-        Said(WORDS, NOON.format(20)),
+        TurnStartRecord(1, "go", NOON.format(20)),
+        MessageRecord(WORDS, NOON.format(20)),
         spent(20),
         spent(20),
         compacted(20, "digest", 9_000, 4_000),
@@ -63,15 +70,15 @@ def test_a_log_is_summed_by_day_model_and_turn() -> None:
         compacted(21, "collapse", 8_000, 3_000, turn=2),
         compacted(21, "digest", 5_000, 4_500, turn=2),
     )
-    digest, other = {"digest": Compactions(1, 5_000)}, Figures(1, 0, 1, ONE.usage, 100)
+    digest, other = {"digest": Compactions(1, 5_000)}, UsageFigures(1, 0, 1, ONE.usage, 100)
     both = {"collapse": Compactions(1, 5_000), "digest": Compactions(1, 500)}
     assert session == SessionFigures(
         id="a",
         workspace="/a",
         model="n",
         parts={
-            Part("2026-11-20", "m", 1): ONE + ONE + Figures(compactions=digest),
-            Part("2026-11-21", "n", 2): other + Figures(compactions=both),
+            StatisticsKey("2026-11-20", "m", 1): ONE + ONE + UsageFigures(compactions=digest),
+            StatisticsKey("2026-11-21", "n", 2): other + UsageFigures(compactions=both),
         },
     )
     assert list(by_turn(session)) == [1, 2]
@@ -91,7 +98,7 @@ def test_sessions_are_put_together_newest_first_and_nothing_is_counted_twice() -
     assert list(shown.days) == ["2026-11-22", "2026-11-21", "2026-11-20"]
     assert list(shown.models) == ["n", "m"]
     for table in (shown.days, shown.models, {one.id: one.total for one in shown.sessions}):
-        assert sum(table.values(), Figures()) == shown.total
+        assert sum(table.values(), UsageFigures()) == shown.total
     assert (shown.total.requests, shown.total.usage.input) == (4, 1_200)
     assert (shown.total.cost, shown.total.known_cost, shown.total.unpriced) == (None, 1.5, 1)
     assert shown.days["2026-11-20"].cost == 0.5  # one unknown price spoils only its own sums
@@ -116,7 +123,7 @@ def test_what_was_said_is_not_decoded_and_damage_is_told() -> None:
 
 def test_no_sessions_make_empty_sums() -> None:
     shown = statistics([])
-    assert (shown.total, shown.days, shown.sessions) == (Figures(), {}, ())
+    assert (shown.total, shown.days, shown.sessions) == (UsageFigures(), {}, ())
 
 
 @given(
@@ -145,5 +152,5 @@ def test_days_models_sessions_and_turns_each_sum_up_to_the_same(steps) -> None:
     by_session = {one.id: one.total for one in shown.sessions}
     turns = [figures for one in shown.sessions for figures in by_turn(one).values()]
     for rows in (shown.days.values(), shown.models.values(), by_session.values(), turns):
-        assert sum(rows, Figures()) == shown.total
+        assert sum(rows, UsageFigures()) == shown.total
     assert shown.total.requests == sum(is_call for _, is_call, *_ in steps)

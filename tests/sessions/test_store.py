@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from indwell.errors import SessionError
 from indwell.sessions.ids import time_after
-from indwell.sessions.lines import Reading, encode
+from indwell.sessions.lines import LogReading, encode
 from indwell.sessions.rebuilding import fold
-from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStarted
+from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore, folder_name, timestamp
 from sessions.session_logs import (
     ASKED,
@@ -44,7 +44,7 @@ async def test_a_session_begins_with_whose_it_is(tmp_path: Path) -> None:
     await writer.close()
     assert session == "20261121-034012-123-010101010101"
     started = SessionStarted(session=session, workspace=str(tmp_path), model="m", at=AT)
-    assert store.open(session) == Reading((started,), ())
+    assert store.open(session) == LogReading((started,), ())
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -52,7 +52,7 @@ async def test_a_session_begins_with_whose_it_is(tmp_path: Path) -> None:
 def test_a_session_resumed_again_and_again_is_one_conversation(
     sittings: list[tuple[Record, ...]],
 ) -> None:
-    async def run(store: SessionStore) -> Reading:
+    async def run(store: SessionStore) -> LogReading:
         session = await session_of(store)
         for sitting in sittings:
             _, writer = store.resume(session, now=NOW)
@@ -92,7 +92,7 @@ async def test_a_torn_tail_is_told_once_and_stays_in_the_log(tmp_path: Path) -> 
         assert reading.records[1:] == (ASKED, *kept)
         assert reading.notices == ((sentence,) if is_torn else ())
         repaired = (Repaired(what=sentence, at=AT),) if is_torn else ()
-        assert again == Reading((*reading.records, *repaired, HEARD), ())
+        assert again == LogReading((*reading.records, *repaired, HEARD), ())
         assert log.read_bytes().startswith(before)
 
 
@@ -151,7 +151,7 @@ async def test_per_14_sessions_stand_in_the_order_of_their_beginnings_whatever_t
     made = []
     for days in (0, -365, -365, 0, 400, -1):
         session, writer = store.create(model="m", now=NOW + timedelta(days=days))
-        writer.append(TurnStarted(turn=1, words=f"{days}", at=timestamp(NOW)))
+        writer.append(TurnStartRecord(turn=1, words=f"{days}", at=timestamp(NOW)))
         await writer.close()
         made.append(session)
     assert store.ids() == tuple(reversed(made))

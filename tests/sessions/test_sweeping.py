@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.retention import session_ids
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.sessions.storage.sweeping import (
@@ -19,7 +19,7 @@ from indwell.sessions.storage.sweeping import (
     FOLDER,
     LEAP,
     Gone,
-    Limits,
+    RetentionLimits,
     SweepRecord,
     held_b,
     is_believed,
@@ -29,14 +29,16 @@ from indwell.sessions.storage.sweeping import (
 )
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-MONTH = Limits(keep_days=30)
+MONTH = RetentionLimits(keep_days=30)
 
 
 def nothing_pending(_folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def swept(state: Path, limits: Limits = MONTH, now: datetime = NOW, **given) -> tuple[str, ...]:
+def swept(
+    state: Path, limits: RetentionLimits = MONTH, now: datetime = NOW, **given
+) -> tuple[str, ...]:
     gone = sweep(state, limits, now=now, **{"pending": nothing_pending, **given})
     return gone.sessions if gone else ()
 
@@ -48,7 +50,7 @@ async def session(
     at = NOW - timedelta(days=days_ago)
     store = SessionStore(state, state / "work")
     name, writer = store.create(model="m", now=at)
-    writer.append(TurnStarted(1, "words", at.isoformat()))
+    writer.append(TurnStartRecord(1, "words", at.isoformat()))
     await writer.commit()
     if size_b:
         (store.spill(name) / "0001-x.txt").write_bytes(b"x" * size_b)
@@ -126,14 +128,14 @@ async def test_a_session_with_changes_to_review_is_kept(tmp_path) -> None:
     await session(tmp_path, 0)
     assert swept(tmp_path, pending=lambda _folder: None) == ()
     assert swept(tmp_path, pending=lambda _folder: {old}) == (older,)
-    assert swept(tmp_path, Limits(most_b=1), pending=lambda _folder: None) == ()
+    assert swept(tmp_path, RetentionLimits(most_b=1), pending=lambda _folder: None) == ()
 
 
 async def test_an_open_session_stays_and_so_does_the_callers(tmp_path) -> None:
     name, writer = await session(tmp_path, 40, close=False)
     ours, _ = await session(tmp_path, 39)
     await session(tmp_path, 0)
-    assert swept(tmp_path, Limits(keep_days=30, most_b=1), ours=ours)[1:] == ()
+    assert swept(tmp_path, RetentionLimits(keep_days=30, most_b=1), ours=ours)[1:] == ()
     assert {name, ours} <= set(session_ids(tmp_path))
     await writer.close()
 
@@ -141,8 +143,10 @@ async def test_an_open_session_stays_and_so_does_the_callers(tmp_path) -> None:
 async def test_the_oldest_go_until_the_rest_fits_and_no_more(tmp_path) -> None:
     names = [(await session(tmp_path, days, size_b=100_000))[0] for days in (4, 3, 2, 1)]
     before_b = held_b(tmp_path)
-    assert swept(tmp_path, Limits(most_b=before_b)) == ()
-    gone = sweep(tmp_path, Limits(most_b=before_b - 150_000), now=NOW, pending=nothing_pending)
+    assert swept(tmp_path, RetentionLimits(most_b=before_b)) == ()
+    gone = sweep(
+        tmp_path, RetentionLimits(most_b=before_b - 150_000), now=NOW, pending=nothing_pending
+    )
     assert gone is not None
     assert (gone.sessions, gone.n_for_room) == (tuple(names[:2]), 2)
     assert held_b(tmp_path) == before_b - gone.freed_b <= before_b - 150_000
@@ -160,9 +164,9 @@ async def test_copies_of_the_users_files_go_by_age_and_last_for_room(tmp_path) -
     gone = sweep(tmp_path, MONTH, now=NOW, pending=nothing_pending)
     assert gone == Gone(NOW.isoformat(timespec="seconds"), n_copies=1, freed_b=1_000)
     assert sorted(path.name for path in undo.iterdir()) == ["b.old", "c.old", "live.undo"]
-    assert swept(tmp_path, Limits(most_b=5_000)) == (name,)
+    assert swept(tmp_path, RetentionLimits(most_b=5_000)) == (name,)
     assert sorted(path.name for path in undo.iterdir()) == ["b.old", "c.old", "live.undo"]
-    swept(tmp_path, Limits(most_b=1))
+    swept(tmp_path, RetentionLimits(most_b=1))
     assert sorted(path.name for path in undo.iterdir()) == ["c.old", "live.undo"]
 
 
@@ -189,7 +193,7 @@ async def test_a_full_disk_does_not_keep_from_making_room(tmp_path) -> None:
     old, _ = await session(tmp_path, 3, size_b=10_000)
     await session(tmp_path, 0)
     (tmp_path / FOLDER / "record.json" / "x").mkdir(parents=True)
-    assert swept(tmp_path, Limits(most_b=9_000)) == (old,)
+    assert swept(tmp_path, RetentionLimits(most_b=9_000)) == (old,)
 
 
 async def test_a_doubt_that_cannot_be_written_down_still_sweeps_nothing(tmp_path) -> None:

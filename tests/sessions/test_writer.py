@@ -15,7 +15,7 @@ import pytest
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
 from indwell.sessions.lines import decode, encode
-from indwell.sessions.records import Record, TurnStarted
+from indwell.sessions.records import Record, TurnStartRecord
 from indwell.sessions.storage.writer import LogWriter
 from sessions.session_logs import AT, WHOLE_TURN, write
 
@@ -57,7 +57,7 @@ class DyingDisk(AppendLog):
 
 
 def numbered(*numbers: int) -> tuple[Record, ...]:
-    return tuple(TurnStarted(turn=number, words="w", at=AT) for number in numbers)
+    return tuple(TurnStartRecord(turn=number, words="w", at=AT) for number in numbers)
 
 
 def read(path: Path) -> tuple[Record, ...]:
@@ -186,7 +186,7 @@ import asyncio, json, resource, sys
 from pathlib import Path
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog
-from indwell.sessions.records import TurnStarted
+from indwell.sessions.records import TurnStartRecord
 from indwell.sessions.storage.writer import LogWriter
 
 async def main(path, limit):
@@ -195,7 +195,7 @@ async def main(path, limit):
     writer = LogWriter(AppendLog(path))
     said = []
     for number in range(20):
-        writer.append(TurnStarted(turn=number, words="x" * 100, at="t"))
+        writer.append(TurnStartRecord(turn=number, words="x" * 100, at="t"))
     for attempt in (writer.commit, writer.commit, writer.commit):
         try:
             await attempt()
@@ -203,7 +203,7 @@ async def main(path, limit):
             said.append(str(error))
     size = path.stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    writer.append(TurnStarted(turn=20, words="room again", at="t"))
+    writer.append(TurnStartRecord(turn=20, words="room again", at="t"))
     await writer.close()
     print(json.dumps([said, size]))
 
@@ -229,8 +229,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost_once_there_is_room(
     )
     assert json.loads(child.stdout) == [[sentence] * 3, limit]
     assert read(path) == (
-        *(TurnStarted(turn=number, words="x" * 100, at="t") for number in range(20)),
-        TurnStarted(turn=20, words="room again", at="t"),
+        *(TurnStartRecord(turn=number, words="x" * 100, at="t") for number in range(20)),
+        TurnStartRecord(turn=20, words="room again", at="t"),
     )
 
 

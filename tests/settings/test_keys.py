@@ -7,7 +7,7 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.credentials import Secret
-from indwell.settings.keys import Kept, KeyringUnusable, KeyStore, Ring
+from indwell.settings.keys import KeyringUnusable, KeyStore, Ring, StoredKey
 
 ONE, OTHER = "https://one.example", "https://one.example:8443"
 KEY = Secret("sk-canary-1")
@@ -51,8 +51,8 @@ def test_a_key_lies_in_the_keyring_and_nowhere_else(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     kept = store.put(ONE, KEY)
-    assert kept == Kept("keyring", KEY, "the key lies in the system's keyring")
-    assert store.get(ONE) == Kept("keyring", KEY)
+    assert kept == StoredKey("keyring", KEY, "the key lies in the system's keyring")
+    assert store.get(ONE) == StoredKey("keyring", KEY)
     assert (ring.held, store.origins()) == ({ONE: KEY.reveal()}, {ONE: "keyring"})
     assert KEY.reveal() not in path.read_text()
 
@@ -78,7 +78,7 @@ def test_without_a_working_keyring_the_key_lies_in_a_private_file_and_it_is_said
     kept = store.put(ONE, KEY)
     assert kept.where == "file"
     assert f"so the key lies in {str(path)!r}, which only you can read" in kept.note
-    assert KeyStore(path, no_ring).get(ONE) == Kept("file", KEY)
+    assert KeyStore(path, no_ring).get(ONE) == StoredKey("file", KEY)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     store.put(OTHER, Secret("second"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -87,7 +87,7 @@ def test_without_a_working_keyring_the_key_lies_in_a_private_file_and_it_is_said
 def test_an_origin_that_needs_no_key_is_known_without_a_keyring(path) -> None:
     store = KeyStore(path, no_ring)
     store.put(ONE, None)
-    assert (store.get(ONE), store.origins()) == (Kept("none", None), {ONE: "none"})
+    assert (store.get(ONE), store.origins()) == (StoredKey("none", None), {ONE: "none"})
 
 
 def test_a_key_is_forgotten_where_it_lay(path) -> None:
@@ -104,7 +104,7 @@ def test_an_origin_that_needs_no_key_any_more_leaves_none_behind(path) -> None:
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
     store.put(ONE, None)
-    assert (ring.held, store.get(ONE)) == ({}, Kept("none", None))
+    assert (ring.held, store.get(ONE)) == ({}, StoredKey("none", None))
 
 
 def test_a_key_that_the_keyring_lost_is_one_clear_sentence(path) -> None:

@@ -11,20 +11,22 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.trust_store import LIMIT_B, MOST_LINES, Answers, TrustStore
-from indwell.settings.trusted_files import Answer, Seen, line_digest, seen
+from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest, seen
 
-YES = Answer(trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": Seen("d", ("l",))})
-NO = Answer(trusted=False, at="2026-11-21T19:00:00+00:00")
+YES = FolderAnswer(
+    trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": TrustedFile("d", ("l",))}
+)
+NO = FolderAnswer(trusted=False, at="2026-11-21T19:00:00+00:00")
 N_WRITERS, N_PROCESSES = 100, 10
 
 WRITER = """
 import sys, threading
 from pathlib import Path
 from indwell.settings.trust_store import TrustStore
-from indwell.settings.trusted_files import Answer
+from indwell.settings.trusted_files import FolderAnswer
 store, first, n = TrustStore(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
 def write(number):
-    store.keep(Path(f"/work/{number}"), Answer(trusted=True, at="now"))
+    store.keep(Path(f"/work/{number}"), FolderAnswer(trusted=True, at="now"))
 threads = [threading.Thread(target=write, args=(number,)) for number in range(first, first + n)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -55,7 +57,7 @@ def test_answers_are_kept_and_forgotten(store) -> None:
 
 def test_no_text_of_a_file_is_kept(store) -> None:
     kept = seen(b"export KEY=hunter2\n", lines=("export KEY=hunter2",))
-    store.keep(Path("/a"), Answer(trusted=True, at="now", files={".envrc": kept}))
+    store.keep(Path("/a"), FolderAnswer(trusted=True, at="now", files={".envrc": kept}))
     assert b"hunter2" not in store.path.read_bytes()
     assert kept.lines == (line_digest("export KEY=hunter2"),)
 
@@ -118,8 +120,8 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
 
 
 def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> None:
-    files = {str(number): Seen("d" * 64, ("l" * 12,) * 999) for number in range(500)}
-    store.keep(Path("/evil"), Answer(trusted=True, at="now", files=files))
+    files = {str(number): TrustedFile("d" * 64, ("l" * 12,) * 999) for number in range(500)}
+    store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     store.keep(Path("/a"), YES)
     kept = store.read().folders
     assert kept["/a"] == YES
@@ -133,8 +135,8 @@ def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> Non
 def test_m2_an_answer_for_which_there_is_no_room_is_refused_and_harms_no_other(store) -> None:
     store.keep(Path("/a"), YES)
     before = store.path.read_bytes()
-    files = {"n" * 200 + str(number): Seen("d" * 64) for number in range(70_000)}
+    files = {"n" * 200 + str(number): TrustedFile("d" * 64) for number in range(70_000)}
     with pytest.raises(SettingsError, match="is full; take back"):
-        store.keep(Path("/evil"), Answer(trusted=True, at="now", files=files))
+        store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     assert store.path.read_bytes() == before
     assert store.read() == Answers({"/a": YES})

@@ -6,7 +6,7 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.credentials import Secret
-from indwell.settings.values import Given, check, parse_toml
+from indwell.settings.values import SourceSettings, check, parse_toml
 
 NO_ADDRESS = "is no address, expected one like 'https://host/v1'"
 NO_KEY = "api_key holds a space or a character that no key has; copy it once more"
@@ -14,7 +14,9 @@ NO_KEY = "api_key holds a space or a character that no key has; copy it once mor
 
 def test_tables_are_prefixes_of_names() -> None:
     table = parse_toml('mode = "ask"\n[attach]\nselection = false\n[price]\nin = 2\n', "c")
-    assert check(table, "c") == Given({"mode": "ask", "attach_selection": False, "price_in": 2.0})
+    assert check(table, "c") == SourceSettings(
+        {"mode": "ask", "attach_selection": False, "price_in": 2.0}
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,9 @@ def test_a_byte_order_mark_is_no_mistake() -> None:
 
 
 def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
-    assert check({"modle": "x", "zzz": 1, "attach": {"selektion": True}}, "config.toml") == Given(
+    assert check(
+        {"modle": "x", "zzz": 1, "attach": {"selektion": True}}, "config.toml"
+    ) == SourceSettings(
         {},
         (
             "unknown setting 'modle' in config.toml is ignored; did you mean 'model'?",
@@ -108,7 +112,7 @@ def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
 def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
     name: str, value: object, problem: str
 ) -> None:
-    assert check({name: value}, "config.toml") == Given(
+    assert check({name: value}, "config.toml") == SourceSettings(
         {}, (f"config.toml: {problem}; the default stays",)
     )
 
@@ -173,18 +177,18 @@ def test_a_number_too_long_to_write_is_not_written() -> None:
 
 
 def test_a_key_is_taken_without_the_line_feed_that_came_with_it() -> None:
-    assert check({"api_key": " sk-1\n"}, "c") == Given({"api_key": Secret("sk-1")})
+    assert check({"api_key": " sk-1\n"}, "c") == SourceSettings({"api_key": Secret("sk-1")})
 
 
 def test_a_folder_to_deny_may_be_written_as_in_ignore_files() -> None:
-    assert check({"deny": ["private/", "*.db", "!open/"]}, "c") == Given(
+    assert check({"deny": ["private/", "*.db", "!open/"]}, "c") == SourceSettings(
         {"deny": ("private/**", "*.db", "!open/**")}
     )
 
 
 def test_a_setting_given_twice_is_said() -> None:
     table = {"attach_selection": True, "attach": {"selection": False}}
-    assert check(table, "c") == Given(
+    assert check(table, "c") == SourceSettings(
         {"attach_selection": False}, ("'attach_selection' is set twice in c; the last one counts",)
     )
 
@@ -198,4 +202,4 @@ def test_a_notice_shows_foreign_text_cut_and_escaped() -> None:
 def test_patterns_of_commands_may_hold_colons() -> None:
     patterns = ["npm run test:unit", "write: docs/**", "echo x: *", "ssh host:22"]
     given = check({"rules_deny": patterns}, "config.toml")
-    assert given == Given({"rules_deny": tuple(patterns)})
+    assert given == SourceSettings({"rules_deny": tuple(patterns)})

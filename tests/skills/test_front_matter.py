@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from indwell.skills.front_matter import BadFrontMatter, Document, read_document
+from indwell.skills.front_matter import BadFrontMatter, MarkdownDocument, read_document
 
 
 def front(yaml: str, body: str = "Body.\n") -> str:
@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_said_in_plain_words(text, words):
 @example('a: "\\UFFFFFFFF"')
 def test_whatever_stands_there_it_is_read_or_refused(text):
     with suppress(BadFrontMatter):
-        assert isinstance(read_document(front(text)), Document)
+        assert isinstance(read_document(front(text)), MarkdownDocument)
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!int", "!mine"])

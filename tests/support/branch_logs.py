@@ -9,13 +9,13 @@ from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.branches import lived
 from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import (
+    MessageRecord,
     Prefixed,
     Record,
-    Said,
     SessionStarted,
     Spent,
-    TurnFinished,
-    TurnStarted,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.sessions.storage.store import SessionStore
 
@@ -24,19 +24,19 @@ STARTED = SessionStarted("s1", "/work", "small", AT)
 PREFIX = Prefixed(("You are.",), "d", AT)
 
 
-def said(role: str, words: str, turn: int) -> Said:
+def said(role: str, words: str, turn: int) -> MessageRecord:
     source = "user" if role == "user" else "assistant"
-    return Said(Message(role, (Text(words, Meta(1, source, 1, turn=turn)),), turn), AT)  # type: ignore[arg-type]
+    return MessageRecord(Message(role, (Text(words, Meta(1, source, 1, turn=turn)),), turn), AT)  # type: ignore[arg-type]
 
 
 def a_turn(turn: int, *, model: str = "small", ends: bool = True) -> tuple[Record, ...]:
     begun = (
-        TurnStarted(turn, f"words {turn}", AT),
+        TurnStartRecord(turn, f"words {turn}", AT),
         said("user", f"words {turn}", turn),
         said("assistant", f"reply {turn}", turn),
         Spent(turn, model, Usage(input=5, output=1), 0.5, AT),
     )
-    return (*begun, TurnFinished(turn, "done", AT)) if ends else begun
+    return (*begun, TurnEndRecord(turn, "done", AT)) if ends else begun
 
 
 def words_of(records: Sequence[Record]) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import msgspec
 
-from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.compaction.step import Action, CompactionStep, SummaryPlan
 from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.context.pairing import problems
@@ -97,7 +97,11 @@ def check_groups(conversation: Conversation) -> None:
 
 
 def check_step(
-    before: Conversation, action: Action, step: Step, after: Conversation, known: Mapping[str, str]
+    before: Conversation,
+    action: Action,
+    step: CompactionStep,
+    after: Conversation,
+    known: Mapping[str, str],
 ) -> None:
     """A step makes nothing larger, touches nothing outside its ranges, loses no spill."""
     grown = estimated_tokens(after) - estimated_tokens(before)

@@ -7,20 +7,26 @@ from collections.abc import Callable
 from indwell.context.compaction.digesting.repeats import repeats
 from indwell.context.compaction.ladder import MOST_RUNS, Climb, climbed, next_step, take
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.step import Action, Facts, Step, SummaryPlan, full_tokens
+from indwell.context.compaction.step import (
+    Action,
+    CompactionFacts,
+    CompactionStep,
+    SummaryPlan,
+    full_tokens,
+)
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.conversation import Conversation, prompt_tokens
 
 Summarise = Callable[[SummaryPlan], str]
-Watch = Callable[[Conversation, Action, Step, Conversation], None]
+Watch = Callable[[Conversation, Action, CompactionStep, Conversation], None]
 """What is told of each step that is taken: before, what was wanted, what it became, after."""
 
 
 def fitted(
     conversation: Conversation,
     preset: Preset,
-    facts: Facts,
+    facts: CompactionFacts,
     *,
     summarise: Summarise = extract,
     watch: Watch | None = None,
@@ -58,8 +64,8 @@ def fitted(
     return conversation
 
 
-def _step(conversation: Conversation, action: Action, summarise: Summarise) -> Step:
-    if isinstance(action, Step):
+def _step(conversation: Conversation, action: Action, summarise: Summarise) -> CompactionStep:
+    if isinstance(action, CompactionStep):
         return action
     text = summarise(action)
     if is_usable(action, text):

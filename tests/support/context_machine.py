@@ -16,7 +16,13 @@ from indwell.agent.core.session import added_messages
 from indwell.context import conversation as talk
 from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Action, Facts, Rates, Step, SummaryPlan
+from indwell.context.compaction.step import (
+    Action,
+    CompactionFacts,
+    CompactionStep,
+    SummaryPlan,
+    TokenRates,
+)
 from indwell.context.compaction.summarising.fallback import simulated
 from indwell.context.conversation import (
     Config,
@@ -33,7 +39,7 @@ from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
 from indwell.sessions import lines
 from indwell.sessions.rebuilding import folded, join
-from indwell.sessions.records import Compacted, Record, Said
+from indwell.sessions.records import CompactionRecord, MessageRecord, Record
 from support import context_texts as texts
 from support.context_checks import (
     KEEPS_WORDS,
@@ -164,9 +170,9 @@ class ContextMachine:
     def compact(self, *, incoming: int = 0, force: bool = False) -> None:
         """Run the ladder; each step is checked, and what was decided is decided again."""
         dice = self.dice
-        facts = Facts(
+        facts = CompactionFacts(
             incoming=incoming,
-            small=Rates(0.1, 0.01, 0.125, 0.5) if dice.random() < 0.5 else None,
+            small=TokenRates(0.1, 0.01, 0.125, 0.5) if dice.random() < 0.5 else None,
             is_cached=dice.random() < 0.8,
             spill_folder="/state/spills",
             force=force,
@@ -230,7 +236,7 @@ class ContextMachine:
     def _advance(self, after: Conversation) -> None:
         for message in added_messages(self.conversation.messages, after.messages):
             join(self.oracle, message)
-            self.records.append(Said(message, AT))
+            self.records.append(MessageRecord(message, AT))
         self.conversation = counted(after)
 
     def _summary(self, plan: SummaryPlan) -> str:
@@ -242,13 +248,15 @@ class ContextMachine:
             return texts.text(self.dice, 1_000) + "and so on\n" * 20 * (plan.target + 100)
         return simulated(plan, self.dice.uniform(0.05, 0.6))
 
-    def _watch(self, before: Conversation, action: Action, step: Step, after: Conversation) -> None:
+    def _watch(
+        self, before: Conversation, action: Action, step: CompactionStep, after: Conversation
+    ) -> None:
         check_step(before, action, step, after, self.spills)
         self.spills.update((spill.name, spill.text) for spill in step.spills)
         names = tuple(spill.name for spill in step.spills)
         n_before, n_after = prompt_tokens(before), prompt_tokens(after)
         self.records.append(
-            Compacted(self.turn, step.layer, step.splices, n_before, n_after, names, AT,
+            CompactionRecord(self.turn, step.layer, step.splices, n_before, n_after, names, AT,
                       len(before.messages), step.note)
         )  # fmt: skip
         check_whole(after, self.oracle)

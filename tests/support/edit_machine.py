@@ -20,10 +20,10 @@ from indwell.lsp.fake.buffer import with_ending
 from indwell.lsp.fake.profiles import Profile
 from indwell.tools.base import Registry, ToolContext
 from indwell.tools.editing.edit import make_edit_file
-from indwell.tools.editing.replace import Edit, apply
+from indwell.tools.editing.replace import Replacement, apply
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import Workspace
 from indwell.workspace.text import document_lines
 from support.edit_model import EditModel, a_moment
@@ -37,7 +37,7 @@ class EditMachine(EditModel):
 
     def __init__(self, path: Path, profile: Profile, random: Random, disk: Workspace) -> None:
         super().__init__(path, profile, random, disk)
-        self.seen = Seen()
+        self.seen = KnownTexts()
         self.context = ToolContext(
             workspace=self.editor.workspace,
             seen=self.seen,
@@ -208,7 +208,7 @@ class EditMachine(EditModel):
             self._set(after)
 
     def _judge(
-        self, before: str, after: str, known: str, edits: tuple[Edit, ...], *, whole: bool
+        self, before: str, after: str, known: str, edits: tuple[Replacement, ...], *, whole: bool
     ) -> None:
         """``after`` is ``before``, or the edit on it, or both merged."""
         allowed = {before, *made_on(before, edits)}
@@ -293,5 +293,5 @@ async def _nothing(_edit: types.WorkspaceEdit) -> None:
     """The moment passes."""
 
 
-def _edits(found: list[dict[str, str]]) -> tuple[Edit, ...]:
-    return tuple(Edit(old=one["old"], new=one["new"]) for one in found)
+def _edits(found: list[dict[str, str]]) -> tuple[Replacement, ...]:
+    return tuple(Replacement(old=one["old"], new=one["new"]) for one in found)

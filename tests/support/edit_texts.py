@@ -6,7 +6,7 @@ from random import Random
 
 from indwell.errors import ToolError
 from indwell.lsp.fake.buffer import with_ending
-from indwell.tools.editing.replace import Edit, apply
+from indwell.tools.editing.replace import Replacement, apply
 
 SPICE = ("", "😀", "é", "e\u0301", "\u2028", "\x85", "\f", "🝳x", "\n", "\r\n", "\n\n")
 
@@ -66,7 +66,7 @@ def without(text: str, tokens: list[str]) -> str:
     return text
 
 
-def made_on(text: str, edits: tuple[Edit, ...]) -> set[str]:
+def made_on(text: str, edits: tuple[Replacement, ...]) -> set[str]:
     """The edits on another text than they were made for.
 
     What the user has done too is done. Where the old text stands several times by now, it may be
@@ -78,7 +78,7 @@ def made_on(text: str, edits: tuple[Edit, ...]) -> set[str]:
     return made
 
 
-def _one_made_on(text: str, edit: Edit) -> set[str]:
+def _one_made_on(text: str, edit: Replacement) -> set[str]:
     try:
         return {apply(text, (edit,), "x")}
     except ToolError:

@@ -19,9 +19,9 @@ from indwell.context.pairing import problems
 from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
 from indwell.lsp.messages import methods as protocol
-from indwell.policy.decide import Asked, rule_of
+from indwell.policy.decide import CallFacts, rule_of
 from indwell.sessions.rebuilding import fold
-from indwell.sessions.records import Record, TurnFinished
+from indwell.sessions.records import Record, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from indwell.wiring.bounds.command_bounds import strength
 from support.hatching import Hatched, can_hatch, hatch
@@ -86,7 +86,7 @@ class Home:
 
     def rule(self, command: str) -> str:
         """What a standing permission for a command in the workspace would store."""
-        asked = Asked(tool="bash", effect="run", command=command, cwd=str(self.workspace))
+        asked = CallFacts(tool="bash", effect="run", command=command, cwd=str(self.workspace))
         return rule_of(asked, confined=strength().level in {"S3", "S3m"})
 
     @property
@@ -117,7 +117,7 @@ class Home:
     def endings(self) -> list[tuple[str, str]]:
         """How each turn of the only session ended, with the words that were given back."""
         (log,) = self.logs()
-        return [(one.ending, one.words) for one in log if isinstance(one, TurnFinished)]
+        return [(one.ending, one.words) for one in log if isinstance(one, TurnEndRecord)]
 
 
 class Editor(FakeEditor):

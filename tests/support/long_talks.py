@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from indwell.context import conversation as talk
 from indwell.context.compaction.ladder import act, take
 from indwell.context.compaction.presets import Layer
-from indwell.context.compaction.step import Action, Facts, Step, SummaryPlan, View, full_tokens
+from indwell.context.compaction.step import (
+    Action,
+    CompactionFacts,
+    CompactionStep,
+    SummaryPlan,
+    View,
+    full_tokens,
+)
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.conversation import Config, Conversation, estimated_tokens, system_block
 from indwell.context.history import transcript
@@ -15,7 +22,7 @@ from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Text, ToolCall, ToolResult
 
 FOLDER = "/state/spill"
-FACTS = Facts(spill_folder=FOLDER)
+FACTS = CompactionFacts(spill_folder=FOLDER)
 
 
 def empty(window: int = 30_000) -> Conversation:
@@ -42,12 +49,12 @@ def turned(
     return now
 
 
-def viewed(now: Conversation, *, goal: int = 0, facts: Facts = FACTS) -> View:
+def viewed(now: Conversation, *, goal: int = 0, facts: CompactionFacts = FACTS) -> View:
     return View(now, facts, full_tokens(now, facts), goal, must=True)
 
 
 def wanted(
-    layer: Layer, now: Conversation, *, goal: int = 0, facts: Facts = FACTS
+    layer: Layer, now: Conversation, *, goal: int = 0, facts: CompactionFacts = FACTS
 ) -> Action | None:
     return act(layer, viewed(now, goal=goal, facts=facts))
 
@@ -56,7 +63,7 @@ def summarised(now: Conversation, plan: SummaryPlan, text: str = "It is done.") 
     return taken(now, apply_summary(now, plan, text))
 
 
-def taken(now: Conversation, step: Step) -> Conversation:
+def taken(now: Conversation, step: CompactionStep) -> Conversation:
     """After a step that keeps all promises: valid, smaller, nothing forgotten."""
     after = take(now, step)
     assert problems(after.messages) == ()

@@ -129,11 +129,13 @@ class NearEditor:
         match method:
             case types.TEXT_DOCUMENT_DID_OPEN:
                 self.documents.open(
-                    sync.Item(document.uri, document.language_id, document.version, document.text)
+                    sync.OpenedDocument(
+                        document.uri, document.language_id, document.version, document.text
+                    )
                 )
             case types.TEXT_DOCUMENT_DID_CHANGE:
                 changes = [
-                    sync.Change(one.text, getattr(one, "range", None))
+                    sync.TextChange(one.text, getattr(one, "range", None))
                     for one in params.content_changes
                 ]
                 self.documents.change(document.uri, document.version, changes)

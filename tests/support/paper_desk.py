@@ -6,7 +6,7 @@ from pathlib import Path
 
 from indwell.agent.core import events
 from indwell.lsp.chat.rendering import Rendering
-from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
+from indwell.lsp.chat.stream import AnsweredPrompt, Paper, Plan, Stream, Writing
 from indwell.lsp.fake.buffer import Buffer
 from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.workspace.documents import Document
@@ -60,7 +60,7 @@ class PaperDesk:
     def stream(self, words: str = ASKED) -> Stream:
         return Stream(
             Rendering(1, lambda path, line: f"{path}#L{line}"),
-            Writing(1, Asked(words, words), ""),
+            Writing(1, AnsweredPrompt(words, words), ""),
             words=words,
             given=lambda steered: steered if self.gave else "",
             opened=lambda: self.editor.documents.get(self.path.as_uri()),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.review.folding import State, hunk_of
+from indwell.review.folding import LedgerState, hunk_of
 from indwell.review.hunk import Actor, Hunk, Order
 from indwell.review.judging import groups, is_pending, rejected
-from indwell.review.planning import Change, Plan, Planner, judgement
+from indwell.review.planning import CommandChange, Plan, Planner, judgement
 from indwell.review.store import decoded, encoded
 from indwell.review.weave import Weave
 
@@ -21,7 +21,7 @@ class PureLedger:
 
     def __init__(self, text: str | None) -> None:
         self.text = text
-        self.state = State()
+        self.state = LedgerState()
         self.log: list[bytes] = []
         self._planner = Planner(str)
         self._n_edits = 0
@@ -48,7 +48,7 @@ class PureLedger:
 
     def agent(self, turn: int, after: str | None, session: str = "s", *, ok: bool = False) -> None:
         """The agent makes the file read ``after``; ``ok``: accepted at once."""
-        change = Change(PATH, self.text, after)
+        change = CommandChange(PATH, self.text, after)
         plan = self._planner.made(Actor(session, turn), "t", [change], is_accepted=ok)
         self._append(plan)
         self.text = after
@@ -64,7 +64,7 @@ class PureLedger:
     def begins(self, turn: int, after: str) -> str:
         self._n_edits += 1
         name = f"edit{self._n_edits}"
-        change = Change(PATH, self.text, after)
+        change = CommandChange(PATH, self.text, after)
         self._append(self._planner.began(name, Actor("s", turn), "t", change))
         return name
 

@@ -14,7 +14,7 @@ import pytest
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.step import Facts
+from indwell.context.compaction.step import CompactionFacts
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -63,7 +63,7 @@ def played(
                 now = answered(now, results, turn=turn)
                 joining = talk.with_input(now, words=None, turn=turn, steered=words)
                 incoming = estimated_tokens(joining) - estimated_tokens(now)
-                now = fitted(now, preset, Facts(incoming=incoming, spill_folder="/s"))
+                now = fitted(now, preset, CompactionFacts(incoming=incoming, spill_folder="/s"))
                 now = talk.with_input(now, words=None, turn=turn, steered=words)
                 yield index, assemble(now)
                 now = counted(talk.with_reply(now, _reply(message), turn=turn))

@@ -13,7 +13,7 @@ from indwell.context.pairing import problems
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.context.work import asked
 from indwell.messages import Message, Text
-from indwell.replay.course import Point, Rules, points
+from indwell.replay.course import Point, ReplayRules, points
 from indwell.sessions.foreign import Recorded
 from support.context_checks import KEEPS_WORDS, check_words
 
@@ -31,7 +31,7 @@ def violations(session: Recorded, preset: str, window: int) -> Counter[str]:
     found: Counter[str] = Counter()
     said: list[Text] = []
     spills: dict[str, str] = {}
-    for point in points(session.messages, Rules(PRESETS[preset], window)):
+    for point in points(session.messages, ReplayRules(PRESETS[preset], window)):
         found["requests"] += 1
         found["compactions"] += bool(point.done.layers)
         said += _users(point.arrived)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.shown_hunks import Published
 from indwell.lsp.wire import sync
@@ -19,7 +19,7 @@ class Screen:
     """Shows what it is told, and wakes whoever waits for it."""
 
     def __init__(self) -> None:
-        self.features = Features()
+        self.features = ClientFeatures()
         self.hints: dict[str, Published] = {}
         self.published: list[Published] = []
         self.n_refreshes = 0
@@ -84,12 +84,12 @@ class Desk:
 
     def open(self, path: Path, text: str) -> Document:
         """The user opens a file."""
-        return self.documents.open(sync.Item(path.as_uri(), "text", 1, text))
+        return self.documents.open(sync.OpenedDocument(path.as_uri(), "text", 1, text))
 
     def type_text(self, path: Path, text: str) -> None:
         """The user makes a buffer read so."""
         document = self.documents.at(path)
-        self.documents.change(document.uri, document.version + 1, [sync.Change(text)])
+        self.documents.change(document.uri, document.version + 1, [sync.TextChange(text)])
 
     def path(self, name: str, text: str | None = None) -> Path:
         """A file; written if there is a text."""

@@ -17,7 +17,7 @@ from indwell.lsp.fake.profiles import Profile
 from indwell.review import verdicts
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Done, Scope
+from indwell.review.verdicts import Scope, VerdictOutcome
 from indwell.tools.base import ToolContext
 from indwell.workspace.base import Workspace
 from support.edit_machine import EditMachine, _nothing
@@ -116,7 +116,7 @@ class ReviewMachine(EditMachine):
         await self._takes_back(plan.text, work, force=False, what="rewound")
 
     async def _takes_back(
-        self, planned: str | None, work: Awaitable[Done], *, force: bool, what: str
+        self, planned: str | None, work: Awaitable[VerdictOutcome], *, force: bool, what: str
     ) -> None:
         """Let a rejection happen, in a race with the user or not, and compare."""
         before = self._real()

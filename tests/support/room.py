@@ -17,7 +17,7 @@ from indwell.tools.base import Outcome, Registry, ToolContext
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from support.near_editor import NearEditor
 from support.virtual_time import run
 
@@ -44,7 +44,7 @@ class Agent:
     """Read, edit and write, and what this agent has seen."""
 
     def __init__(self, room: Room) -> None:
-        self.seen = Seen()
+        self.seen = KnownTexts()
         self._tools = Registry([make_read_file(), make_edit_file(), make_write_file()])
         self._context = ToolContext(
             workspace=room.editor.workspace,

@@ -20,9 +20,9 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.instructions.folders import NOTHING, Found
+from indwell.agent.features.instructions.folders import NOTHING, FoundInstructions
 from indwell.agent.features.time.feature import time_feature
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
@@ -37,11 +37,11 @@ from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record
 from indwell.sessions.storage.store import SessionStore
-from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
+from indwell.tools.base import Outcome, Registry, Tool, ToolContext, ToolFacts
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.wiring.spill import Spill
+from indwell.wiring.spill import SpillFolder
 from indwell.workspace.base import Workspace
 from indwell.workspace.memory import MemoryWorkspace
 
@@ -187,7 +187,7 @@ async def a_world(
     async def instructions() -> str:
         return world.instructions
 
-    async def of_folders(_files: Sequence[Path], _told: Sequence[str]) -> Found:
+    async def of_folders(_files: Sequence[Path], _told: Sequence[str]) -> FoundInstructions:
         return NOTHING
 
     given = policy or Policy("auto")
@@ -197,7 +197,7 @@ async def a_world(
             Instructions(instructions, of_folders).feature(),
             attachments_feature(),
             *features,
-            checks_feature(Gate()),
+            checks_feature(CheckGate()),
         )
     )
     registry = registry or Registry(
@@ -222,8 +222,8 @@ async def a_world(
         policy=lambda: msgspec.structs.replace(given, granted=frozenset(rules)),
         grant=grant,
         log=log,
-        spill=Spill(store.spill(identifier)).keep,
-        keep_as=Spill(store.spill(identifier)).keep_as,
+        spill=SpillFolder(store.spill(identifier)).keep,
+        keep_as=SpillFolder(store.spill(identifier)).keep_as,
         read_roots=(store.spill(identifier),),
         hidden=lambda path: matches_any(path, given.deny),
         surroundings=surroundings,
@@ -262,11 +262,11 @@ def a_tool(
     async def outcome(arguments: Named, context: ToolContext) -> Outcome:
         return Outcome(text=await run(arguments.name, context))
 
-    def facts(arguments: Named) -> Facts:
+    def facts(arguments: Named) -> ToolFacts:
         if effect == "run":
-            return Facts(tool=name, effect=effect, command=arguments.name, cwd="/workspace")
+            return ToolFacts(tool=name, effect=effect, command=arguments.name, cwd="/workspace")
         paths = (arguments.name,) if effect == "edit" else ()
-        return Facts(tool=name, effect=effect, paths=paths)
+        return ToolFacts(tool=name, effect=effect, paths=paths)
 
     return Tool(
         name=name,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Documents
@@ -36,7 +36,7 @@ class StubEditor:
         self.version = 1
         self.documents = Documents()
         self.documents.encoding = encoding
-        self.features = Features()
+        self.features = ClientFeatures()
         self.sent: list[tuple[types.WorkspaceEdit, str]] = []
         self.withdrawn: list[types.WorkspaceEdit] = []
         self.on_withdraw: Callable[[types.WorkspaceEdit], None] = lambda _edit: None
@@ -46,7 +46,7 @@ class StubEditor:
 
     def open_again(self) -> None:
         """Open the file, whether it is open or not."""
-        item = sync.Item(self.path.as_uri(), "python", self.version, self.text)
+        item = sync.OpenedDocument(self.path.as_uri(), "python", self.version, self.text)
         self.document = self.documents.open(item)
 
     async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
@@ -151,5 +151,5 @@ class StubEditor:
     def _take(self, text: str) -> None:
         self.text = text
         self.version += 1
-        whole = sync.Change(text=text)
+        whole = sync.TextChange(text=text)
         self.documents.change(self.document.uri, self.version, [whole])

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import CompactionWish, make_compact
 from indwell.agent.core.session import Session
-from indwell.agent.features.subagents.child import Limits, OwnTools
+from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.subagents.tool import Numbered, Subagents, make_agent
+from indwell.agent.features.subagents.tool import NumberedLog, Subagents, make_agent
 from indwell.messages import Reply, Request
 from indwell.tools.base import Tool
 from support.session import MemoryLog, World, a_world, asks, call, texts
@@ -51,19 +51,19 @@ async def a_house(
     tools: Sequence[Tool[Any]] = (),
     named: Sequence[Definition] = (),
     model: str = "",
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: SubagentLimits = SubagentLimits(),  # noqa: B008 - frozen
     **more: Any,
 ) -> AsyncIterator[tuple[World, list[MemoryLog]]]:
     """A world whose model has the tool ``agent``; and the logs of the sub-agents, as they begin."""
     logs: list[MemoryLog] = []
 
-    async def begin(session: Session, model: str) -> Numbered:
+    async def begin(session: Session, model: str) -> NumberedLog:
         del session, model
         logs.append(MemoryLog())
-        return Numbered(len(logs), logs[-1])
+        return NumberedLog(len(logs), logs[-1])
 
     def own_tools() -> OwnTools:
-        wish = Wish()
+        wish = CompactionWish()
         return OwnTools(wish, (make_compact(wish),))
 
     async def known() -> Mapping[str, Definition]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from indwell.files import make_private_folder, write_private
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 
@@ -26,7 +26,7 @@ class Agent:
         self._spill_folder = spill_folder
         self.context = ToolContext(
             workspace=workspace,
-            seen=Seen(),
+            seen=KnownTexts(),
             spill=self._spill,
             on_output=self.live.append,
             read_roots=(spill_folder,),

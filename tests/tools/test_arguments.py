@@ -10,7 +10,7 @@ import pytest
 from indwell.agent.features.todo.todo import TodoList, make_todo
 from indwell.errors import ToolError
 from indwell.tools.arguments import Given, of_schema
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
@@ -162,7 +162,7 @@ def test_a_tool_may_bring_its_own_json_schema() -> None:
         description="Close an issue.",
         arguments=of_schema(schema, read),
         effect="run",
-        facts=lambda given: Facts("close_issue", "run", subject=str(given["issue"])),
+        facts=lambda given: ToolFacts("close_issue", "run", subject=str(given["issue"])),
         run=run,
     )
     assert json.loads(tool.spec.parameters) == schema

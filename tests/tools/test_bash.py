@@ -11,7 +11,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.sandbox.proxy.hosts import allowed
-from indwell.tools.base import Facts, Outcome, Succeeded, Tool, ToolContext
+from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
@@ -79,7 +79,7 @@ async def test_the_working_directory_lives_on(
     outcome = await agent.call("bash", command="pwd")
     assert outcome.text.splitlines()[0] == str((root / folder).resolve())
     facts = agent.tools.bind("bash", '{"command": "ls"}').facts
-    assert facts == Facts("bash", "run", command="ls", cwd=str((root / folder).resolve()))
+    assert facts == ToolFacts("bash", "run", command="ls", cwd=str((root / folder).resolve()))
 
 
 @pytest.mark.parametrize("command", ["cd /etc", "cd ..", "cd out", "cd a; cd ../../"])
@@ -303,7 +303,7 @@ def test_arguments_nested_too_deeply_are_said() -> None:
         description="",
         arguments=Anything,
         effect="read",
-        facts=lambda _: Facts("any", "read"),
+        facts=lambda _: ToolFacts("any", "read"),
         run=run,
     )
     with pytest.raises(ToolError, match="nested too deeply"):

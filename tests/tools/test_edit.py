@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, ToolError
-from indwell.tools.base import Facts, Outcome
+from indwell.tools.base import Outcome, ToolFacts
 from indwell.tools.editing.edit_large import planned
-from indwell.tools.editing.replace import Edit
-from indwell.workspace.base import Change, Snapshot, Stamp, digest
+from indwell.tools.editing.replace import Replacement
+from indwell.workspace.base import AppliedChange, Snapshot, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
@@ -37,7 +37,7 @@ async def test_an_edit_of_what_was_read_is_told_with_its_diff(agent: Agent) -> N
         figure="+1 \N{MINUS SIGN}1",
         diff=DIFF,
         counts=(1, 1),
-        changes=(Change(ROOT / "a", "one\ntwo\nthree\n", after, Stamp(digest(after))),),
+        changes=(AppliedChange(ROOT / "a", "one\ntwo\nthree\n", after, TextStamp(digest(after))),),
     )
 
 
@@ -80,7 +80,7 @@ async def test_an_edit_of_line_ends_alone_is_made(tmp_path, before, edit, after)
     assert workspace.files[ROOT / "a"] == after
     assert told.text.startswith("edited a: ")
     assert "changed only line endings" in told.text
-    large, _ = planned(in_memory(before.encode()), [Edit(**edit)], "a")
+    large, _ = planned(in_memory(before.encode()), [Replacement(**edit)], "a")
     assert large.read(0, large.size_b) == after.encode()
 
 
@@ -103,7 +103,7 @@ async def test_an_edit_that_would_change_nothing_says_why(tmp_path, before, edit
     assert workspace.files[ROOT / "a"] == before
     if len(edits) == 1:
         with pytest.raises(ToolError, match=why):
-            planned(in_memory(before.encode()), [Edit(**one) for one in listed], "a")
+            planned(in_memory(before.encode()), [Replacement(**one) for one in listed], "a")
 
 
 async def test_a_whole_text_that_differs_in_line_ends_alone_says_so(tmp_path) -> None:
@@ -163,15 +163,17 @@ class Formatting(MemoryWorkspace):
 
     n_writes = 0
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         self.n_writes += 1
         formatted = text.upper()
         await super().write(path, base, formatted, label=label)
-        return Change(
+        return AppliedChange(
             path=path,
             before=None if base is None else base.text,
             after=formatted,
-            stamp=Stamp(digest(formatted)),
+            stamp=TextStamp(digest(formatted)),
             verified=False,
             note="formatted on save",
         )
@@ -195,7 +197,7 @@ async def test_edt_22_what_a_formatter_made_of_an_edit_is_shown_and_the_next_edi
 
 async def test_an_edit_names_its_path_for_the_policy(agent: Agent) -> None:
     call = agent.tools.bind("edit_file", '{"path": "../a", "edits": []}')
-    assert (call.effect, call.facts) == ("edit", Facts("edit_file", "edit", paths=("../a",)))
+    assert (call.effect, call.facts) == ("edit", ToolFacts("edit_file", "edit", paths=("../a",)))
 
 
 class TestWriteFile:
@@ -311,7 +313,7 @@ class TestWriteFile:
 
 async def test_a_refusal_of_the_editor_reaches_the_model(tmp_path: Path) -> None:
     class Refusing(MemoryWorkspace):
-        async def write(self, *_: object, **__: object) -> Change:
+        async def write(self, *_: object, **__: object) -> AppliedChange:
             raise EditRefused("the editor refused the edit")
 
     agent = Agent(Refusing({"a": "one\ntwo\n"}), tmp_path / "spill")

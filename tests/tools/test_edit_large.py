@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from indwell.errors import EditRefused, ToolError
 from indwell.tools.editing.edit_large import planned
-from indwell.tools.editing.replace import Edit, replaced
+from indwell.tools.editing.replace import Replacement, replaced
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.line_index import index_of
@@ -210,7 +210,7 @@ def test_an_edit_does_what_it_would_do_to_the_whole_text(
     start = drawn.draw(st.integers(len(text) - len(tail), len(text) - 1))
     old = text[start : start + drawn.draw(st.integers(1, 5))]
     old = old.replace("\r\n", "\n") if drawn.draw(st.booleans()) else old
-    edit = Edit(
+    edit = Replacement(
         old, drawn.draw(st.sampled_from(["", "c", "é\n", "\nc\n"])), drawn.draw(st.booleans())
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from indwell.errors import EditRefused, ToolError
 from indwell.tools.seen import KEPT_CHARS
-from indwell.workspace.base import Change, Snapshot, digest
+from indwell.workspace.base import AppliedChange, Snapshot, digest
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from tools.calling import Agent
@@ -27,7 +27,9 @@ class Racing(MemoryWorkspace):
     n_tries = 0
     change: Callable[[str], str]
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         self.n_tries += 1
         if self.n_races:
             self.n_races -= 1

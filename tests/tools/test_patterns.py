@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.searching.patterns import Plan, path_matcher, plan
+from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
 from indwell.workspace.disk import DiskWorkspace
 from tools.calling import Agent
 
@@ -46,16 +46,16 @@ async def test_narrowing_the_walk_loses_and_adds_nothing(pattern: str, tmp_path:
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("*.py", Plan(names=("*.py",))),
-        ("**/*.py", Plan(names=("*.py",))),
-        ("**/*", Plan()),
-        ("src/**/x*.{ts,tsx}", Plan(folder="src", names=("x*.ts", "x*.tsx"))),
-        ("src/deep/*.go", Plan(folder="src/deep", names=("*.go",), depth=1)),
-        ("src/deep/**", Plan(folder="src/deep")),
-        ("Makefile", Plan(names=("Makefile",))),
+        ("*.py", SearchPlan(names=("*.py",))),
+        ("**/*.py", SearchPlan(names=("*.py",))),
+        ("**/*", SearchPlan()),
+        ("src/**/x*.{ts,tsx}", SearchPlan(folder="src", names=("x*.ts", "x*.tsx"))),
+        ("src/deep/*.go", SearchPlan(folder="src/deep", names=("*.go",), depth=1)),
+        ("src/deep/**", SearchPlan(folder="src/deep")),
+        ("Makefile", SearchPlan(names=("Makefile",))),
     ],
 )
-def test_a_plain_pattern_leaves_nothing_to_match(pattern: str, expected: Plan) -> None:
+def test_a_plain_pattern_leaves_nothing_to_match(pattern: str, expected: SearchPlan) -> None:
     assert plan(pattern) == expected
 
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from indwell.errors import ToolError
 from indwell.tools.editing.alike import find_alike
-from indwell.tools.editing.replace import Edit, Replaced, apply, replaced
+from indwell.tools.editing.replace import Replacement, ReplacementResult, apply, replaced
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:
-    return apply(text, [Edit(old, new) for old, new in edits], "f")
+    return apply(text, [Replacement(old, new) for old, new in edits], "f")
 
 
-def refusal(text: str, *edits: Edit) -> str:
+def refusal(text: str, *edits: Replacement) -> str:
     with pytest.raises(ToolError) as caught:
         apply(text, edits, "f")
     return str(caught.value)
@@ -23,7 +23,7 @@ def refusal(text: str, *edits: Edit) -> str:
 
 def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_said() -> None:
     text = "a:\n    b  \n\t\nc\n"
-    assert replaced(text, [Edit("    b\n\nc", "    B\n\nc")], "f") == Replaced(
+    assert replaced(text, [Replacement("    b\n\nc", "    B\n\nc")], "f") == ReplacementResult(
         "a:\n    B\n\nc\n", ("matched with other trailing blanks at line 2",)
     )
     assert edited("b\r\nc\r\n", ("b  \nc", "B\nc")) == "B\r\nc\r\n"
@@ -31,7 +31,7 @@ def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_said() -> None:
 
 
 def test_enc_11_trailing_blanks_are_not_forgiven_in_two_places() -> None:
-    assert refusal("b  \nb\t\n", Edit("b \n", "x")).startswith("old text does not appear")
+    assert refusal("b  \nb\t\n", Replacement("b \n", "x")).startswith("old text does not appear")
 
 
 @pytest.mark.parametrize(
@@ -55,20 +55,20 @@ def test_enc_11_trailing_blanks_are_not_forgiven_in_two_places() -> None:
 def test_enc_11_other_differences_are_named_and_never_forgiven(
     text: str, old: str, said: str
 ) -> None:
-    words = refusal(text, Edit(old, "x"))
+    words = refusal(text, Replacement(old, "x"))
     assert words.startswith(f"old text does not appear in 'f'; {said}the closest place is line 1:")
 
 
 def test_enc_10_another_unicode_form_is_named_and_an_exact_one_is_found() -> None:
     composed, apart = "caf\u00e9 = 1\n", "cafe\u0301 = 1\n"
     assert edited(composed + apart, (apart, "x\n")) == f"{composed}x\n"
-    said = refusal(composed, Edit(apart, "x"))
+    said = refusal(composed, Replacement(apart, "x"))
     assert "only the form of some characters differs (Unicode NFC and NFD)" in said
 
 
 def test_enc_11_suggestions_are_ranked() -> None:
     text = "def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return y\n"
-    words = refusal(text, Edit("def b():\n    x = 1\n    return x\n", ""))
+    words = refusal(text, Replacement("def b():\n    x = 1\n    return x\n", ""))
     assert words.endswith(
         "the closest place is line 1:\n1\tdef a():\n2\t    x = 1\n3\t    return x\n"
         "another is line 6:\n6\tdef b():\n7\t    x = 1\n8\t    return y"
@@ -94,7 +94,7 @@ def test_edits_apply_in_order_each_to_the_result_before() -> None:
 
 
 def test_all_edits_or_none() -> None:
-    assert refusal("a b", Edit("a", "x"), Edit("c", "y")) == (
+    assert refusal("a b", Replacement("a", "x"), Replacement("c", "y")) == (
         "edit 2 of 2: old text does not appear in 'f'; read_file it again, nothing there is like "
         "it; no edit was made"
     )
@@ -103,11 +103,11 @@ def test_all_edits_or_none() -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (Edit("", "x"), "old is empty; use write_file"),
-        (Edit("a", "a"), "old and new are the same"),
+        (Replacement("", "x"), "old is empty; use write_file"),
+        (Replacement("a", "a"), "old and new are the same"),
     ],
 )
-def test_an_edit_that_says_nothing_is_refused(edit: Edit, said: str) -> None:
+def test_an_edit_that_says_nothing_is_refused(edit: Replacement, said: str) -> None:
     assert refusal("a", edit).startswith(said)
 
 
@@ -116,18 +116,18 @@ def test_no_edits_are_refused() -> None:
 
 
 def test_an_ambiguous_text_is_told_with_its_lines() -> None:
-    assert refusal("x\ny\nx\n", Edit("x", "z")) == (
+    assert refusal("x\ny\nx\n", Replacement("x", "z")) == (
         "old text appears 2 times in 'f', at lines 1, 3; add surrounding lines to name one, or "
         "set all to replace every one"
     )
 
 
 def test_places_that_overlap_are_ambiguous() -> None:
-    assert refusal("aaa", Edit("aa", "b")).startswith("old text appears 2 times")
+    assert refusal("aaa", Replacement("aa", "b")).startswith("old text appears 2 times")
 
 
 def test_all_replaces_every_place() -> None:
-    assert apply("x\ny\nx\n", [Edit("x", "z", all=True)], "f") == "z\ny\nz\n"
+    assert apply("x\ny\nx\n", [Replacement("x", "z", all=True)], "f") == "z\ny\nz\n"
 
 
 def test_a_replacement_is_no_pattern() -> None:
@@ -160,7 +160,7 @@ def test_a_match_never_begins_within_a_line_end() -> None:
 
 def test_all_finds_every_line_end_alike() -> None:
     text = "a\nb\n-\r\na\r\nb\r\n"
-    assert apply(text, [Edit("a\nb", "x\ny", all=True)], "f") == "x\ny\n-\r\nx\r\ny\r\n"
+    assert apply(text, [Replacement("a\nb", "x\ny", all=True)], "f") == "x\ny\n-\r\nx\r\ny\r\n"
 
 
 def test_a_lone_return_is_a_line_end_too() -> None:
@@ -184,7 +184,7 @@ def test_deleting_a_part_of_a_line_leaves_its_end() -> None:
 
 def test_the_closest_place_is_shown_where_old_is_not_exact() -> None:
     text = "import os\n\ndef start(self):\n    run(1)\n    stop()\n"
-    assert refusal(text, Edit("def start(self):\n    run(2)\n", "")) == (
+    assert refusal(text, Replacement("def start(self):\n    run(2)\n", "")) == (
         "old text does not appear in 'f'; the closest place is line 3:\n"
         "3\tdef start(self):\n4\t    run(1)"
     )
@@ -192,19 +192,19 @@ def test_the_closest_place_is_shown_where_old_is_not_exact() -> None:
 
 def test_a_likely_typo_is_found() -> None:
     text = "one\nreturn calculate_total(items)\ntwo\n"
-    assert refusal(text, Edit("return calculate_totals(item)", "x")).endswith(
+    assert refusal(text, Replacement("return calculate_totals(item)", "x")).endswith(
         "the closest place is line 2:\n2\treturn calculate_total(items)"
     )
 
 
 def test_a_difference_in_white_space_alone_is_named() -> None:
-    assert refusal("if x:\n\treturn 1\n", Edit("if x:\n    return 1\n", "")).endswith(
+    assert refusal("if x:\n\treturn 1\n", Replacement("if x:\n    return 1\n", "")).endswith(
         "only white space differs; the closest place is line 1:\n1\tif x:\n2\t\treturn 1"
     )
 
 
 def test_line_numbers_in_old_are_named() -> None:
-    assert "leave out the line numbers" in refusal("a\nb\n", Edit("1\ta\n2\tb", "x"))
+    assert "leave out the line numbers" in refusal("a\nb\n", Replacement("1\ta\n2\tb", "x"))
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_line_numbers_in_old_are_named() -> None:
 )
 def test_looking_for_the_closest_place_is_bounded(text: str, old: str) -> None:
     began = time.process_time()
-    assert "does not appear" in refusal(text, Edit(old, ""))
+    assert "does not appear" in refusal(text, Replacement(old, ""))
     assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize("new", ["b", "b\nc"])
 def test_many_places_in_one_long_line_look_for_its_end_once(new: str) -> None:
     began = time.process_time()
-    result = apply("\r\n" + "a" * 160_000, [Edit("aa", new, all=True)], "f")
+    result = apply("\r\n" + "a" * 160_000, [Replacement("aa", new, all=True)], "f")
     assert time.process_time() - began < 3
     assert result == "\r\n" + new.replace("\n", "\r\n") * 80_000
 
@@ -245,5 +245,5 @@ def test_an_exact_match_changes_nothing_but_its_place(before: str, old: str, new
     text = f"{before}<{old}>{before}"
     if not new:
         return  # deletions may take a line end with them
-    result = apply(text, [Edit(f"<{old}>", new)], "f")
+    result = apply(text, [Replacement(f"<{old}>", new)], "f")
     assert (result[: len(before)], result[len(result) - len(before) :]) == (before, before)

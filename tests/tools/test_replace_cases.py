@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.editing.replace import Edit, apply, replaced
+from indwell.tools.editing.replace import Replacement, apply, replaced
 from indwell.workspace.disk import DiskWorkspace
 from tools.calling import Agent
 from tools.shared_data import shared_cases
@@ -21,7 +21,9 @@ from tools.shared_data import shared_cases
 
 def replay(case: dict[str, Any]) -> str:
     """What becomes of a recorded edit: the text, or why not."""
-    edits = [Edit(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]]
+    edits = [
+        Replacement(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]
+    ]
     try:
         return apply(case["original"], edits, "f")
     except ToolError as error:
@@ -147,7 +149,7 @@ async def test_recorded_edits_of_mutated_files_are_right_to_the_byte(
         path.write_bytes(before)
         edits = [
             # A text with no line end in it does not say which one its writer means.
-            Edit(of_model(e.old), of_model(e.new) if says or "\n" in e.old else e.new, e.all)
+            Replacement(of_model(e.old), of_model(e.new) if says or "\n" in e.old else e.new, e.all)
             for e in _edits(case)
         ]
         try:
@@ -162,8 +164,10 @@ async def test_recorded_edits_of_mutated_files_are_right_to_the_byte(
     assert n_done > 40
 
 
-def _edits(case: dict[str, Any]) -> list[Edit]:
-    return [Edit(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]]
+def _edits(case: dict[str, Any]) -> list[Replacement]:
+    return [
+        Replacement(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]
+    ]
 
 
 def stripped(text: str) -> list[str]:

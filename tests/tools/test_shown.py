@@ -9,8 +9,8 @@ import pytest
 
 from indwell.errors import EditRefused
 from indwell.tools.editing.rebase import Collision, propose
-from indwell.tools.editing.replace import Edit
-from indwell.workspace.base import Change, Snapshot, Stamp, digest
+from indwell.tools.editing.replace import Replacement
+from indwell.workspace.base import AppliedChange, Snapshot, TextStamp, digest
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
@@ -22,12 +22,14 @@ MANY = "".join(f"the user's line {i}, never shown whole\n" for i in range(100))
 class Formatting(MemoryWorkspace):
     """A formatter that writes right after each edit."""
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         change = await super().write(path, base, text, label=label)
         after = f"{change.after}formatted\n"
         self.files[path] = after
         return msgspec.structs.replace(
-            change, after=after, stamp=Stamp(digest(after)), verified=False
+            change, after=after, stamp=TextStamp(digest(after)), verified=False
         )
 
 
@@ -130,7 +132,7 @@ async def test_a_file_that_was_emptied_or_is_gone_may_be_written_anew(tmp_path: 
 
 def test_a_collision_in_a_huge_line_is_shown_cut_and_not_known() -> None:
     base = "a" * 50_000 + " needle " + "b" * 50_000
-    proposal = propose(base, f"{base}user", [Edit(" needle ", " thing ")], "a")
+    proposal = propose(base, f"{base}user", [Replacement(" needle ", " thing ")], "a")
     assert isinstance(proposal, Collision)
     assert "[… 99,012 more characters]" in proposal.words
     assert len(proposal.words) < 2_500
@@ -140,7 +142,7 @@ def test_a_collision_in_a_huge_line_is_shown_cut_and_not_known() -> None:
 def test_a_collision_in_many_long_lines_is_shown_cut() -> None:
     base = "x\n" * 30
     now = "".join(f"{i} {'y' * 900}\n" for i in range(30))
-    proposal = propose(base, now, [Edit(base, "mine\n")], "a")
+    proposal = propose(base, now, [Replacement(base, "mine\n")], "a")
     assert isinstance(proposal, Collision)
     assert "[… 25 more lines; read_file them …]" in proposal.words
     assert len(proposal.words) < 5_000

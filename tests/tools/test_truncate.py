@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.tools.truncate import Cut, cut_diff, cut_output, plain, without_escapes
+from indwell.tools.truncate import TextEnds, cut_diff, cut_output, plain, without_escapes
 
 
 def test_an_output_of_15_000_characters_stays_whole() -> None:
@@ -15,14 +15,16 @@ def test_an_output_of_15_000_characters_stays_whole() -> None:
 
 def test_a_longer_one_keeps_6_000_and_3_000() -> None:
     text = "a" * 10_000 + "\n" + "b" * 10_000
-    assert cut_output(text) == Cut(head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1)
+    assert cut_output(text) == TextEnds(
+        head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1
+    )
 
 
 def test_a_limit_of_lines_keeps_both_ends() -> None:
     text = "".join(f"{i}\n" for i in range(10))
     assert cut_output(text, max_lines=10) is None
-    assert cut_output(text, max_lines=3) == Cut("0\n1\n", "9\n", n_chars=14, n_lines=7)
-    assert cut_output(text, max_lines=1) == Cut("0\n", "", n_chars=18, n_lines=9)
+    assert cut_output(text, max_lines=3) == TextEnds("0\n1\n", "9\n", n_chars=14, n_lines=7)
+    assert cut_output(text, max_lines=1) == TextEnds("0\n", "", n_chars=18, n_lines=9)
 
 
 @given(st.text("ab\n", max_size=40_000), st.integers(0, 20))

@@ -14,7 +14,7 @@ from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.wire.framing import Framer, framed
-from indwell.lsp.wire.handshake import Opened, Opening
+from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 SHARED = Path(os.environ.get("INDWELL_SHARED", BESIDE))
@@ -72,7 +72,7 @@ def test_what_the_editor_said_is_kept() -> None:
             "initializationOptions": {"mode": "ask", "token": "not for the settings"},
         }
     )
-    assert opening.opened == Opened(
+    assert opening.opened == ClientIdentity(
         process_id=7,
         capabilities={"window": {}},
         encoding="utf-16",

@@ -53,7 +53,13 @@ async def test_lsp_28_the_pure_core_takes_anything(shared) -> None:
     tally = fuzz_pure(N_PURE, seed=28)
     assert tally.slowest_s < SLOW_S
     # The fuzz reaches what it is for.
-    for kind in ("Invalid Refuse", "Request Take", "Notification Take", "Response Take", "broken"):
+    for kind in (
+        "Invalid Refuse",
+        "RpcRequest Take",
+        "Notification Take",
+        "Response Take",
+        "broken",
+    ):
         assert tally.kinds[kind] > N_PURE / 200, tally
 
 

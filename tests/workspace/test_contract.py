@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, ToolError
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, Workspace, digest
+from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStamp, Workspace, digest
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.large import Large, Splice
+from indwell.workspace.large import ByteSplice, Large
 from indwell.workspace.memory import MemoryWorkspace
 
 FILES = {"a.txt": "one\r\ntwo", "src/main.py": "pass\n"}
@@ -28,7 +28,7 @@ def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Workspace:
 async def test_a_file_is_read_with_a_stamp_of_its_text(workspace: Workspace) -> None:
     path = workspace.resolve("a.txt")
     assert await workspace.read(path) == Snapshot(
-        path=workspace.roots[0] / "a.txt", text="one\r\ntwo", stamp=Stamp(digest("one\r\ntwo"))
+        path=workspace.roots[0] / "a.txt", text="one\r\ntwo", stamp=TextStamp(digest("one\r\ntwo"))
     )
 
 
@@ -68,15 +68,19 @@ async def test_a_folder_is_said_with_what_it_holds(workspace: Workspace) -> None
 async def test_a_file_is_changed_from_what_was_read(workspace: Workspace) -> None:
     base = await workspace.read(workspace.resolve("a.txt"))
     change = await workspace.write(base.path, base, "one\r\n2", label="edit")
-    after = Stamp(digest("one\r\n2"))
-    assert change == Change(path=base.path, before="one\r\ntwo", after="one\r\n2", stamp=after)
+    after = TextStamp(digest("one\r\n2"))
+    assert change == AppliedChange(
+        path=base.path, before="one\r\ntwo", after="one\r\n2", stamp=after
+    )
     assert await workspace.read(base.path) == Snapshot(base.path, "one\r\n2", after)
 
 
 async def test_a_file_is_created_with_its_folders(workspace: Workspace) -> None:
     path = workspace.resolve("new/deep/b.txt")
     change = await workspace.write(path, None, "b\n", label="create")
-    assert change == Change(path=path, before=None, after="b\n", stamp=Stamp(digest("b\n")))
+    assert change == AppliedChange(
+        path=path, before=None, after="b\n", stamp=TextStamp(digest("b\n"))
+    )
     assert (await workspace.read(path)).text == "b\n"
 
 
@@ -110,7 +114,7 @@ async def test_a_file_is_looked_at_and_changed_by_its_bytes(workspace: Workspace
     assert seen == (2, b"\r\ntw")
 
     def plan(large: Large) -> tuple[Large, int]:
-        return large.spliced([Splice(5, 8, b"2")]), large.size_b
+        return large.spliced([ByteSplice(5, 8, b"2")]), large.size_b
 
     stamp, size_b = await workspace.splice(path, plan, label="edit")
     assert size_b == 8

@@ -9,7 +9,7 @@ import pytest
 
 from indwell.errors import TextMoved, TooLarge, ToolError
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.large import LARGE_B, Large, Splice, page_of
+from indwell.workspace.large import LARGE_B, ByteSplice, Large, page_of
 
 LINE = b"%09d a line of a large file, long enough that not many are needed for it\n"
 N_LINES = LARGE_B // len(LINE % 0) + 2
@@ -26,7 +26,7 @@ def second_line(large: Large) -> tuple[str, int]:
     return page.lines[0].text[:9], page.n_lines
 
 
-async def splice(workspace: DiskWorkspace, path: Path, *splices: Splice) -> str:
+async def splice(workspace: DiskWorkspace, path: Path, *splices: ByteSplice) -> str:
     stamp, told = await workspace.splice(
         path, lambda large: (large.spliced(splices), large.index.digest), label="edit"
     )
@@ -48,7 +48,11 @@ async def test_a_large_file_is_changed_byte_for_byte(
     before = path.read_bytes()
     at, size = 5_000_000, len(before)
     digest = await splice(
-        workspace, path, Splice(0, 0, b"<"), Splice(at, at + 3, b"\xff"), Splice(size, size, b">")
+        workspace,
+        path,
+        ByteSplice(0, 0, b"<"),
+        ByteSplice(at, at + 3, b"\xff"),
+        ByteSplice(size, size, b">"),
     )
     assert path.read_bytes() == b"<" + before[:at] + b"\xff" + before[at + 3 :] + b">"
     assert path.stat().st_mode & 0o777 == 0o640
@@ -59,7 +63,7 @@ async def test_a_hard_link_of_a_large_file_stays_one(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     (tmp_path / "b").hardlink_to(tmp_path / "a")
-    await splice(workspace, tmp_path / "b", Splice(0, 9, b"first"))
+    await splice(workspace, tmp_path / "b", ByteSplice(0, 9, b"first"))
     assert (tmp_path / "a").read_bytes().startswith(b"first a line")
     assert (tmp_path / "a").samefile(tmp_path / "b")
 
@@ -70,7 +74,7 @@ async def test_a_file_that_changes_before_it_is_replaced_is_left_alone(
     def plan(large: Large) -> tuple[Large, None]:
         with (tmp_path / "a").open("ab") as file:
             file.write(b"the user's line\n")
-        return large.spliced([Splice(0, 1, b"")]), None
+        return large.spliced([ByteSplice(0, 1, b"")]), None
 
     with pytest.raises(TextMoved):
         await workspace.splice(tmp_path / "a", plan, label="edit")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.workspace.encoding.decoding import nothing_declared
-from indwell.workspace.large import Large, Line, Splice, page_of
+from indwell.workspace.large import ByteSplice, Large, LongLine, page_of
 from indwell.workspace.line_index import index_of
 from indwell.workspace.text import PIECE
 
@@ -23,37 +23,40 @@ def over(data: bytes) -> Large:
     return Large(PATH, read, index_of(read, len(data), nothing_declared))
 
 
-def page(data: bytes, first: int = 0, n_lines: int = 10, total_b: int = 1_000) -> list[Line]:
+def page(data: bytes, first: int = 0, n_lines: int = 10, total_b: int = 1_000) -> list[LongLine]:
     found = page_of(over(data), first, n_lines, line_b=20, total_b=total_b)
     return list(found.lines)
 
 
 def test_a_page_holds_the_lines_that_were_asked_for() -> None:
     data = b"one\r\ntwo\rthree\n\nfive"
-    assert page(data) == [Line(text) for text in ("one", "two", "three", "", "five")]
-    assert page(data, first=2, n_lines=2) == [Line("three"), Line("")]
+    assert page(data) == [LongLine(text) for text in ("one", "two", "three", "", "five")]
+    assert page(data, first=2, n_lines=2) == [LongLine("three"), LongLine("")]
     assert page(data, first=5) == []
     assert page(b"") == []
-    assert page(data, total_b=9) == [Line("one"), Line("two")]
+    assert page(data, total_b=9) == [LongLine("one"), LongLine("two")]
 
 
 def test_a_long_line_is_cut_between_characters() -> None:
     assert page(b"x" * 19 + "é and more\nshort".encode()) == [
-        Line("x" * 19, more_b=12),
-        Line("short"),
+        LongLine("x" * 19, more_b=12),
+        LongLine("short"),
     ]
-    assert page(b"x" * (3 * PIECE) + b"\nend") == [Line("x" * 20, 3 * PIECE - 19), Line("end")]
+    assert page(b"x" * (3 * PIECE) + b"\nend") == [
+        LongLine("x" * 20, 3 * PIECE - 19),
+        LongLine("end"),
+    ]
 
 
 def test_a_page_far_inside_begins_where_it_should() -> None:
     data = b"".join(b"line %d\n" % number for number in range(100_000))
-    assert page(data, 99_998) == [Line("line 99998"), Line("line 99999")]
-    assert page(data, 50_000, 1) == [Line("line 50000")]
+    assert page(data, 99_998) == [LongLine("line 99998"), LongLine("line 99999")]
+    assert page(data, 50_000, 1) == [LongLine("line 50000")]
 
 
 def test_bytes_that_are_no_text_are_kept_and_told() -> None:
     found = page_of(over("größe\n".encode() * 3 + b"a\xff\n"), 3, 1, line_b=20, total_b=99)
-    assert (found.lines, found.n_lines) == ((Line("a\udcff"),), 4)
+    assert (found.lines, found.n_lines) == ((LongLine("a\udcff"),), 4)
     assert found.notes == (
         "1 byte that is no utf-8 is shown as \\xNN; leave it out of edits, and it stays",
     )
@@ -74,7 +77,7 @@ def test_edits_of_edits_give_what_edits_of_the_whole_would(
         for start, stop, new in sorted(one_round):
             begin = min(max(start, at), len(whole))
             at = min(max(begin, stop), len(whole))
-            splices.append(Splice(begin, at, new))
+            splices.append(ByteSplice(begin, at, new))
         large = large.spliced(splices)
         for splice in reversed(splices):
             whole = whole[: splice.start] + splice.data + whole[splice.stop :]

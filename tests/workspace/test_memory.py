@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStamp, digest
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 
 
@@ -9,7 +9,7 @@ async def test_an_open_buffer_wins_over_the_disk() -> None:
     assert await workspace.read(ROOT / "a") == Snapshot(
         path=ROOT / "a",
         text="buffer",
-        stamp=Stamp(digest("buffer"), 1),
+        stamp=TextStamp(digest("buffer"), 1),
         origin="buffer",
         unsaved=True,
     )
@@ -19,6 +19,6 @@ async def test_a_buffer_is_changed_and_its_file_is_stale() -> None:
     workspace = MemoryWorkspace({"a": "disk"}, unsaved={"a": "buffer"})
     base = await workspace.read(ROOT / "a")
     change = await workspace.write(base.path, base, "edited", label="edit")
-    assert change == Change(ROOT / "a", "buffer", "edited", Stamp(digest("edited"), 2))
+    assert change == AppliedChange(ROOT / "a", "buffer", "edited", TextStamp(digest("edited"), 2))
     assert (workspace.files, workspace.unsaved()) == ({ROOT / "a": "disk"}, {ROOT / "a": "edited"})
     assert await workspace.settle() == Settlement(stale=(ROOT / "a",))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.comparing.merge import Conflict, Merge, Piece, merge
+from indwell.workspace.comparing.merge import Conflict, Merge, MergePiece, merge
 from indwell.workspace.text import split_lines
 
 TEXTS = st.text("ab\n", max_size=24) | st.text("ab\r\n", max_size=12)
@@ -82,20 +82,22 @@ def test_the_same_lines_changed_differently_collide() -> None:
     assert merge("a\nb\nc\n", "a\nM\nc\n", "new\na\nT1\nT2\nc\n") == Merge(
         "new\na\nT1\nT2\nc\n",
         "a\nb\nc\n",
-        (Conflict(Piece(2, 2, "b\n"), Piece(2, 2, "M\n"), Piece(3, 6, "T1\nT2\n")),),
+        (Conflict(MergePiece(2, 2, "b\n"), MergePiece(2, 2, "M\n"), MergePiece(3, 6, "T1\nT2\n")),),
     )
 
 
 def test_changes_of_neighbouring_lines_collide() -> None:
     assert merge("a\nb\n", "A\nb\n", "a\nB\n").conflicts == (
-        Conflict(Piece(1, 0, "a\nb\n"), Piece(1, 0, "A\nb\n"), Piece(1, 0, "a\nB\n")),
+        Conflict(
+            MergePiece(1, 0, "a\nb\n"), MergePiece(1, 0, "A\nb\n"), MergePiece(1, 0, "a\nB\n")
+        ),
     )
     assert merge("a\n-\nb\n", "A\n-\nb\n", "a\n-\nB\n").conflicts == ()
 
 
 def test_a_deleted_line_that_the_other_side_changed_collides() -> None:
     (conflict,) = merge("a\nb\nc\n", "a\nc\n", "a\nB\nc\n").conflicts
-    assert (conflict.mine, conflict.theirs) == (Piece(2, 2, ""), Piece(2, 2, "B\n"))
+    assert (conflict.mine, conflict.theirs) == (MergePiece(2, 2, ""), MergePiece(2, 2, "B\n"))
 
 
 def test_two_texts_put_in_at_one_place_collide() -> None:

@@ -36,10 +36,10 @@ def run_command(arguments: Sequence[str] | None) -> int:
         case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
         case "setup":
-            from indwell.cli.setup.command import Wish, setup
+            from indwell.cli.setup.command import SetupOptions, setup
 
             return setup(
-                Wish(
+                SetupOptions(
                     editor=options.editor,
                     write=options.write,
                     remove=options.remove,
@@ -88,10 +88,10 @@ def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 def _first_minutes(options: argparse.Namespace) -> int:
     match options.command:
         case "login":
-            from indwell.cli.login import Wish, login
+            from indwell.cli.login import LoginOptions, login
 
             return login(
-                Wish(
+                LoginOptions(
                     provider=options.provider,
                     key_stdin=options.key_stdin,
                     model=options.model,
@@ -200,11 +200,11 @@ def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> 
 
 
 def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.review.command import Wish, WrongLine, review
+    from indwell.cli.review.command import ReviewOptions, WrongLine, review
 
     try:
         return review(
-            Wish(
+            ReviewOptions(
                 files=tuple(options.files),
                 session=options.session,
                 turn=options.turn,
@@ -255,10 +255,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     folder = Path(options.folder).resolve()
     own_path.keep_out([folder])
     from indwell.cli.run.command import run
-    from indwell.cli.run.grammar import NEWEST, Wish
+    from indwell.cli.run.grammar import NEWEST, RunOptions
 
     return run(
-        Wish(
+        RunOptions(
             words=options.words,
             folder=folder,
             place=options.file[0] if options.file else None,

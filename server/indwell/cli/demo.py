@@ -50,7 +50,7 @@ class Tokens(msgspec.Struct, frozen=True):
     output: int
 
 
-class Report(msgspec.Struct, frozen=True):
+class DemoReport(msgspec.Struct, frozen=True):
     """What ``--json`` prints; ``before`` and ``after`` are ``passed`` or ``failed``."""
 
     ok: bool
@@ -94,7 +94,7 @@ class Stage:
         self._view = TerminalView(console)
         self._finished: events.TurnFinished | None = None
 
-    async def play(self) -> Report:
+    async def play(self) -> DemoReport:
         """Make the project, fix it through the server, check the result."""
         started = time.monotonic()
         await self._make()
@@ -108,7 +108,7 @@ class Stage:
         self._say(f"The check after: {after}")
         finished = self._finished
         usage = finished.usage if finished else Usage()
-        return Report(
+        return DemoReport(
             ok=before == "failed" and after == "passed",
             model=self._model,
             diff=diff,
@@ -252,8 +252,8 @@ def _reason(before: str, after: str, finished: events.TurnFinished | None) -> st
     return "the turn ended, and the check still fails; another model may do better"
 
 
-def _nothing(message: str) -> Report:
-    return Report(
+def _nothing(message: str) -> DemoReport:
+    return DemoReport(
         ok=False,
         model="",
         diff="",

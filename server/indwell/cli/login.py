@@ -19,11 +19,18 @@ from indwell.errors import IndwellError, UserError
 from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
-from indwell.providers.endpoint import LocalServer, LoginOutcome, Step, failure
+from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome, failure
 from indwell.providers.models import MAX_MODELS, OfferedModel
-from indwell.service.endpoint.connect import Endpoint, Places, address_of, connect, found, known_key
+from indwell.service.endpoint.connect import (
+    Endpoint,
+    EndpointPlaces,
+    address_of,
+    connect,
+    found,
+    known_key,
+)
 from indwell.service.endpoint.offered import offered_models
-from indwell.service.endpoint.trial import NAME_ONE, Looked
+from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret, origin_of
@@ -183,7 +190,7 @@ PLAIN_MARKS = {"ok": "ok", "warn": "warning:", "fail": "FAILED:", "skipped": "-"
 STDIN_LIMIT = 4_096  # characters; longer is no key
 
 
-class Wish(msgspec.Struct, frozen=True):
+class LoginOptions(msgspec.Struct, frozen=True):
     """The command line; ``provider`` is a name of the catalogue, an address, or None to choose."""
 
     provider: str | None = None
@@ -197,7 +204,7 @@ class NotAsked(UserError):
     """Something had to be asked, and there is no terminal: the command line is not complete."""
 
 
-def login(wish: Wish) -> int:
+def login(wish: LoginOptions) -> int:
     """Log in; 0 stored, 1 not, 2 if something is missing that cannot be asked here."""
     # With --json only the outcome goes to stdout; what is asked and told goes to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
@@ -223,8 +230,8 @@ def login(wish: Wish) -> int:
     return 0 if outcome.ok else 1
 
 
-def _login(wish: Wish, console: Console) -> LoginOutcome:
-    places = Places(user_file(), key_store(), os.environ)
+def _login(wish: LoginOptions, console: Console) -> LoginOutcome:
+    places = EndpointPlaces(user_file(), key_store(), os.environ)
     base_url = _address(wish, console)
     if _is_asked(wish) and wish.is_tested:
         return _conversation(wish, base_url, console, places)
@@ -239,7 +246,9 @@ def _login(wish: Wish, console: Console) -> LoginOutcome:
     )
 
 
-def _conversation(wish: Wish, base_url: str, console: Console, places: Places) -> LoginOutcome:
+def _conversation(
+    wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
+) -> LoginOutcome:
     """Ask, try, and ask again for what did not work, until it does or the user stops."""
     key = _key(wish, base_url, console, places)
     while True:
@@ -266,7 +275,11 @@ def _conversation(wish: Wish, base_url: str, console: Console, places: Places) -
 
 
 def _with_model(
-    wish: Wish, endpoint: Endpoint, looked: Looked, console: Console, places: Places
+    wish: LoginOptions,
+    endpoint: Endpoint,
+    looked: EndpointAnswer,
+    console: Console,
+    places: EndpointPlaces,
 ) -> LoginOutcome:
     """Choose a model and try it; another one, if it does not work and there are others."""
     left = list(looked.models)
@@ -285,7 +298,7 @@ def _with_model(
         name = pick_model(left, console)
 
 
-def _address(wish: Wish, console: Console) -> str:
+def _address(wish: LoginOptions, console: Console) -> str:
     for row in local_rows(os.environ):
         if row.name == wish.provider:
             return row.base_url  # where it listens, if its own variable says so
@@ -297,7 +310,9 @@ def _address(wish: Wish, console: Console) -> str:
     return choose_address(wait_for(find_servers(environment=os.environ)), console)
 
 
-def _key(wish: Wish, base_url: str, console: Console, places: Places) -> Secret | None:
+def _key(
+    wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
+) -> Secret | None:
     if wish.key_stdin:
         return checked_key(sys.stdin.readline(STDIN_LIMIT))
     row = row_of(base_url)
@@ -327,12 +342,12 @@ def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
     return tuple(server.warning for server in servers if server.warning)
 
 
-def _not_yet(base_url: str, steps: tuple[Step, ...]) -> LoginOutcome:
+def _not_yet(base_url: str, steps: tuple[EndpointStep, ...]) -> LoginOutcome:
     message = f"{title_of(base_url)} cannot be used yet; nothing was stored"
     return LoginOutcome(ok=False, base_url=base_url, model="", steps=steps, message=message)
 
 
-def show_step(console: Console, step: Step) -> None:
+def show_step(console: Console, step: EndpointStep) -> None:
     """One line for a step that was tried, one more for how to mend it."""
     encoding = console.encoding.lower()
     marks = MARKS if encoding.startswith("utf") else PLAIN_MARKS
@@ -341,7 +356,7 @@ def show_step(console: Console, step: Step) -> None:
         say(console, f"  → {step.mend}" if marks is MARKS else f"  {step.mend}")
 
 
-def _for_command_line(step: Step) -> Step:
+def _for_command_line(step: EndpointStep) -> EndpointStep:
     """The step with the option that mends it; an editor, which hears the same, has no options."""
     if step.mend != NAME_ONE:
         return step
@@ -354,12 +369,12 @@ def _wait(console: Console, words: str) -> None:
         say(console, words)
 
 
-def _is_asked(wish: Wish) -> bool:
+def _is_asked(wish: LoginOptions) -> bool:
     """Is there a person at a terminal?"""
     return sys.stdin.isatty() and not wish.key_stdin
 
 
-def _failed(wish: Wish, message: str, code: int) -> int:
+def _failed(wish: LoginOptions, message: str, code: int) -> int:
     if wish.json:
         answer: Mapping[str, object] = {"ok": False, "message": message}
         sys.stdout.write(json_line(answer) + "\n")

@@ -147,7 +147,7 @@ def _named(path: str) -> str:
 FILES_LIMIT = 30  # with problems that are listed at once
 
 
-class Picture(msgspec.Struct, frozen=True):
+class NamedPicture(msgspec.Struct, frozen=True):
     """A picture with the name that people know it by; ``data`` is base64."""
 
     label: str
@@ -177,7 +177,7 @@ class FileProblems(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-def picture_blocks(pictures: tuple[Picture, ...], *, turn: int) -> tuple[Block, ...]:
+def picture_blocks(pictures: tuple[NamedPicture, ...], *, turn: int) -> tuple[Block, ...]:
     """Each picture, behind a word that says which it is."""
     blocks: list[Block] = []
     for number, one in enumerate(pictures, start=1):

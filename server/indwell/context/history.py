@@ -14,7 +14,7 @@ import msgspec
 from indwell.messages import Block, Message
 
 
-class Splice(msgspec.Struct, frozen=True, omit_defaults=True):
+class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
     """Messages ``start`` to ``stop`` (exclusive) are replaced by ``messages``.
 
     Attributes:
@@ -78,7 +78,7 @@ def group_stop(history: History, index: int) -> int:
 
 
 def spliced(
-    messages: Sequence[Message], history: History, splices: Sequence[Splice]
+    messages: Sequence[Message], history: History, splices: Sequence[MessageSplice]
 ) -> tuple[tuple[Message, ...], History]:
     """Replace ranges of messages, and remember what stood there.
 
@@ -92,7 +92,7 @@ def spliced(
         return tuple(messages), history
     known = max(len(history.places), splices[-1].stop)
     originals = transcript(messages[:known], history)
-    rows: list[_Row] = []
+    rows: list[_MessageRow] = []
     at = 0
     for one in splices:
         assert at <= one.start <= one.stop <= len(messages), (at, one.start, one.stop)
@@ -110,7 +110,7 @@ def spliced(
     return live + tuple(messages[known:]), after
 
 
-class _Row(NamedTuple):
+class _MessageRow(NamedTuple):
     """A live message, its place, and does it stand for what the one before stands for?"""
 
     message: Message
@@ -120,22 +120,24 @@ class _Row(NamedTuple):
 
 def _standing(
     messages: Sequence[Message], history: History, start: int, stop: int
-) -> Iterator[_Row]:
+) -> Iterator[_MessageRow]:
     for index in range(start, stop):
         place = place_of(messages, history, index)
-        yield _Row(messages[index], place, index in history.joined)
+        yield _MessageRow(messages[index], place, index in history.joined)
 
 
-def _replaced(messages: Sequence[Message], history: History, splice: Splice) -> Iterator[_Row]:
+def _replaced(
+    messages: Sequence[Message], history: History, splice: MessageSplice
+) -> Iterator[_MessageRow]:
     old = _standing(messages, history, splice.start, splice.stop)
     if len(splice.messages) == splice.stop - splice.start and not splice.whole:
         for message, row in zip(splice.messages, old, strict=True):
-            yield _Row(message, row.place, row.is_joined)
+            yield _MessageRow(message, row.place, row.is_joined)
         return
     # What it takes the place of may belong to the group before; then it does as well.
     place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
     for message in splice.messages:
-        yield _Row(message, place, is_joined)
+        yield _MessageRow(message, place, is_joined)
         place, is_joined = place_of(messages, history, splice.stop), True
 
 

@@ -44,38 +44,38 @@ Kind: TypeAlias = Literal[
 LEFT_OUT = "left-out"  # the tag of what says that something went without a trace of its own
 
 
-class _Row(NamedTuple):
+class _InjectionRow(NamedTuple):
     tag: str
     tier: Tier
     source: Source
     pinned: bool = False
 
 
-KINDS: Mapping[Kind, _Row] = {
-    "reminder": _Row("system-reminder", 0, "reminder"),
-    "environment": _Row("system-reminder", 0, "environment"),
-    "ide_selection": _Row("ide_selection", 2, "ide_selection"),
-    "ide_opened_file": _Row("ide_opened_file", 2, "ide_opened"),
-    "mention": _Row("mentioned-file", 2, "mention"),
-    "attached": _Row("attached-item", 2, "attached"),
-    "diagnostics": _Row("ide_diagnostics", 2, "diagnostics"),
-    "changed_file": _Row("changed-file", 2, "changed_file"),
-    "prompt_hook": _Row("user-prompt-submit-hook", 1, "hook"),
-    "pre_tool_hook": _Row("pre-tool-use-hook", 1, "hook"),
-    "post_tool_hook": _Row("post-tool-use-hook", 1, "hook"),
-    "project_hook": _Row("project-hook", 2, "hook"),
-    "skill": _Row("skill", 2, "skill"),
-    "own_skill": _Row("skill", 1, "skill"),
-    "skill_list": _Row("available-skills", 2, "skill_list"),
-    "own_skill_list": _Row("system-reminder", 0, "own_skill_list"),
-    "agent_list": _Row("available-agents", 2, "agent_list"),
-    "memory": _Row("remembered-facts", 2, "memory"),
-    "plan": _Row("approved-plan", 1, "plan", pinned=True),
-    "instructions": _Row("project-instructions", 2, "instructions", pinned=True),
-    "summary": _Row("conversation-summary", 3, "compactor"),
-    "left_out": _Row(LEFT_OUT, 3, "compactor"),
-    "todo": _Row("agent-todo", 3, "todo"),
-    "task_card": _Row("task-card", 1, "task_card", pinned=True),
+KINDS: Mapping[Kind, _InjectionRow] = {
+    "reminder": _InjectionRow("system-reminder", 0, "reminder"),
+    "environment": _InjectionRow("system-reminder", 0, "environment"),
+    "ide_selection": _InjectionRow("ide_selection", 2, "ide_selection"),
+    "ide_opened_file": _InjectionRow("ide_opened_file", 2, "ide_opened"),
+    "mention": _InjectionRow("mentioned-file", 2, "mention"),
+    "attached": _InjectionRow("attached-item", 2, "attached"),
+    "diagnostics": _InjectionRow("ide_diagnostics", 2, "diagnostics"),
+    "changed_file": _InjectionRow("changed-file", 2, "changed_file"),
+    "prompt_hook": _InjectionRow("user-prompt-submit-hook", 1, "hook"),
+    "pre_tool_hook": _InjectionRow("pre-tool-use-hook", 1, "hook"),
+    "post_tool_hook": _InjectionRow("post-tool-use-hook", 1, "hook"),
+    "project_hook": _InjectionRow("project-hook", 2, "hook"),
+    "skill": _InjectionRow("skill", 2, "skill"),
+    "own_skill": _InjectionRow("skill", 1, "skill"),
+    "skill_list": _InjectionRow("available-skills", 2, "skill_list"),
+    "own_skill_list": _InjectionRow("system-reminder", 0, "own_skill_list"),
+    "agent_list": _InjectionRow("available-agents", 2, "agent_list"),
+    "memory": _InjectionRow("remembered-facts", 2, "memory"),
+    "plan": _InjectionRow("approved-plan", 1, "plan", pinned=True),
+    "instructions": _InjectionRow("project-instructions", 2, "instructions", pinned=True),
+    "summary": _InjectionRow("conversation-summary", 3, "compactor"),
+    "left_out": _InjectionRow(LEFT_OUT, 3, "compactor"),
+    "todo": _InjectionRow("agent-todo", 3, "todo"),
+    "task_card": _InjectionRow("task-card", 1, "task_card", pinned=True),
 }
 
 

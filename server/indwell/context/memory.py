@@ -54,7 +54,7 @@ class Fact(msgspec.Struct, frozen=True):
     is_cut: bool = False
 
 
-class Entry(NamedTuple):
+class MemoryEntry(NamedTuple):
     """A fact, and which line of the page it is, 0-based."""
 
     line: int
@@ -70,9 +70,9 @@ def new_page(scope: Scope) -> str:
     )
 
 
-def entries(page: str, scope: Scope) -> tuple[Entry, ...]:
+def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
     """The facts of a page, in its order."""
-    found: list[Entry] = []
+    found: list[MemoryEntry] = []
     is_code = False
     for number, line in enumerate(_lines(page)):
         if _FENCE.match(line):
@@ -89,7 +89,7 @@ def entries(page: str, scope: Scope) -> tuple[Entry, ...]:
         if text:
             is_cut = len(text) > FACT_CHARACTERS
             fact = Fact(text[:FACT_CHARACTERS], scope, day, session, is_cut)
-            found.append(Entry(number, fact))
+            found.append(MemoryEntry(number, fact))
         if len(found) == MOST_FACTS:
             break
     return tuple(found)
@@ -139,7 +139,7 @@ def _changed(page: str, change: Callable[[int, str], str]) -> str:
     return "".join(change(number, line) for number, line in enumerate(_lines(page)))
 
 
-def _same_end(new: str, line: str, number: int, old: Entry) -> str:
+def _same_end(new: str, line: str, number: int, old: MemoryEntry) -> str:
     """The new line in place of the old one, with its line break; another line as it is."""
     if number != old.line:
         return line
@@ -154,7 +154,7 @@ _HEAD = "Kept from earlier sessions because they may matter here; they may be ou
 
 def recalled(
     facts: Sequence[Fact],
-    query: Query,
+    query: MemoryQuery,
     conversation: Conversation,
     *,
     turn: int,
@@ -215,7 +215,7 @@ _COMMON_IN = 6  # facts, from which on a word in more than half of them tells no
 MOST_CHARACTERS = 4_000  # of each part that are looked at; what matters is said in fewer
 
 
-class Query(msgspec.Struct, frozen=True):
+class MemoryQuery(msgspec.Struct, frozen=True):
     """What facts are looked for.
 
     Attributes:
@@ -229,7 +229,7 @@ class Query(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-def ranked(facts: Sequence[Fact], query: Query) -> tuple[Fact, ...]:
+def ranked(facts: Sequence[Fact], query: MemoryQuery) -> tuple[Fact, ...]:
     """The facts that fit, the best first; of equal ones the newer."""
     counts = [Counter(terms(one.text)) for one in facts]
     spread = Counter(term for count in counts for term in count)
@@ -252,7 +252,7 @@ def ranked(facts: Sequence[Fact], query: Query) -> tuple[Fact, ...]:
     return tuple(facts[place] for _, place in sorted(scored, reverse=True))
 
 
-def _weights(query: Query) -> Mapping[str, float]:
+def _weights(query: MemoryQuery) -> Mapping[str, float]:
     found: dict[str, float] = {}
     parts = (
         (query.text, _OF_TEXT),

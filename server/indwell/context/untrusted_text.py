@@ -236,7 +236,7 @@ _SCRIPTS_BY_CHARACTER = {
 _KEYCAP = "\u20e3"
 
 
-class Seen(msgspec.Struct, frozen=True):
+class VisibleText(msgspec.Struct, frozen=True):
     """A text in which everything shows.
 
     Attributes:
@@ -262,10 +262,10 @@ class Seen(msgspec.Struct, frozen=True):
         )
 
 
-def seen(text: str) -> Seen:
+def seen(text: str) -> VisibleText:
     """Escape what shows nothing and is not needed; work grows with the text, and no faster."""
     if text.isascii() or not _RUN.search(text):
-        return Seen(text)
+        return VisibleText(text)
     parts: list[str] = []
     copied = n_escaped = n_left_out = 0
     kept_until = 0
@@ -275,7 +275,7 @@ def seen(text: str) -> Seen:
         if n_escaped >= MOST:  # whoever writes so many gets no care for what may belong
             rest = _RUN.sub("", text[copied:])
             n_more = len(text) - copied - len(rest)
-            return Seen("".join((*parts, rest)), n_escaped + n_more, n_left_out + n_more)
+            return VisibleText("".join((*parts, rest)), n_escaped + n_more, n_left_out + n_more)
         flag = _FLAGS.match(text, run.start() - 1) if run.start() else None
         if flag is not None:
             kept_until = flag.end()
@@ -288,7 +288,7 @@ def seen(text: str) -> Seen:
         escaped = "".join(f"\\u{{{ord(one):x}}}" for one in run[0][:n_shown])
         parts += text[copied : run.start()], escaped
         copied = run.end()
-    return Seen("".join((*parts, text[copied:])), n_escaped, n_left_out)
+    return VisibleText("".join((*parts, text[copied:])), n_escaped, n_left_out)
 
 
 def is_unseen(text: str) -> bool:

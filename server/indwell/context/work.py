@@ -27,7 +27,7 @@ ERROR_LENGTH = 150  # characters of an error's line; H28
 State: TypeAlias = Literal["open", "finished", "asked back"]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class UserPrompt(msgspec.Struct, frozen=True):
     """What the user asked in one turn.
 
     Attributes:
@@ -71,9 +71,9 @@ class Failing(msgspec.Struct, frozen=True):
     error: str
 
 
-def asked(messages: Sequence[Message]) -> tuple[Asked, ...]:
+def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
     """The user's requests, oldest first; the last one is what is worked on."""
-    found: list[Asked] = []
+    found: list[UserPrompt] = []
     before: Message | None = None
     for message in messages:
         words = "\n".join(
@@ -84,11 +84,11 @@ def asked(messages: Sequence[Message]) -> tuple[Asked, ...]:
         if words:
             if found and found[-1].turn == message.turn:  # said while the turn ran
                 joined = f"{found[-1].words}\n{words}"
-                found[-1] = Asked(message.turn, joined, "open")
+                found[-1] = UserPrompt(message.turn, joined, "open")
             else:
                 if found:
                     found[-1] = msgspec.structs.replace(found[-1], state=_state(before))
-                found.append(Asked(message.turn, words, "open"))
+                found.append(UserPrompt(message.turn, words, "open"))
         before = message
     return tuple(found)
 
@@ -286,7 +286,7 @@ _EDITS_BY_COMMAND: dict[str, Kind] = {
 }  # fmt: skip
 
 
-class Call(msgspec.Struct, frozen=True):
+class ParsedCall(msgspec.Struct, frozen=True):
     """A tool call, understood.
 
     Attributes:
@@ -307,20 +307,20 @@ class Call(msgspec.Struct, frozen=True):
 MAIN_LENGTH = 120
 
 
-def call_of(use: ToolUse) -> Call:
+def call_of(use: ToolUse) -> ParsedCall:
     """What ``use`` is about."""
     return _call(use.name, use.arguments)
 
 
 @lru_cache(maxsize=512)
-def _call(name: str, arguments: str) -> Call:
+def _call(name: str, arguments: str) -> ParsedCall:
     kind = _KINDS.get(name.lower(), "other")
     try:
         given = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        return Call(kind, main=_line(arguments))
+        return ParsedCall(kind, main=_line(arguments))
     path = next((one for key in _PATHS if isinstance(one := given.get(key), str)), "")
     if name.lower() == "str_replace_editor":
         kind = _EDITS_BY_COMMAND.get(str(given.get("command")), "other")
@@ -329,7 +329,7 @@ def _call(name: str, arguments: str) -> Call:
     is_file = kind in {"read", "edit", "write"} and path
     main = path if is_file else (texts[0] if texts else first)
     start, limit = given.get("offset"), given.get("limit")
-    return Call(
+    return ParsedCall(
         kind,
         path=path if kind != "search" else "",
         main=_line(main),

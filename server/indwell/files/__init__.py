@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from indwell.files.append_log import AppendLog, make_private_folder
 from indwell.files.atomic import replace_with, write_atomic
-from indwell.files.beneath import Place, locate, open_beneath
+from indwell.files.beneath import PathBeneath, locate, open_beneath
 from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.listing import (
-    Entry,
+    FolderEntry,
     exists,
     has_other_names,
     is_file,
@@ -19,13 +19,13 @@ from indwell.files.listing import (
     same_file,
 )
 from indwell.files.private import append_own, read_own, rename_own, write_durable, write_private
-from indwell.files.reading import Opened, opened_beneath, read_bytes
+from indwell.files.reading import OpenFile, opened_beneath, read_bytes
 
 __all__ = [
     "AppendLog",
-    "Entry",
-    "Opened",
-    "Place",
+    "FolderEntry",
+    "OpenFile",
+    "PathBeneath",
     "append_own",
     "copy_all",
     "copy_range",

@@ -22,7 +22,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
-from indwell.files.beneath import HAS_DIR_FD, Place, parent_folder
+from indwell.files.beneath import HAS_DIR_FD, PathBeneath, parent_folder
 from indwell.files.copying import copy_all
 
 MOST_B = 1 << 30  # of a thing that has to be copied to another file system
@@ -44,7 +44,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED
 _REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 
-class Left(msgspec.Struct, frozen=True):
+class NotRemoved(msgspec.Struct, frozen=True):
     """A thing that has another name in its folder by now, and could not be moved any further.
 
     Attributes:
@@ -78,7 +78,7 @@ class Quarantine:
         self._spare_in = spare_in
         self._home: Path | None = None
 
-    def take(self, root: Path, at: str, safe_name: str) -> Path | Left | None:
+    def take(self, root: Path, at: str, safe_name: str) -> Path | NotRemoved | None:
         """Move what is at ``at`` below ``root``; gives its new path, None if nothing was there.
 
         A folder whose modes hinder that is opened to its owner again.
@@ -114,7 +114,7 @@ class Quarantine:
                     left = _carried(folder, name, target, new)
                     if left:
                         self._give_up(place)
-                        return Left("/".join((*folders, left[0])), left[1])
+                        return NotRemoved("/".join((*folders, left[0])), left[1])
             return place / new
         finally:
             os.close(folder)
@@ -193,7 +193,7 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
     Raises:
         ToolError: The folder has become a link, or is gone.
     """
-    place = Place(root=root, parts=tuple(at.split("/")))
+    place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name), contextlib.suppress(FileExistsError):
         if folder is not None:
             os.symlink(leads_to, name, dir_fd=folder)
@@ -206,7 +206,7 @@ def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
         ToolError: The folder has become a link, or is gone.
         OSError: The system refuses, or something stands there.
     """
-    place = Place(root=root, parts=tuple(at.split("/")))
+    place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name):
         if folder is None:
             raise FileNotFoundError(at)

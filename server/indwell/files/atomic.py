@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.beneath import Place, find, parent_folder, told
+from indwell.files.beneath import PathBeneath, find, parent_folder, told
 from indwell.files.copying import dress_like, write_all
 from indwell.files.fresh import Fresh, sync_folder, usable
 from indwell.files.in_place import (
@@ -111,7 +111,9 @@ def replace_with(
         return target.place.path
 
 
-def _replace(target: Target, write: Write, check: Callable[[], None], *, create: bool) -> None:
+def _replace(
+    target: AtomicTarget, write: Write, check: Callable[[], None], *, create: bool
+) -> None:
     """Write the fresh file, ``check`` that nothing moved meanwhile, and let it take its place."""
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
@@ -139,7 +141,7 @@ def _replace(target: Target, write: Write, check: Callable[[], None], *, create:
     sync_folder(folder)
 
 
-def _create(fresh: Fresh, target: Target) -> None:
+def _create(fresh: Fresh, target: AtomicTarget) -> None:
     try:
         fresh.create(target.name)
     except FileExistsError as error:
@@ -148,7 +150,7 @@ def _create(fresh: Fresh, target: Target) -> None:
         ) from error
 
 
-def _take(fresh: Fresh, target: Target, check: Callable[[], None]) -> None:
+def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None:
     try:
         fresh.take(target.name)
     except OSError as error:
@@ -157,14 +159,16 @@ def _take(fresh: Fresh, target: Target, check: Callable[[], None]) -> None:
         _overwrite(target, fresh.descriptor, check)
 
 
-def _overwrite_from_elsewhere(target: Target, write: Write, check: Callable[[], None]) -> None:
+def _overwrite_from_elsewhere(
+    target: AtomicTarget, write: Write, check: Callable[[], None]
+) -> None:
     """Overwrite a file in a folder that takes no new ones."""
     with tempfile.TemporaryFile() as new:
         write(new.fileno())
         _overwrite(target, new.fileno(), check)
 
 
-def _overwrite(target: Target, new: int, check: Callable[[], None]) -> None:
+def _overwrite(target: AtomicTarget, new: int, check: Callable[[], None]) -> None:
     """Overwrite the target with the open file ``new``; its old bytes are kept meanwhile."""
     descriptor = open_for_both(target.name, target.folder)
     try:
@@ -194,14 +198,14 @@ _OLD = (
 )
 
 
-class Target(msgspec.Struct, frozen=True):
+class AtomicTarget(msgspec.Struct, frozen=True):
     """A name in an open folder that is ours to write for now; ``old`` is what stands there.
 
     ``own`` is the name for a half-made file there, and ``private`` the private folder, if any.
     """
 
     asked: Path
-    place: Place
+    place: PathBeneath
     folder: int | None
     name: str
     old: os.stat_result | None
@@ -217,7 +221,7 @@ def target_of(
     *,
     parents: bool = False,
     resolved: bool = False,
-) -> Iterator[Target]:
+) -> Iterator[AtomicTarget]:
     """Take the name at ``path`` beneath ``roots``; arguments as for ``write_atomic``.
 
     Raises:
@@ -242,10 +246,10 @@ def target_of(
         old = _stat(name, folder)
         if old is not None:
             _check_writable(old, path)
-        yield Target(path, place, folder, name, old, own, private)
+        yield AtomicTarget(path, place, folder, name, old, own, private)
 
 
-def check_bytes(target: Target, expected: bytes | None) -> None:
+def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
     """Look whether the file holds these bytes; None: any will do.
 
     Raises:
@@ -263,7 +267,7 @@ def check_bytes(target: Target, expected: bytes | None) -> None:
     raise moved(target)
 
 
-def check_same(target: Target, unchanged: os.stat_result) -> None:
+def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
     """Look whether the system tells the same of the file: device, number, size, time of change.
 
     Raises:
@@ -274,7 +278,7 @@ def check_same(target: Target, unchanged: os.stat_result) -> None:
         raise moved(target)
 
 
-def moved(target: Target) -> TextMoved:
+def moved(target: AtomicTarget) -> TextMoved:
     """What to raise when it is not."""
     return TextMoved(
         f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "

@@ -31,7 +31,7 @@ _ALWAYS = (
 )
 
 
-class Place(msgspec.Struct, frozen=True):
+class PathBeneath(msgspec.Struct, frozen=True):
     """A resolved path beneath a root; ``parts`` holds no link, as far as it could be seen.
 
     Attributes:
@@ -71,7 +71,7 @@ def check_path(path: str) -> None:
         )
 
 
-def locate(path: Path, roots: Sequence[Path]) -> Place:
+def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     """Follow every link of ``path`` and find the root that it lies beneath.
 
     What does not exist yet is taken as written, below the part that exists.
@@ -87,13 +87,13 @@ def locate(path: Path, roots: Sequence[Path]) -> Place:
     for root in roots:
         base = Path(os.path.realpath(root))
         if real.parts[: len(base.parts)] == base.parts:
-            return Place(root=base, parts=real.parts[len(base.parts) :])
+            return PathBeneath(root=base, parts=real.parts[len(base.parts) :])
     allowed = ", ".join(str(root) for root in roots)
     leads = "" if real == path else f" (it leads to {str(real)!r})"
     raise ToolError(f"{str(path)!r}{leads} is outside the workspace; stay within {allowed}")
 
 
-def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> Place:
+def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
     """``locate``; but if the path was ``resolved`` before, it has to be what it was.
 
     Between the look at a path and its use a link may take its place: what was judged by its name
@@ -120,7 +120,7 @@ def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o66
     return open_place(locate(path, roots), flags, mode)
 
 
-def open_place(place: Place, flags: int, mode: int = 0o666) -> int:
+def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
     """Open what ``locate`` found, following no link.
 
     Raises:
@@ -160,7 +160,7 @@ def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
 
 
 @contextlib.contextmanager
-def parent_folder(place: Place, *, create: bool = False) -> Iterator[tuple[int | None, str]]:
+def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple[int | None, str]]:
     """Hold the folder of ``place`` open: its descriptor and the last name, for ``*at`` calls.
 
     Without folder descriptors the first is None and the second the whole path.

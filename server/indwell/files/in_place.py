@@ -29,7 +29,7 @@ from typing import Literal
 import msgspec
 
 from indwell.errors import EditRefused, ToolError
-from indwell.files.beneath import Place, parent_folder
+from indwell.files.beneath import PathBeneath, parent_folder
 from indwell.files.copying import copy_all, copy_range, write_all
 from indwell.files.fresh import known_name, sync_folder, usable
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
@@ -129,7 +129,7 @@ _OPEN = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | _SAFE
 _NEW = _OPEN | os.O_CREAT | os.O_EXCL
 
 
-class Told(msgspec.Struct, frozen=True):
+class UndoContent(msgspec.Struct, frozen=True):
     """What a whole undo file says: the file's number, its bytes before and after."""
 
     inode: int
@@ -171,7 +171,7 @@ class Journal:
             _sync(self.place.parent)
         return kind.st_size
 
-    def told(self) -> Told | None:
+    def told(self) -> UndoContent | None:
         """What it says; None if it was never whole.
 
         Raises:
@@ -184,7 +184,7 @@ class Journal:
         magic, inode, old_b, new_b = _MARK.unpack(mark)
         if magic != _MAGIC or old_b + new_b + _MARK.size != size:
             return None
-        return Told(inode=inode, old_b=old_b, new_b=new_b)
+        return UndoContent(inode=inode, old_b=old_b, new_b=new_b)
 
     def set_aside(self, old_b: int) -> Path:
         """Become a file of the old bytes alone that nobody removes; gives where it stands.
@@ -315,7 +315,7 @@ def free_name(folder: int | None, private: Path | None) -> str | None:
     return own
 
 
-def put_right(place: Place, private: Path | None) -> None:
+def put_right(place: PathBeneath, private: Path | None) -> None:
     """Before a file is read: wait until it is overwritten, or undo what was left half-way.
 
     One look at the private folder if all is well, as nearly always. If the system does not let it
@@ -394,7 +394,7 @@ def _opened(name: str, folder: int | None) -> Iterator[int | None]:
         os.close(target)
 
 
-def _is_settled(target: int, journal: Journal, told: Told) -> bool:
+def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
     """Is the old or the new text there? A mixture of them is put right first."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
@@ -407,7 +407,7 @@ def _is_settled(target: int, journal: Journal, told: Told) -> bool:
     return holds in {"old", "new"}
 
 
-def _holds(target: int, undo: int, told: Told) -> Literal["old", "new", "mixture", "other"]:
+def _holds(target: int, undo: int, told: UndoContent) -> Literal["old", "new", "mixture", "other"]:
     """What is in the open file?"""
     size = os.fstat(target).st_size
     if size not in {told.old_b, told.new_b, max(told.old_b, told.new_b)}:

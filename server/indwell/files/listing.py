@@ -19,14 +19,14 @@ from indwell.files.beneath import HAS_DIR_FD, locate, open_place, told
 MOST_BESIDE = 10_000  # names of a folder that are looked at for twins of a file; takes about 5 ms
 
 
-class Entry(msgspec.Struct, frozen=True, order=True):
+class FolderEntry(msgspec.Struct, frozen=True, order=True):
     """One name in a folder; a link counts as no folder."""
 
     name: str
     is_folder: bool
 
 
-def list_folder(path: Path, roots: Sequence[Path]) -> tuple[Entry, ...]:
+def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
     """The names in a folder beneath ``roots``, sorted.
 
     Raises:
@@ -111,11 +111,12 @@ def newest_first(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(sorted(paths, key=lambda path: (-modified_s(path), path)))
 
 
-def _entries(folder: int | Path) -> tuple[Entry, ...]:
+def _entries(folder: int | Path) -> tuple[FolderEntry, ...]:
     with os.scandir(folder) as found:
         return tuple(
             sorted(
-                Entry(name=one.name, is_folder=one.is_dir(follow_symlinks=False)) for one in found
+                FolderEntry(name=one.name, is_folder=one.is_dir(follow_symlinks=False))
+                for one in found
             )
         )
 
@@ -233,7 +234,7 @@ def file_mark(path: Path) -> tuple[int, ...] | None:
 RACY_NS = 2_000_000_000  # FAT counts in steps of 2 s; within one, a second change may look the same
 
 
-class State(msgspec.Struct, frozen=True):
+class FileState(msgspec.Struct, frozen=True):
     """A file as ``stat`` sees it.
 
     Attributes:
@@ -246,7 +247,7 @@ class State(msgspec.Struct, frozen=True):
     is_certain: bool
 
 
-def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> State | None:
+def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState | None:
     """The state of the file at ``path``, links followed; None if it cannot be seen.
 
     Args:
@@ -258,7 +259,7 @@ def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> State | Non
     except OSError:
         return None
     changed = max(stat.st_mtime_ns, stat.st_ctime_ns)
-    return State(
+    return FileState(
         seen=(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino),
         is_certain=not 0 <= clock() - changed < RACY_NS,
     )

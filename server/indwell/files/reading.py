@@ -21,7 +21,7 @@ from indwell.files.in_place import put_right
 _PIECE_B = 1 << 20
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenFile(msgspec.Struct, frozen=True):
     """A regular file that is open for reading.
 
     Attributes:
@@ -38,7 +38,7 @@ class Opened(msgspec.Struct, frozen=True):
 @contextlib.contextmanager
 def opened_beneath(
     path: Path, roots: Sequence[Path], *, resolved: bool = False, private: Path | None = None
-) -> Iterator[Opened]:
+) -> Iterator[OpenFile]:
     """Hold the regular file at ``path`` beneath ``roots`` open, for ``os.read`` and ``os.pread``.
 
     For what is too long to be read at once. An ``OSError`` of the block becomes a ToolError about
@@ -55,7 +55,7 @@ def opened_beneath(
         with told(place.path):
             kind = os.fstat(descriptor)
             check_regular(kind, path)
-            yield Opened(path=place.path, descriptor=descriptor, stat=kind)
+            yield OpenFile(path=place.path, descriptor=descriptor, stat=kind)
     finally:
         os.close(descriptor)
 

@@ -15,13 +15,13 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.first_run import FirstRunBackend
 from indwell.lsp.workspace.documents import Documents
 from indwell.policy.approvals import Approver
-from indwell.policy.trust import Standing
+from indwell.policy.trust import TrustStanding
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
 from indwell.service.secrets import SecretFiles
 from indwell.sessions.branches import Fork, Rewind
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import Ranked
@@ -80,15 +80,15 @@ class Backend(FirstRunBackend, SecretFiles, Protocol):
         """Trust no folder from now on; the editor says that it is in restricted mode."""
         ...
 
-    async def standings(self, roots: tuple[Path, ...]) -> tuple[Standing, ...]:
+    async def standings(self, roots: tuple[Path, ...]) -> tuple[TrustStanding, ...]:
         """How the folders stand now, by what the user has said of them and what they hold."""
         ...
 
-    async def shown(self, standing: Standing) -> Standing:
+    async def shown(self, standing: TrustStanding) -> TrustStanding:
         """``standing`` with the instructions of the folders in it, which are asked about too."""
         ...
 
-    async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
+    async def trust(self, standing: TrustStanding, *, trusted: bool, keep: bool) -> None:
         """The user's answer about a folder, for exactly what ``standing`` showed.
 
         Raises:
@@ -233,7 +233,7 @@ class Backend(FirstRunBackend, SecretFiles, Protocol):
         """
         ...
 
-    async def session(self, root: Path, session: str) -> Reading:
+    async def session(self, root: Path, session: str) -> LogReading:
         """All that a session's log says.
 
         Raises:

@@ -17,7 +17,7 @@ from indwell.agent.compaction.compact_now import COMPACT
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
-from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.gate import CheckGate
 from indwell.errors import SessionError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.answering import Answering
@@ -37,9 +37,9 @@ from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.service.chores import Chores, close_all
 from indwell.service.secrets import OtherNames
 from indwell.service.turns.event_log import Missed
-from indwell.service.turns.queue import OnEnd, Ticket, Waiting
+from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.stillness import Stillness
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.settings.model import Mode, Settings
 
 OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
@@ -136,7 +136,7 @@ class Host:
             raise UserError("no folder is open; open the folder of the project, and try again")
         return self._roots[0]
 
-    async def reading(self, session: str) -> Reading:
+    async def reading(self, session: str) -> LogReading:
         """The log of a session; of the current one with all that has happened in it.
 
         Raises:
@@ -307,10 +307,10 @@ class Host:
 
     def waiting(
         self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
-    ) -> Waiting:
+    ) -> WaitingPrompt:
         """A prompt as it waits; one that names no session belongs to the current one."""
         home = "" if target else self.turns.home(self.sessions.id)
-        return Waiting(self._next_id(), prompt, target, mode, home)
+        return WaitingPrompt(self._next_id(), prompt, target, mode, home)
 
     def _next_id(self) -> str:
         return f"p{next(self._numbers)}"
@@ -321,7 +321,7 @@ class Host:
         notices = self.configuration.notices
         waiting = ticket.waiting
         session = await self.sessions.get(waiting.target or waiting.home or None)
-        session.parts.features.door(Gate).source = self.problems
+        session.parts.features.door(CheckGate).source = self.problems
         session.parts.features.door(Board).outside = partial(self.turns.tell, session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
@@ -337,14 +337,16 @@ class Host:
         """The same words with the same selection, before all that waits."""
         old = ticket.waiting
         home = ticket.session.id if ticket.session is not None else ""
-        waiting = Waiting(self._next_id(), old.prompt, old.target, old.mode, home)
+        waiting = WaitingPrompt(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
 
     async def _anew(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words in a new session, which takes the task of an outgrown one along."""
         await self.sessions.leave()
         old = ticket.waiting
-        self.turns.submit(Waiting(self._next_id(), old.prompt, mode=old.mode), on_end, first=True)
+        self.turns.submit(
+            WaitingPrompt(self._next_id(), old.prompt, mode=old.mode), on_end, first=True
+        )
 
     async def tell_error(self, ticket: Ticket) -> None:
         """Say why a prompt could not begin, where nobody waits for its answer any more."""

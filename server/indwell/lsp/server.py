@@ -25,12 +25,12 @@ from indwell.lsp.methods.methods import in_plain_words, register_methods
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.prompts.diagnostics import all_of
-from indwell.lsp.review.review import Review, register_review
+from indwell.lsp.review.review import EditorReview, register_review
 from indwell.lsp.sessions.configuration import SECTION
 from indwell.lsp.virtual.opening import register_virtual
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
-from indwell.lsp.wire.handshake import Opened
+from indwell.lsp.wire.handshake import ClientIdentity
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
@@ -43,7 +43,7 @@ NO_WAIT = protocol.TrustArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
-def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
+def make_server(backend: Backend, opened: ClientIdentity) -> tuple[Server, Host]:
     """The whole server for an editor that has said who it is, ready for its messages."""
     server = Server()
     host = Host(Client(server), backend)
@@ -83,7 +83,7 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     return warm_up
 
 
-def _lifecycle(server: Server, host: Host, review: Review) -> None:
+def _lifecycle(server: Server, host: Host, review: EditorReview) -> None:
     @server.feature("initialized")
     def initialized(_params: None) -> None:
         host.greet()
@@ -165,7 +165,7 @@ def _actions(
     host: Host,
     warm_up: Callable[[], None],
     chat: ChatViews,
-    review: Review,
+    review: EditorReview,
     *,
     planning: Planning,
 ) -> None:
@@ -182,7 +182,7 @@ def _actions(
         if (of_plan := planning.actions(uri)) is not None:
             return msgspec.Raw(msgspec.json.encode(of_plan))
         host.attention.request(uri, _range(params.range))
-        place = code_actions.Place(
+        place = code_actions.ActionPlace(
             uri=uri,
             version=document.version,
             can_ask=host.client.features.has("ask"),
@@ -261,7 +261,7 @@ def _session_commands(server: Server, host: Host) -> None:
         return await host.answering.answer(take_up(host, arguments), wait=arguments.wait)
 
 
-def _roots(opened: Opened) -> tuple[Path, ...]:
+def _roots(opened: ClientIdentity) -> tuple[Path, ...]:
     paths = [path for path in map(path_of, opened.folder_uris) if path is not None]
     if not paths and opened.folder_path:
         paths = [Path(opened.folder_path).resolve()]

@@ -15,8 +15,8 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.context.untrusted_text import shows_nothing
-from indwell.policy.call_facts import Ask, Asked
-from indwell.policy.commands.verdict import Part
+from indwell.policy.call_facts import Ask, CallFacts
+from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
 from indwell.policy.widening import NOTHING_MORE
 from indwell.secrets.hiding import kinds_in
@@ -132,7 +132,7 @@ class Approver(Protocol):
 
 def question_for(  # noqa: PLR0917 - all that a question is made of
     tool_use_id: str,
-    asked: Asked,
+    asked: CallFacts,
     ask: Ask,
     preview: str,
     sandbox: str = "",
@@ -219,7 +219,7 @@ def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
     return ShownHunk(hunk.id, visible(hunk.header), folded(visible(hunk.text.rstrip("\n"))))
 
 
-def _risky(parts: tuple[Part, ...], command: str) -> tuple[str, ...]:
+def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
     """The parts that are the reason; none for a command that is nothing else."""
     if len(parts) == 1 and parts[0].text.strip() == command.strip():
         return ()
@@ -286,7 +286,7 @@ _USERS = ("ask:", "deny:")
 _GUARDED = frozenset({"protected", "secret"})
 
 
-def why_uncovered(asked: Asked, ask: Ask, *, is_held: bool) -> str:
+def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
     """Why such a yes is none to this question, in half a sentence; empty if it is one.
 
     Args:
@@ -311,7 +311,7 @@ def why_uncovered(asked: Asked, ask: Ask, *, is_held: bool) -> str:
     return ""
 
 
-def _is_guarded(part: Part) -> bool:
+def _is_guarded(part: CommandPart) -> bool:
     return part.decision == "ask" and (
         part.rule in _GUARDED
         or any(is_protected(word) and not is_program(word) for word in part.words)

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.policy.commands.verdict import Part
-from indwell.policy.rules import Rules
+from indwell.policy.commands.verdict import CommandPart
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 from indwell.settings.model import Mode
 
@@ -16,7 +16,7 @@ Effect: TypeAlias = Literal["read", "edit", "run"]
 """What a tool does to the world; policy, log and parallelism go by it."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CallFacts(msgspec.Struct, frozen=True):
     """One call, as the policy sees it.
 
     Attributes:
@@ -88,7 +88,7 @@ class Ask(msgspec.Struct, frozen=True):
     rule: str
     by: str = ""
     widening: Widening = NOTHING_MORE
-    risky: tuple[Part, ...] = ()
+    risky: tuple[CommandPart, ...] = ()
 
 
 class Deny(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ class Policy(msgspec.Struct, frozen=True):
     granted: frozenset[str] = frozenset()
     own: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
-    rules: Rules = Rules()
+    rules: PatternRules = PatternRules()
     restricted: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     writes_confined: bool = False
@@ -159,7 +159,7 @@ NO_FILE = "nothing"  # in the place of a digest
 _SHOWN = 16  # characters of a digest: 64 bits, more than anybody can search for a twin
 
 
-def rule_of(asked: Asked, *, confined: bool = False, widening: Widening = NOTHING_MORE) -> str:
+def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NOTHING_MORE) -> str:
     """The rule in words; odd names stand in quotes, so that none can pass for part of a command.
 
     Args:
@@ -175,7 +175,7 @@ def rule_of(asked: Asked, *, confined: bool = False, widening: Widening = NOTHIN
     return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
 
 
-def may_stand(asked: Asked, widening: Widening) -> bool:
+def may_stand(asked: CallFacts, widening: Widening) -> bool:
     """Can an answer to this be for more than one call?
 
     Not for what a program may change between two calls and then does with all that the user can
@@ -187,7 +187,9 @@ def may_stand(asked: Asked, widening: Widening) -> bool:
     return is_bounded and ANY_HOST not in widening.hosts and asked.wants == NOTHING_MORE
 
 
-def is_granted(asked: Asked, granted: frozenset[str], widening: Widening, *, confined: bool) -> str:
+def is_granted(
+    asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
+) -> str:
     """The standing rule that allows this call; empty if there is none.
 
     One given without a sandbox holds inside of one, not the other way round.

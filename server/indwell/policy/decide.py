@@ -15,7 +15,7 @@ from indwell.policy.call_facts import (
     BY_ANSWER,
     Allow,
     Ask,
-    Asked,
+    CallFacts,
     Decision,
     Deny,
     Effect,
@@ -25,8 +25,8 @@ from indwell.policy.call_facts import (
     rule_of,
 )
 from indwell.policy.commands.dangerous import why_dangerous
+from indwell.policy.commands.verdict import CommandPart, CommandVerdict, Situation
 from indwell.policy.commands.verdict import Effect as CommandEffect
-from indwell.policy.commands.verdict import Part, Situation, Verdict
 from indwell.policy.file_rules import by_file_rules, own_globs
 from indwell.policy.guarded import BARE, is_guarded
 from indwell.policy.paths import (
@@ -46,7 +46,7 @@ from indwell.settings.model import Mode
 __all__ = [
     "Allow",
     "Ask",
-    "Asked",
+    "CallFacts",
     "Decision",
     "Deny",
     "Effect",
@@ -63,7 +63,7 @@ _UNKNOWN = (
 )
 
 
-def decide(asked: Asked, policy: Policy) -> Decision:
+def decide(asked: CallFacts, policy: Policy) -> Decision:
     """Decide on one call."""
     denied = _denied(asked, policy)
     if denied is not None:
@@ -76,7 +76,7 @@ def decide(asked: Asked, policy: Policy) -> Decision:
     return _by_effect(asked, policy)
 
 
-def is_own(asked: Asked, policy: Policy) -> bool:
+def is_own(asked: CallFacts, policy: Policy) -> bool:
     """Does a call lead into Indwell's own folders (but for reading what was kept for it)?"""
     return any(
         is_beneath(path, policy.own)
@@ -85,7 +85,7 @@ def is_own(asked: Asked, policy: Policy) -> bool:
     )
 
 
-def _denied(asked: Asked, policy: Policy) -> Deny | None:
+def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
     """What holds for every call, before anything else is looked at."""
     for path in asked.paths:
         glob = matching_glob(path, own_globs(policy.deny))
@@ -123,7 +123,7 @@ def _asked_by_name(decision: Decision, rule: str) -> Decision:
             return Ask(reason, rule="", by=f"ask: {rule}", widening=widening)
 
 
-def _by_effect(asked: Asked, policy: Policy) -> Decision:
+def _by_effect(asked: CallFacts, policy: Policy) -> Decision:
     match asked.effect:
         case "read":
             return _decide_read(asked, policy)
@@ -133,7 +133,7 @@ def _by_effect(asked: Asked, policy: Policy) -> Decision:
             return decide_command(asked, policy)
 
 
-def _decide_read(asked: Asked, policy: Policy) -> Decision:
+def _decide_read(asked: CallFacts, policy: Policy) -> Decision:
     by_rule = file_rule("read", asked.paths, policy.rules.ask)
     if by_rule:
         return Ask("your rules ask about reading it", rule="", by=f"ask: {by_rule}")
@@ -146,7 +146,7 @@ def _decide_read(asked: Asked, policy: Policy) -> Decision:
     return _asked_as_secret(asked, policy) or Allow()
 
 
-def _decide_edit(asked: Asked, policy: Policy) -> Decision:
+def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
     if policy.mode == "plan":
         return Deny(
             "the mode is `plan`: nothing may be changed; describe the change instead", by="plan"
@@ -174,7 +174,7 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
     return Allow(by=f"mode {policy.mode}")
 
 
-def _why_protected(asked: Asked, policy: Policy) -> str:
+def _why_protected(asked: CallFacts, policy: Policy) -> str:
     """Why changing it changes what runs or is trusted; empty if it does not."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"
@@ -192,7 +192,7 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
     return f"git runs or obeys {asked.paths[0]!r}" if asked.is_git else ""
 
 
-def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
+def _asked_as_secret(asked: CallFacts, policy: Policy) -> Ask | None:
     """The question about a file that holds keys by custom; each time anew."""
     for path in asked.paths:
         glob = matching_glob(path, policy.deny)
@@ -205,7 +205,7 @@ def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
     return None
 
 
-def _is_restricted(asked: Asked, policy: Policy) -> bool:
+def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
     places = (*asked.resolved, *([asked.cwd] if asked.cwd else []))
     return any(is_beneath(place, policy.restricted) for place in places)
 
@@ -216,7 +216,7 @@ COMMAND_LIMIT = 8_000  # as `commands.long_texts.LIMIT`; a test keeps the two eq
 ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
 
-def decide_command(asked: Asked, policy: Policy) -> Decision:
+def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     """Decide on a call that runs something, and that no rule for all calls denies."""
     text = _judged_text(asked.command)
     if asked.command and not text:
@@ -265,18 +265,18 @@ def decide_command(asked: Asked, policy: Policy) -> Decision:
     return Ask(reason, rule, by=by, widening=widening, risky=_risky(verdict))
 
 
-def _risky(verdict: Verdict) -> tuple[Part, ...]:
+def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
     return tuple(part for part in verdict.parts if part.decision != "allow")
 
 
-def _may_send(verdict: Verdict, widening: Widening, policy: Policy) -> bool:
+def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
     """Could it reach another machine? In the sandbox only with hosts, or with a way out of it."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
 
 
-def _decide_long(asked: Asked, policy: Policy, text: str) -> Decision:
+def _decide_long(asked: CallFacts, policy: Policy, text: str) -> Decision:
     """The same for one that is long for the texts that it writes: with a question each time."""
     decision = decide_command(msgspec.structs.replace(asked, command=text), policy)
     reason = f"it is {len(asked.command):,} characters long, most of them a text that it writes"
@@ -297,19 +297,19 @@ def _judged_text(command: str) -> str:
     return judged_text(command)
 
 
-def judged(asked: Asked, policy: Policy) -> Verdict:
+def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
     """What is thought of a command under these rules."""
     return _judged(asked.command, _situation(asked, policy))
 
 
 @lru_cache(maxsize=32)  # a call is looked at once more when it is answered, or explained
-def _judged(command: str, situation: Situation) -> Verdict:
+def _judged(command: str, situation: Situation) -> CommandVerdict:
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
 
     return judge(command, situation)
 
 
-def _situation(asked: Asked, policy: Policy) -> Situation:
+def _situation(asked: CallFacts, policy: Policy) -> Situation:
     return Situation(
         rules=policy.rules.for_commands,
         writes_confined=policy.writes_confined,
@@ -326,7 +326,7 @@ def _situation(asked: Asked, policy: Policy) -> Situation:
     )
 
 
-def _by_place(verdict: Verdict, policy: Policy) -> Verdict:
+def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
     """What is allowed is asked for all the same where the mode, or the machine, has it so."""
     if policy.asks_for_all:
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
@@ -336,7 +336,7 @@ def _by_place(verdict: Verdict, policy: Policy) -> Verdict:
     return msgspec.structs.replace(verdict, decision="ask", rule="mode ask", reason=reason)
 
 
-def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
+def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
     """Is it allowed, and with no more than it has, or than a rule of the user's gives with it?
 
     Who allows `npm *` allows the network that it is known to need; never a run without a sandbox.
@@ -348,7 +348,7 @@ def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
     return is_bounded and (verdict.by_user or not (more.hosts or more.installs))
 
 
-def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision:
+def _planned(verdict: CommandVerdict, widening: Widening, *, is_held: bool) -> Decision:
     """In `plan` a command runs if it only reads, or a sandbox holds it, whatever was allowed.
 
     The sandbox then lets it write nowhere, also if the mode is another when it begins to run.
@@ -364,19 +364,19 @@ def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision
     )
 
 
-def _runs_git(verdict: Verdict) -> bool:
+def _runs_git(verdict: CommandVerdict) -> bool:
     words = (word for part in verdict.parts for word in part.words)
     return any(word.rpartition("/")[2] == "git" for word in words)
 
 
-def _is_asked_each_time(verdict: Verdict) -> bool:
+def _is_asked_each_time(verdict: CommandVerdict) -> bool:
     """Is it by the user's own rule, or about what no standing answer covers (POL-02, POL-13)?"""
     if verdict.rule.startswith(_OWN_RULES):
         return True
     return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
 
 
-def _touches_guarded(part: Part) -> bool:
+def _touches_guarded(part: CommandPart) -> bool:
     return (
         part.rule.startswith(_OWN_RULES)
         or part.rule in {"protected", "secret"}
@@ -433,7 +433,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 def explain_command(command: str, cwd: str, policy: Policy) -> Explanation:
     """Decide as for a call of ``bash``, and say why."""
-    asked = Asked("bash", "run", command=command, cwd=cwd)
+    asked = CallFacts("bash", "run", command=command, cwd=cwd)
     decision = decide(asked, policy)
     parts: tuple[ExplainedPart, ...] = ()
     if len(command) <= COMMAND_LIMIT:

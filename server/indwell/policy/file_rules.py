@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.policy.call_facts import Asked, Policy
-from indwell.policy.commands.verdict import Part, Verdict
+from indwell.policy.call_facts import CallFacts, Policy
+from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.paths import is_beneath, is_inside, matching_glob
 from indwell.policy.rules import FileEffect, file_rule, globs_of, is_for_files
 from indwell.policy.shell.items import joined
@@ -24,12 +24,12 @@ _UNKNOWN = frozenset((STAR, UNKNOWN))  # in a word that only a run can tell
 _IS_WORD = re.compile(r"[^\s;&|<>()\"'$=`]*")
 
 
-def named_files(parts: Iterable[Part], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
+def named_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
     """Every word that may be a file, relative to the workspace where it lies in it."""
     return tuple(_relative(path, roots) for path in named_paths(parts, cwd, roots))
 
 
-def named_paths(parts: Iterable[Part], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
+def named_paths(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
     """Every word that may be a file, as an absolute path, seen from where its command runs."""
     found = (
         joined(folder, word)
@@ -41,7 +41,7 @@ def named_paths(parts: Iterable[Part], cwd: str, roots: Sequence[str]) -> tuple[
     return tuple(dict.fromkeys(_absolute(path, cwd, roots) for path in found))
 
 
-def _operands(part: Part) -> tuple[str, ...]:
+def _operands(part: CommandPart) -> tuple[str, ...]:
     """Its words, but for the name of a program: that is looked for on PATH, not in the folder."""
     first = part.words[0] if part.words else ""
     after = part.text[len(first) : len(first) + 1]
@@ -61,7 +61,7 @@ class Bound(msgspec.Struct, frozen=True):
     is_all: bool = True
 
 
-def bound_files(parts: Iterable[Part], cwd: str, roots: Sequence[str]) -> Bound:
+def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> Bound:
     """What of the workspace a command may run or obey as it is at that moment.
 
     Such as ``./build.sh``, ``make.py`` of ``timeout 9 python -W ignore make.py``, ``x`` of
@@ -73,7 +73,7 @@ def bound_files(parts: Iterable[Part], cwd: str, roots: Sequence[str]) -> Bound:
     return Bound(tuple(names)[:MOST_CANDIDATES], is_known and len(names) <= MOST_CANDIDATES)
 
 
-def _is_known(part: Part) -> bool:
+def _is_known(part: CommandPart) -> bool:
     return bool(part.folders) and not any(map(_UNKNOWN.intersection, part.words))
 
 
@@ -94,7 +94,7 @@ def _attached(word: str) -> tuple[str, ...]:
     return (word[2:],) if is_option else ()
 
 
-def _inside(part: Part, cwd: str, roots: Sequence[str]) -> Iterator[str]:
+def _inside(part: CommandPart, cwd: str, roots: Sequence[str]) -> Iterator[str]:
     for text in _candidates(part.words):
         for folder in part.folders or ("",):
             path = _absolute(joined(folder, text), cwd, roots)
@@ -124,10 +124,10 @@ def _relative(path: str, roots: Sequence[str]) -> str:
 _TOKEN = re.compile(r"[^\s;&|<>()\"'$=`]+")
 
 
-def by_file_rules(verdict: Verdict, asked: Asked, policy: Policy) -> Verdict:
+def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> CommandVerdict:
     """The verdict, or a stricter one; by text alone, for the sandbox keeps a program from files."""
     if _acts_in_restricted(verdict, asked, policy):
-        return Verdict("deny", "restricted folder", "it names a folder that is not trusted")
+        return CommandVerdict("deny", "restricted folder", "it names a folder that is not trusted")
     own = own_globs(policy.deny)
     if not own and not any(map(is_for_files, (*policy.rules.deny, *policy.rules.ask))):
         return verdict
@@ -137,11 +137,11 @@ def by_file_rules(verdict: Verdict, asked: Asked, policy: Policy) -> Verdict:
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
-        return Verdict("deny", by, f"the user keeps {secret!r} from you", verdict.parts)
+        return CommandVerdict("deny", by, f"the user keeps {secret!r} from you", verdict.parts)
     for effect in effects[: 1 if verdict.reads_only else 2]:
         by_rule = file_rule(effect, names, policy.rules.deny)
         if by_rule:
-            return Verdict(
+            return CommandVerdict(
                 "deny",
                 f"deny: {by_rule}",
                 f"the user's rule {by_rule!r} denies a file that it names",
@@ -149,7 +149,7 @@ def by_file_rules(verdict: Verdict, asked: Asked, policy: Policy) -> Verdict:
         by_rule = file_rule(effect, names, policy.rules.ask)
         if by_rule and verdict.decision != "deny":
             reason = verdict.reason or "your rules ask about a file that it names"
-            verdict = Verdict(
+            verdict = CommandVerdict(
                 "ask", f"ask: {by_rule}", reason, verdict.parts, widening=verdict.widening
             )
     is_known = len(names) == len(named) and all(part.folders for part in verdict.parts)
@@ -157,10 +157,10 @@ def by_file_rules(verdict: Verdict, asked: Asked, policy: Policy) -> Verdict:
     if is_sure or not globs_of("edit", (*policy.rules.deny, *policy.rules.ask)):
         return verdict
     reason = "only a run can tell which files it names, and you have rules for files"
-    return Verdict("ask", "ask: edit", reason, verdict.parts, widening=verdict.widening)
+    return CommandVerdict("ask", "ask: edit", reason, verdict.parts, widening=verdict.widening)
 
 
-def _acts_in_restricted(verdict: Verdict, asked: Asked, policy: Policy) -> bool:
+def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
     """Does it name a folder that is not trusted, and do more there than read?
 
     To git it is one: what only looks runs what the settings of a repository say.
@@ -170,7 +170,7 @@ def _acts_in_restricted(verdict: Verdict, asked: Asked, policy: Policy) -> bool:
     words = (word for part in verdict.parts for word in part.words)
     if verdict.reads_only and not any(posixpath.basename(word) == "git" for word in words):
         return False
-    tokens = Part(asked.command, 0, 0, tuple(_TOKEN.findall(asked.command)), "ask", "")
+    tokens = CommandPart(asked.command, 0, 0, tuple(_TOKEN.findall(asked.command)), "ask", "")
     places = named_paths((*verdict.parts, tokens), asked.cwd, policy.roots)
     return any(is_beneath(place, policy.restricted) for place in places)
 

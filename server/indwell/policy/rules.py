@@ -18,7 +18,7 @@ _ALSO = {"write": "edit"}  # other words for the same
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 
 
-class Rules(msgspec.Struct, frozen=True):
+class PatternRules(msgspec.Struct, frozen=True):
     """Patterns by what they do.
 
     A pattern is for commands, such as ``git push *`` (see ``commands.patterns``), for files that
@@ -31,7 +31,7 @@ class Rules(msgspec.Struct, frozen=True):
     deny: tuple[str, ...] = ()
 
     @property
-    def for_commands(self) -> Rules:
+    def for_commands(self) -> PatternRules:
         """Those for commands only."""
         if not any(map(_subject_of, (*self.allow, *self.ask, *self.deny))):
             return self
@@ -39,7 +39,7 @@ class Rules(msgspec.Struct, frozen=True):
             tuple(one for one in patterns if not _subject_of(one))
             for patterns in (self.allow, self.ask, self.deny)
         )
-        return Rules(allow, ask, deny)
+        return PatternRules(allow, ask, deny)
 
 
 def globs_of(subject: Subject, patterns: Iterable[str]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def tool_rule(tool: str, patterns: Iterable[str]) -> str:
     return next((f"tool: {one}" for one in found), "")
 
 
-def aimless(rules: Rules, tools: Iterable[str]) -> str:
+def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     """What to say of rules for tools that there are none of; empty if all is well."""
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))

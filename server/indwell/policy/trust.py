@@ -17,7 +17,7 @@ import msgspec
 from indwell.policy.approvals import one_line, short_line
 from indwell.policy.paths import exact_parts
 from indwell.settings.credentials import redacted
-from indwell.settings.trusted_files import Answer, Seen, line_digest
+from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest
 from indwell.workspace.obeyed import FILES, FOLDERS, Executable, Kind
 
 State: TypeAlias = Literal["trusted", "restricted", "open"]
@@ -48,7 +48,7 @@ _OPENING = (
 )
 
 
-class Standing(msgspec.Struct, frozen=True):
+class TrustStanding(msgspec.Struct, frozen=True):
     """How a folder stands.
 
     Attributes:
@@ -65,7 +65,7 @@ class Standing(msgspec.Struct, frozen=True):
     state: State
     by: str
     items: tuple[Executable, ...] = ()
-    before: Mapping[str, Seen] | None = None
+    before: Mapping[str, TrustedFile] | None = None
     is_whole: bool = False
     remedy: str = "to trust it, run `indwell trust` in it"
 
@@ -75,14 +75,14 @@ class Standing(msgspec.Struct, frozen=True):
         return question_words(self.folder, self.items, self.before)
 
 
-def nearest(folder: str, answers: Mapping[str, Answer]) -> str | None:
+def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
     """The folder with an answer that is this one or the closest above it; by component."""
     parts = exact_parts(folder)
     above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
     return max(above, key=lambda one: len(exact_parts(one)), default=None)
 
 
-def is_unchanged(before: Mapping[str, Seen], now: Sequence[Executable]) -> bool:
+def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
     """Is there nothing now that was not trusted as it is? What is gone harms nobody."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
@@ -91,7 +91,7 @@ def is_unchanged(before: Mapping[str, Seen], now: Sequence[Executable]) -> bool:
 
 
 def question_words(
-    folder: str, items: Sequence[Executable], before: Mapping[str, Seen] | None
+    folder: str, items: Sequence[Executable], before: Mapping[str, TrustedFile] | None
 ) -> str:
     """The question, with all that trusting would enable."""
     if before is not None:
@@ -116,7 +116,7 @@ def question_words(
     return "\n".join(lines)
 
 
-def restricted_words(standing: Standing, n_instructions: int) -> str:
+def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
     """What the user is told once, where a prompt works in a restricted folder."""
     ignored = (
         f" {n_instructions} instruction {'file' if n_instructions == 1 else 'files'} ignored "
@@ -159,7 +159,7 @@ def _front(name: str) -> str:
     return next(known, name.rpartition("/")[0] or ".")
 
 
-def _difference(before: Mapping[str, Seen], now: Sequence[Executable]) -> Iterator[str]:
+def _difference(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> Iterator[str]:
     """Each file that differs, with its new lines; of lines that are gone only the number is kept.
 
     The names come first: a long diff of one file cannot push another out of sight.
@@ -177,7 +177,7 @@ def _difference(before: Mapping[str, Seen], now: Sequence[Executable]) -> Iterat
         yield f"Gone: {_listed(gone)}"
     for one in changed:
         yield f"{short_line(one.name, LINE_CHARACTERS)}:"
-        yield from _line_difference(before.get(one.name, Seen("")).lines, one)
+        yield from _line_difference(before.get(one.name, TrustedFile("")).lines, one)
 
 
 def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:

@@ -44,14 +44,14 @@ class Discarded(msgspec.Struct, frozen=True):
     """Forget the text streamed for this call so far: the request is sent again."""
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class RetryWait(msgspec.Struct, frozen=True):
     """Nothing comes for ``seconds``: the next attempt waits."""
 
     seconds: float
     reason: str
 
 
-StreamEvent: TypeAlias = Sending | TextDelta | ThinkingDelta | CallStarted | Discarded | Waiting
+StreamEvent: TypeAlias = Sending | TextDelta | ThinkingDelta | CallStarted | Discarded | RetryWait
 
 
 class Provider(Protocol):

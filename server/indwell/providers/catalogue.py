@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownModel(msgspec.Struct, frozen=True):
     """One row.
 
     Attributes:
@@ -38,15 +38,15 @@ class Known(msgspec.Struct, frozen=True):
     begin: str = ""
 
 
-CATALOGUE: tuple[Known, ...] = (
-    Known(
+CATALOGUE: tuple[KnownModel, ...] = (
+    KnownModel(
         "openai",
         "OpenAI",
         "https://api.openai.com/v1",
         key_page="https://platform.openai.com/api-keys",
         variables=("OPENAI_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
@@ -54,49 +54,49 @@ CATALOGUE: tuple[Known, ...] = (
         variables=("OPENROUTER_API_KEY",),
         key_path="/key",
     ),
-    Known(
+    KnownModel(
         "anthropic",
         "Anthropic",
         "https://api.anthropic.com/v1",
         key_page="https://console.anthropic.com/settings/keys",
         variables=("ANTHROPIC_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "gemini",
         "Google Gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         key_page="https://aistudio.google.com/apikey",
         variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
-    Known(
+    KnownModel(
         "deepseek",
         "DeepSeek",
         "https://api.deepseek.com/v1",
         key_page="https://platform.deepseek.com/api_keys",
         variables=("DEEPSEEK_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "qwen",
         "Qwen (DashScope)",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         key_page="https://bailian.console.alibabacloud.com/?tab=model#/api-key",
         variables=("DASHSCOPE_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "mistral",
         "Mistral",
         "https://api.mistral.ai/v1",
         key_page="https://console.mistral.ai/api-keys",
         variables=("MISTRAL_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "xai",
         "xAI",
         "https://api.x.ai/v1",
         key_page="https://console.x.ai",
         variables=("XAI_API_KEY",),
     ),
-    Known(
+    KnownModel(
         "ollama",
         "Ollama",
         "http://127.0.0.1:11434/v1",
@@ -104,7 +104,7 @@ CATALOGUE: tuple[Known, ...] = (
         port=11434,
         begin="ollama pull qwen3-coder",
     ),
-    Known(
+    KnownModel(
         "lmstudio",
         "LM Studio",
         "http://127.0.0.1:1234/v1",
@@ -113,7 +113,7 @@ CATALOGUE: tuple[Known, ...] = (
         port=1234,
         begin="load a model in LM Studio",
     ),
-    Known(
+    KnownModel(
         "llamacpp",
         "llama.cpp",
         "http://127.0.0.1:8080/v1",
@@ -122,7 +122,7 @@ CATALOGUE: tuple[Known, ...] = (
         port=8080,
         begin="llama-server --jinja -c 32768 -m MODEL.gguf",
     ),
-    Known(
+    KnownModel(
         "vllm",
         "vLLM",
         "http://127.0.0.1:8000/v1",
@@ -131,7 +131,7 @@ CATALOGUE: tuple[Known, ...] = (
         port=8000,
         begin="vllm serve MODEL --enable-auto-tool-choice",
     ),
-    Known(
+    KnownModel(
         "litellm",
         "LiteLLM",
         "http://127.0.0.1:4000/v1",
@@ -142,11 +142,11 @@ CATALOGUE: tuple[Known, ...] = (
     ),
 )
 
-BY_NAME: Mapping[str, Known] = {row.name: row for row in CATALOGUE}
-LOCAL: tuple[Known, ...] = tuple(row for row in CATALOGUE if row.port is not None)
+BY_NAME: Mapping[str, KnownModel] = {row.name: row for row in CATALOGUE}
+LOCAL: tuple[KnownModel, ...] = tuple(row for row in CATALOGUE if row.port is not None)
 
 
-def row_of(base_url: str) -> Known | None:
+def row_of(base_url: str) -> KnownModel | None:
     """The row whose host (on this machine: whose port) an address has; None for any other."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import NotAuthorised, ProviderError
-from indwell.providers.catalogue import LOCAL, LOOPBACK, Known
+from indwell.providers.catalogue import LOCAL, LOOPBACK, KnownModel
 from indwell.providers.endpoint import LocalServer
 from indwell.providers.fetch import Fetcher, fetching
 from indwell.providers.models import (
@@ -27,7 +27,7 @@ OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, where memory i
 
 
 async def find_servers(
-    rows: Sequence[Known] | None = None,
+    rows: Sequence[KnownModel] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     timeout_s: float = SEARCH_S,
@@ -45,7 +45,7 @@ async def find_servers(
     return tuple(server for server in found if server is not None)
 
 
-def local_rows(environment: Mapping[str, str]) -> tuple[Known, ...]:
+def local_rows(environment: Mapping[str, str]) -> tuple[KnownModel, ...]:
     """The customary places on this machine; Ollama where ``OLLAMA_HOST`` says that it listens.
 
     Another machine is not asked: nothing goes out that the user did not choose.
@@ -64,7 +64,9 @@ def local_rows(environment: Mapping[str, str]) -> tuple[Known, ...]:
     )
 
 
-async def _look(row: Known, environment: Mapping[str, str], timeout_s: float) -> LocalServer | None:
+async def _look(
+    row: KnownModel, environment: Mapping[str, str], timeout_s: float
+) -> LocalServer | None:
     server: LocalServer | None = None
     try:
         async with (
@@ -88,7 +90,7 @@ async def _look(row: Known, environment: Mapping[str, str], timeout_s: float) ->
     return server
 
 
-def _server(row: Known, models: tuple[OfferedModel, ...]) -> LocalServer:
+def _server(row: KnownModel, models: tuple[OfferedModel, ...]) -> LocalServer:
     warning = "" if models else f"{row.title} runs, but has no model; {row.begin}"
     return LocalServer(row.name, row.title, row.base_url, models, warning=warning)
 

@@ -69,7 +69,7 @@ def sendable_key(key: str | None) -> str:
 State: TypeAlias = Literal["ok", "warn", "fail", "skipped"]
 
 
-class Step(msgspec.Struct, frozen=True):
+class EndpointStep(msgspec.Struct, frozen=True):
     """One thing that was tried.
 
     Attributes:
@@ -132,13 +132,13 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     ok: bool
     base_url: str
     model: str
-    steps: tuple[Step, ...]
+    steps: tuple[EndpointStep, ...]
     message: str
     notes: tuple[str, ...] = ()
     offered: tuple[OfferedModel, ...] = ()
     origin: str = ""
 
 
-def failure(steps: tuple[Step, ...]) -> Step | None:
+def failure(steps: tuple[EndpointStep, ...]) -> EndpointStep | None:
     """The first step that failed."""
     return next((step for step in steps if step.state == "fail"), None)

@@ -30,7 +30,7 @@ from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 from indwell.errors import ToolError
 from indwell.files.private import read_own
 from indwell.providers.endpoint import OPENAI_URL, host_of
-from indwell.providers.pricing import Prices, Rates, Tier
+from indwell.providers.pricing import ModelPrices, Prices, Tier
 
 UNKNOWN_WINDOW = 32_000  # tokens; H65
 MAX_RESERVE = 16_384  # tokens; a reply of an agent, an edit of a file, fits in this
@@ -141,7 +141,7 @@ def _bundled_prices(listed: BundledModel | None) -> Prices | None:
     if not known.input or not known.output:
         return None  # a plan's zero is no price of a call
     return Prices(
-        Rates(
+        ModelPrices(
             input=known.input,
             output=known.output,
             cached=known.input if known.cache_read is None else known.cache_read,
@@ -164,10 +164,10 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
     )
 
 
-def _rates(listed: ModelPrice, n_input: int) -> Rates:
+def _rates(listed: ModelPrice, n_input: int) -> ModelPrices:
     """The rates of a call with ``n_input`` prompt tokens; an unpriced cache costs as input."""
     plain = listed.input_mtok
-    return Rates(
+    return ModelPrices(
         input=_price(plain, n_input),
         output=_price(listed.output_mtok, n_input),
         cached=_price(_or(listed.cache_read_mtok, plain), n_input),

@@ -20,7 +20,7 @@ import msgspec
 
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
 from indwell.providers.catalogue import LOOPBACK
-from indwell.providers.chat.refusals import Refusal, error_of
+from indwell.providers.chat.refusals import EndpointRefusal, error_of
 from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
 from indwell.settings.credentials import origin_of
 
@@ -105,7 +105,7 @@ class Fetcher:
             case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
                 return RequestRejected(f"{self.address} has no such page; does it end in /v1?")
             case status:
-                refusal = Refusal(
+                refusal = EndpointRefusal(
                     status=status,
                     words=self._redacted(data[:2_000].decode("utf-8", "replace")),
                     location=shown(self._redacted(response.headers.get("location", ""))),

@@ -26,7 +26,7 @@ from indwell.providers.base import Sending, StreamEvent
 from indwell.providers.chat.dialect import Dialect, adapted
 from indwell.providers.chat.faults import FAULTS, Where, fault_of, without_advice
 from indwell.providers.chat.guard import StreamGuard, TooLong
-from indwell.providers.chat.http_client import ListenerFailed, Refused, http_client
+from indwell.providers.chat.http_client import ListenerFailed, RefusedAnswer, http_client
 from indwell.providers.chat.refusals import said_in
 from indwell.providers.chat.reply import GrowingReply
 from indwell.providers.chat.request import RequestEncoder
@@ -194,7 +194,7 @@ class OpenAIChat:
         while True:
             try:
                 return await self._send(request, tried[-1], on_event)
-            except Refused as refusal:
+            except RefusedAnswer as refusal:
                 said = said_in(refusal.body)
                 changed = adapted(
                     tried[-1],

@@ -10,7 +10,7 @@ MILLION = 1_000_000
 MOST_TOKENS = 10**9  # of one call; no window comes near, and no float overflows
 
 
-class Rates(msgspec.Struct, frozen=True):
+class ModelPrices(msgspec.Struct, frozen=True):
     """US dollars for a million tokens.
 
     Attributes:
@@ -30,7 +30,7 @@ class Tier(msgspec.Struct, frozen=True):
     """Rates of a whole call whose prompt is longer than ``above`` tokens."""
 
     above: int
-    rates: Rates
+    rates: ModelPrices
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Prices(msgspec.Struct, frozen=True):
         call: US dollars for the call itself, where an endpoint charges that.
     """
 
-    rates: Rates
+    rates: ModelPrices
     tiers: tuple[Tier, ...] = ()
     call: float = 0.0
 
@@ -72,7 +72,7 @@ def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
     looked_up = known if own.input is None else None
     cached = looked_up.cached if looked_up else plain
     written = looked_up.cache_write if looked_up else plain
-    rates = Rates(
+    rates = ModelPrices(
         input=plain,
         output=output,
         cached=cached if own.cached is None else own.cached,

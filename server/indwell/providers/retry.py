@@ -20,10 +20,10 @@ from indwell.providers.base import (
     CallStarted,
     Discarded,
     Provider,
+    RetryWait,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
-    Waiting,
 )
 from indwell.providers.chat.faults import without_advice
 
@@ -94,7 +94,7 @@ class Retrying:
         def before_sleep(state: RetryCallState) -> None:
             if attempt.streamed:
                 on_event(Discarded())
-            on_event(Waiting(seconds=state.upcoming_sleep, reason=_reason(state)))
+            on_event(RetryWait(seconds=state.upcoming_sleep, reason=_reason(state)))
 
         retrying = AsyncRetrying(
             sleep=self._sleep,

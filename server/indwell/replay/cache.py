@@ -66,7 +66,7 @@ class Served(msgspec.Struct, frozen=True):
     written: int = 0
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _CachePart(msgspec.Struct, frozen=True):
     message: Message
     data: bytes
     tokens: int
@@ -78,8 +78,8 @@ class PrefixCache:
     def __init__(self, rules: CacheRules = CACHES["plain"], dialect: Dialect | None = None) -> None:
         self._rules = rules
         self._dialect = dialect or Dialect()
-        self._encoded: dict[int, _Part] = {}
-        self._last: tuple[_Part, ...] = ()
+        self._encoded: dict[int, _CachePart] = {}
+        self._last: tuple[_CachePart, ...] = ()
         self._system: object = None
         self._used_s: dict[int, float] = {}  # when the prefix up to a message was last used
 
@@ -105,7 +105,7 @@ class PrefixCache:
         return served
 
     def _by_prefix(
-        self, parts: Sequence[_Part], sums: Sequence[int], n_same: int, at_s: float
+        self, parts: Sequence[_CachePart], sums: Sequence[int], n_same: int, at_s: float
     ) -> Served:
         """The longest common prefix with the last request, a share of a message included."""
         rules = self._rules
@@ -146,19 +146,19 @@ class PrefixCache:
         life_s = self._rules.life_s
         return used_s is not None and not (life_s and at_s - used_s > life_s)
 
-    def _n_same(self, parts: Sequence[_Part]) -> int:
+    def _n_same(self, parts: Sequence[_CachePart]) -> int:
         """How many messages at the beginning are those of the last request."""
         for index, (old, new) in enumerate(zip(self._last, parts, strict=False)):
             if old is not new and old.data != new.data:
                 return index
         return min(len(self._last), len(parts))
 
-    def _part(self, message: Message) -> _Part:
+    def _part(self, message: Message) -> _CachePart:
         known = self._encoded.get(id(message))
         if known is not None and known.message is message:
             return known
         data = msgspec.json.encode(message_entries(message, self._dialect, marked=False))[1:-1]
-        part = _Part(message, data, message_tokens(message))
+        part = _CachePart(message, data, message_tokens(message))
         self._encoded[id(message)] = part
         return part
 

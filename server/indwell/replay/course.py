@@ -20,8 +20,8 @@ from indwell.context.compaction.ladder import (
     trigger,
 )
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
-from indwell.context.compaction.step import Facts, Spill, Step
+from indwell.context.compaction.prospect import NothingPays, nothing_pays, refusal
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SpilledText
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -54,19 +54,19 @@ from indwell.replay.summaries import Summarise, simulating
 MOST_ACTIONS = 24  # before one request; more than the layers of any ladder may take is a loop
 
 
-class Done(msgspec.Struct, frozen=True):
+class DoneBefore(msgspec.Struct, frozen=True):
     """What was done before one request.
 
     Attributes:
         layers: That made a step, in order.
         spills: Files that they wrote.
-        summary_price: Of the summariser's calls, in prices of ``Facts.rates``, per million.
+        summary_price: Of the summariser's calls, in prices of ``CompactionFacts.rates``.
         troubles: Why no model wrote a summary that one should have written.
         is_loop: It did not come to an end.
     """
 
     layers: tuple[str, ...] = ()
-    spills: tuple[Spill, ...] = ()
+    spills: tuple[SpilledText, ...] = ()
     summary_price: float = 0.0
     troubles: tuple[str, ...] = ()
     is_loop: bool = False
@@ -75,14 +75,14 @@ class Done(msgspec.Struct, frozen=True):
 class Driver:
     """What the driver of a session remembers between its requests."""
 
-    def __init__(self, preset: Preset, facts: Facts, summarise: Summarise) -> None:
+    def __init__(self, preset: Preset, facts: CompactionFacts, summarise: Summarise) -> None:
         self._preset, self._facts, self._summarise = preset, facts, summarise
         self._restraint = Restraint()
-        self._refusal: Refusal | None = None
+        self._refusal: NothingPays | None = None
 
     def fit(
         self, conversation: Conversation, incoming: int, *, is_cached: bool
-    ) -> tuple[Conversation, Done]:
+    ) -> tuple[Conversation, DoneBefore]:
         """Let compaction run to its end.
 
         Args:
@@ -96,20 +96,20 @@ class Driver:
         begun = prompt_tokens(conversation) + incoming
         lowest = min((trigger(rung, budget) for rung in preset.rungs), default=float("inf"))
         if not (preset.every_call or begun > lowest):
-            return conversation, Done()
+            return conversation, DoneBefore()
         facts = msgspec.structs.replace(self._facts, incoming=incoming, is_cached=is_cached)
         if nothing_pays(conversation, preset, facts, self._refusal):
-            return conversation, Done()
+            return conversation, DoneBefore()
         climb = Climb(begun, out=failed(self._restraint, begun) if begun <= budget else frozenset())
         gains: Counter[str] = Counter()
-        done = Done(is_loop=True)
+        done = DoneBefore(is_loop=True)
         for _ in range(MOST_ACTIONS):
             action = next_step(climb, conversation, preset, facts)
             if action is None:
                 self._refusal = refusal(conversation, preset, facts)
                 done = msgspec.structs.replace(done, is_loop=False)
                 break
-            if isinstance(action, Step):
+            if isinstance(action, CompactionStep):
                 step = action
             else:
                 written = self._summarise(conversation, action, facts, preset)
@@ -132,14 +132,14 @@ class Driver:
             self._restraint = after_run(self._restraint, layer, begun, begun - gains[layer])
 
 
-def _paid(done: Done, price: float, trouble: str) -> Done:
+def _paid(done: DoneBefore, price: float, trouble: str) -> DoneBefore:
     troubles = (*done.troubles, trouble) if trouble else done.troubles
     return msgspec.structs.replace(
         done, summary_price=done.summary_price + price, troubles=troubles
     )
 
 
-def _made(done: Done, step: Step) -> Done:
+def _made(done: DoneBefore, step: CompactionStep) -> DoneBefore:
     return msgspec.structs.replace(
         done, layers=(*done.layers, step.layer), spills=(*done.spills, *step.spills)
     )
@@ -169,11 +169,11 @@ class Point(msgspec.Struct, frozen=True):
     reply: Message
     tokens: int
     arrived: tuple[Block, ...] = ()
-    done: Done = Done()
+    done: DoneBefore = DoneBefore()
     fits: bool = True
 
 
-class Rules(msgspec.Struct, frozen=True):
+class ReplayRules(msgspec.Struct, frozen=True):
     """How a recording is run again.
 
     Attributes:
@@ -191,13 +191,13 @@ class Rules(msgspec.Struct, frozen=True):
     window: int
     ratio: float = 0.2
     prefix_tokens: int = PREFIX_TOKENS
-    facts: Facts = Facts(spill_folder=SPILL_FOLDER)
+    facts: CompactionFacts = CompactionFacts(spill_folder=SPILL_FOLDER)
     cache: CacheRules = CACHES["plain"]
     summarise: Summarise | None = None
 
 
 def points(
-    messages: tuple[Message, ...], rules: Rules, moments_s: Sequence[float] = ()
+    messages: tuple[Message, ...], rules: ReplayRules, moments_s: Sequence[float] = ()
 ) -> Iterator[Point]:
     """The requests of a recording, one before each reply, in order.
 

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import msgspec
 
 from indwell.context.compaction.presets import PRESETS, Preset
-from indwell.context.compaction.step import Facts, Rates
+from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.pairing import problems
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
-from indwell.replay.course import SPILL_FOLDER, Point, Rules, points
+from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, points
 from indwell.replay.loss import Loss, LossMeter, Reader, Reading
 from indwell.replay.promises import Broken, Promises
 from indwell.replay.summaries import Summarise
 from indwell.sessions.foreign import Recorded
 
-RATIOS = Rates()
+RATIOS = TokenRates()
 """Prices as most lists have them, beside that of an input token."""
 
 
@@ -27,12 +27,12 @@ def replayed(
     *,
     ratio: float = 0.2,
     cache: CacheRules = CACHES["plain"],
-    rates: Rates = RATIOS,
+    rates: TokenRates = RATIOS,
     pause_s: float = 0.0,
     reading: Reading = "any",
     reader: Reader | None = None,
     summarise: Summarise | None = None,
-) -> Figures:
+) -> RequestSums:
     """Run a recording again under a preset, and measure it.
 
     Args:
@@ -48,12 +48,12 @@ def replayed(
         summarise: See ``course.Rules``.
     """
     chosen = PRESETS[preset] if isinstance(preset, str) else preset
-    facts = Facts(rates=rates, spill_folder=SPILL_FOLDER)
-    rules = Rules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
+    facts = CompactionFacts(rates=rates, spill_folder=SPILL_FOLDER)
+    rules = ReplayRules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
     moments_s = request_moments(session, pause_s)
     served, promises = PrefixCache(cache), Promises()
     meter = LossMeter(reader or Reader(), reading)
-    total = Figures()
+    total = RequestSums()
     for point, at_s in zip(points(session.messages, rules, moments_s), moments_s, strict=True):
         here = served.served(point.request, at_s=at_s)
         total += _figures(point, here, meter.at(point), promises.at(point), rules)
@@ -68,7 +68,9 @@ def request_moments(session: Recorded, pause_s: float) -> tuple[float, ...]:
     return tuple(number * pause_s for number in range(n_requests))
 
 
-def _figures(point: Point, served: Served, loss: Loss, broken: Broken, rules: Rules) -> Figures:
+def _figures(
+    point: Point, served: Served, loss: Loss, broken: Broken, rules: ReplayRules
+) -> RequestSums:
     tokens, rates = point.tokens, rules.facts.rates
     rereads = sum(reread_cost(tokens, piece, rules.cache, rates) for piece in loss.pieces)
     summaries = point.done.summary_price
@@ -77,7 +79,7 @@ def _figures(point: Point, served: Served, loss: Loss, broken: Broken, rules: Ru
         + served.written * rates.cache_write
         + (tokens - served.read - served.written) * rates.input
     )
-    return Figures(
+    return RequestSums(
         requests=1,
         tokens=tokens,
         cached=served.read,
@@ -99,7 +101,7 @@ def _figures(point: Point, served: Served, loss: Loss, broken: Broken, rules: Ru
     )
 
 
-def reread_cost(prompt: int, piece: int, cache: CacheRules, rates: Rates) -> float:
+def reread_cost(prompt: int, piece: int, cache: CacheRules, rates: TokenRates) -> float:
     """Price of reading something again: one more request, and the piece at its end."""
     if not cache.exists:
         return (prompt + piece) * rates.input
@@ -113,7 +115,7 @@ _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
 
 
-class Figures(msgspec.Struct, frozen=True):
+class RequestSums(msgspec.Struct, frozen=True):
     """Sums over requests.
 
     Attributes:
@@ -159,10 +161,10 @@ class Figures(msgspec.Struct, frozen=True):
     sizes: tuple[int, ...] = ()
     troubles: tuple[str, ...] = ()
 
-    def __add__(self, other: Figures) -> Figures:
+    def __add__(self, other: RequestSums) -> RequestSums:
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
         sums["largest_request"] = max(self.largest_request, other.largest_request)
-        return Figures(**sums)
+        return RequestSums(**sums)
 
     @property
     def violations(self) -> int:
@@ -204,6 +206,6 @@ def share(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 1.0
 
 
-def total(figures: Iterable[Figures]) -> Figures:
+def total(figures: Iterable[RequestSums]) -> RequestSums:
     """Their sum."""
-    return sum(figures, Figures())
+    return sum(figures, RequestSums())

@@ -36,13 +36,13 @@ def svg(shapes: Sequence[Shape]) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-            *(_line(one) if isinstance(one, Line) else _words(one) for one in shapes),
+            *(_line(one) if isinstance(one, PlotLine) else _words(one) for one in shapes),
             "</svg>\n",
         ]
     )
 
 
-def _line(line: Line) -> str:
+def _line(line: PlotLine) -> str:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line.points)
     dash = ' stroke-dasharray="6 4"' if line.dashed else ""
     return (
@@ -65,7 +65,7 @@ _LEGEND = 130  # pixels for the name of a series
 Point: TypeAlias = tuple[float, float]
 
 
-class Line(msgspec.Struct, frozen=True):
+class PlotLine(msgspec.Struct, frozen=True):
     """Through points, in pixels from the upper left corner."""
 
     points: tuple[Point, ...]
@@ -82,7 +82,7 @@ class Words(msgspec.Struct, frozen=True):
     is_end: bool = False
 
 
-Shape: TypeAlias = Line | Words
+Shape: TypeAlias = PlotLine | Words
 
 
 def drawing(series: Mapping[str, Sequence[int]], window: int, title: str = "") -> tuple[Shape, ...]:
@@ -102,8 +102,8 @@ def drawing(series: Mapping[str, Sequence[int]], window: int, title: str = "") -
 
     left, right = MARGIN, WIDTH - MARGIN
     shapes: list[Shape] = [
-        Line(((left, y(top)), (left, y(0)), (right, y(0))), "#000000"),
-        Line(((left, y(window)), (right, y(window))), "#999999", dashed=True),
+        PlotLine(((left, y(top)), (left, y(0)), (right, y(0))), "#000000"),
+        PlotLine(((left, y(window)), (right, y(window))), "#999999", dashed=True),
         Words((left + 5, y(window) - 5), f"window {window:,}"),
         Words((left, HEIGHT - MARGIN + 20), "request 1"),
         Words((right, HEIGHT - MARGIN + 20), f"{n_most:,}", is_end=True),
@@ -115,7 +115,7 @@ def drawing(series: Mapping[str, Sequence[int]], window: int, title: str = "") -
     for number, (name, values) in enumerate(series.items()):
         colour = _COLOURS[number % len(_COLOURS)]
         points = tuple((left + at * x_step, y(one)) for at, one in enumerate(values))
-        shapes.append(Line(points, colour))
+        shapes.append(PlotLine(points, colour))
         shapes.append(Words((left + _LEGEND * number, 20), name, colour))
     return tuple(shapes)
 
@@ -157,7 +157,7 @@ def png(shapes: Sequence[Shape], width: int, height: int) -> bytes:
     """The shapes on white, ``width`` by ``height`` pixels, ``SCALE`` times as many dots."""
     canvas = _Canvas(width * SCALE, height * SCALE)
     for shape in shapes:
-        if isinstance(shape, Line):
+        if isinstance(shape, PlotLine):
             canvas.line(shape)
         else:
             canvas.words(shape)
@@ -172,7 +172,7 @@ class _Canvas:
         self._rows = [bytearray(width) for _ in range(height)]
         self._palette = {"#ffffff": 0}
 
-    def line(self, line: Line) -> None:
+    def line(self, line: PlotLine) -> None:
         colour = self._colour(line.colour)
         for one, other in pairwise(line.points):
             self._stretch(_scaled(one), _scaled(other), colour, dashed=line.dashed)

@@ -12,11 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract, simulated
 from indwell.context.compaction.summarising.summary import (
-    Sizes,
+    SummarySizes,
     apart_price,
     appended_price,
     apply_summary,
@@ -33,21 +33,23 @@ INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summarise_call``
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenSummary(msgspec.Struct, frozen=True):
     """A summary that stands.
 
     Attributes:
         step: That puts it in its place.
-        price: Of the calls that wrote it, in prices of ``Facts.rates``, per million.
+        price: Of the calls that wrote it, in prices of ``CompactionFacts.rates``, per million.
         trouble: Why no model wrote it, if one should have.
     """
 
-    step: Step
+    step: CompactionStep
     price: float = 0.0
     trouble: str = ""
 
 
-Summarise: TypeAlias = Callable[[Conversation, SummaryPlan, Facts, Preset], Written]
+Summarise: TypeAlias = Callable[
+    [Conversation, SummaryPlan, CompactionFacts, Preset], WrittenSummary
+]
 """Has the summary written that a plan asks for."""
 
 
@@ -60,22 +62,24 @@ def simulating(ratio: float) -> Summarise:
     """
 
     def summarise(
-        conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
-    ) -> Written:
+        conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset
+    ) -> WrittenSummary:
         if ratio:
             text = simulated(plan, ratio)
             price = price_of(conversation, plan, facts, estimate_tokens(text))
         else:
             text, price = extract(plan), 0.0
-        return Written(_step(conversation, plan, facts, preset, text), price)
+        return WrittenSummary(_step(conversation, plan, facts, preset, text), price)
 
     return summarise
 
 
-def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output: int) -> float:
+def price_of(
+    conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, output: int
+) -> float:
     """What the main model asks for a summary of ``output`` tokens: appended, if it can be."""
     live = conversation.messages[plan.start : plan.stop]
-    sizes = Sizes(
+    sizes = SummarySizes(
         prefix=prompt_tokens(conversation),
         region=part_tokens(conversation, source_text(plan)) + INSTRUCTIONS,
         instructions=INSTRUCTIONS,
@@ -91,8 +95,8 @@ def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output
 
 
 def _step(
-    conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset, text: str
-) -> Step:
+    conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset, text: str
+) -> CompactionStep:
     """As ``agent.compaction.summarise_call`` makes it: audited, with card and files."""
     card: Text | None = None
     least: Text | None = None

@@ -29,7 +29,7 @@ from indwell.files.private import remove_own
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
 from indwell.files.watch.snapshot import digest_of
 from indwell.review.hunk import Opaque
-from indwell.workspace.large import Splice
+from indwell.workspace.large import ByteSplice
 
 MOST_B = 64 << 20  # of one file
 NOT_KEPT = "what it held before is not kept, so it cannot be put back"
@@ -178,7 +178,7 @@ class Patches:
         self._folder = folder
 
     def keep(
-        self, before: str, after: str, splices: Sequence[Splice], hide: Callable[[str], str]
+        self, before: str, after: str, splices: Sequence[ByteSplice], hide: Callable[[str], str]
     ) -> bool:
         """Keep what leads from ``after`` to ``before``, both digests of bytes; False if it is not.
 

@@ -16,15 +16,15 @@ from indwell.review.others_edits import followed
 from indwell.review.records import (
     Began,
     Bytes,
-    Finished,
-    Judged,
+    FinishedRecord,
+    LedgerStart,
     Made,
     Moved,
     Noticed,
     Record,
     Shift,
-    Started,
-    Told,
+    ToldRecord,
+    VerdictRecord,
     Withdrawn,
     digest,
     shifted,
@@ -41,7 +41,7 @@ from indwell.review.weave import (
     removed,
     taken_out,
 )
-from indwell.workspace.comparing.diff import Replaced, compare
+from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.text import n_line_ends, split_lines
 
 STATES = 16  # earlier forms of a file that an undo in an editor leads back to exactly
@@ -67,7 +67,7 @@ class Unfit(Exception):
     """A record that does not belong to what is known."""
 
 
-class State:
+class LedgerState:
     """What the records come to; grows by ``take`` alone."""
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ class State:
         self.n_records = 0
         self.last_at = ""
 
-    def copy(self) -> State:
+    def copy(self) -> LedgerState:
         """One that may go its own way."""
-        other = State()
+        other = LedgerState()
         other.files = dict(self.files)
         other.verdicts = dict(self.verdicts)
         other.sessions = set(self.sessions)
@@ -98,9 +98,9 @@ class State:
         """
         self.n_records += 1
         match record:
-            case Started():
+            case LedgerStart():
                 self.last_at = record.at
-            case Told():
+            case ToldRecord():
                 for one in record.verdicts:
                     self._tell(one, record.session)
             case Withdrawn():
@@ -109,9 +109,9 @@ class State:
                 self.files[record.path] = self._changed(record)
                 self.sessions.add(record.session)
                 self.last_at = record.at
-            case Finished():
+            case FinishedRecord():
                 self.files[record.path] = self._finished(record)
-            case Judged():
+            case VerdictRecord():
                 self._judge(record)
                 self.last_at = record.at
             case Noticed():
@@ -145,7 +145,7 @@ class State:
             raise Unfit(path)
         return self.files[path]
 
-    def _since(self, record: Began | Made | Finished | Judged | Noticed) -> Followed:
+    def _since(self, record: Began | Made | FinishedRecord | VerdictRecord | Noticed) -> Followed:
         """The file as the record found it."""
         is_first = isinstance(record, Began | Made)
         one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
@@ -172,7 +172,7 @@ class State:
             weave = at_once(weave, self.n_records)
         return one._replace(weave=weave, states=states)
 
-    def _finished(self, record: Finished) -> Followed:
+    def _finished(self, record: FinishedRecord) -> Followed:
         one = self._since(record)
         number = dict(one.underway).get(record.began)
         weave = one.weave
@@ -181,7 +181,7 @@ class State:
         underway = tuple(pair for pair in one.underway if pair[0] != record.began)
         return one._replace(weave=weave, underway=underway)
 
-    def _judge(self, record: Judged) -> None:
+    def _judge(self, record: VerdictRecord) -> None:
         known = self._known(record.path).weave
         one = self._since(record)
         outcome = judged(one.weave, record)
@@ -198,7 +198,7 @@ class State:
             self.verdicts[record.id] = (verdict, sessions)
 
 
-def judged(weave: Weave, record: Judged) -> Outcome:
+def judged(weave: Weave, record: VerdictRecord) -> Outcome:
     """What a verdict makes of a file that reads as when it was given."""
     name = record.path
     if record.session:
@@ -223,7 +223,7 @@ def hunk_of(group: Group, path: Path) -> Hunk:
     )
 
 
-def changed(weave: Weave, change: Sequence[Replaced] | None, mark: Mark) -> Weave:
+def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) -> Weave:
     """The weave after a change of the agent; None: it removed the file."""
     if change is None:
         return removed(weave, mark)
@@ -240,7 +240,7 @@ def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
     return (*states, weave)[-STATES:]
 
 
-def _not_judged(known: Weave, one: Followed, record: Judged) -> tuple[Weave, ...]:
+def _not_judged(known: Weave, one: Followed, record: VerdictRecord) -> tuple[Weave, ...]:
     """Forms of before that a verdict leaves: one with changes that whoever gave it did not see."""
     if known.unjudged <= one.weave.unjudged:
         return ()
@@ -257,13 +257,15 @@ def _withdrawn(one: Followed, record: Withdrawn) -> Followed:
     return Followed(weave, one.states, late, underway)
 
 
-def _places(path: str, weave: Weave, change: Shift) -> list[Replaced] | None:
+def _places(path: str, weave: Weave, change: Shift) -> list[ReplacedLines] | None:
     if not change.is_there:
         return None
     text = weave.text
     _fitting(path, text, change)
     return [
-        Replaced(one.start, split_lines(text[one.start : one.stop]), split_lines(str(one.text)))
+        ReplacedLines(
+            one.start, split_lines(text[one.start : one.stop]), split_lines(str(one.text))
+        )
         for one in change.edits
     ]
 
@@ -287,7 +289,7 @@ def _of_bytes(weave: Weave, mark: Mark, change: Bytes, *, is_there: bool) -> Wea
 
 
 def said(
-    record: Judged, path: Path, hunks: tuple[Hunk, ...], before: Weave, after: Weave
+    record: VerdictRecord, path: Path, hunks: tuple[Hunk, ...], before: Weave, after: Weave
 ) -> Verdict:
     """The verdict of a record.
 
@@ -311,7 +313,7 @@ def said(
 
 
 def _taken_back(
-    record: Judged, hunks: Sequence[Hunk], before: str | None, after: str | None
+    record: VerdictRecord, hunks: Sequence[Hunk], before: str | None, after: str | None
 ) -> tuple[Hunk, ...]:
     """What went of some hunks, as it was made."""
     if before is None or after is None or any(one.kind == "opaque" for one in hunks):

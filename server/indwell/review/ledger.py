@@ -21,15 +21,15 @@ import msgspec
 
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.looking import Looking, Pending
-from indwell.review.planning import Change, Plan, Planner, judgement, moving, telling
-from indwell.review.store import Reading, ReviewStore
+from indwell.review.planning import CommandChange, Plan, Planner, judgement, moving, telling
+from indwell.review.store import LedgerReading, ReviewStore
 
 
 class ReviewLedger(Looking):
     """See the module; made by ``open``."""
 
     def __init__(
-        self, store: ReviewStore, reading: Reading, roots: Sequence[Path], planner: Planner
+        self, store: ReviewStore, reading: LedgerReading, roots: Sequence[Path], planner: Planner
     ) -> None:
         super().__init__(reading, roots)
         self._store = store
@@ -86,7 +86,7 @@ class ReviewLedger(Looking):
         pending = Pending(secrets.token_hex(8), path, before, proposed)
         self._underway.begin(name)
         try:
-            change = Change(path, before, proposed)
+            change = CommandChange(path, before, proposed)
             plan = self._planner.began(pending.id, actor, tool_use_id, change)
             await self._append(plan, {name: before})
         except BaseException:
@@ -124,11 +124,11 @@ class ReviewLedger(Looking):
         opaque: Opaque | None = None,
     ) -> None:
         """Note that a command of the agent changed a file; None: no file."""
-        change = Change(path, before, after, opaque)
+        change = CommandChange(path, before, after, opaque)
         await self.made_all(actor, tool_use_id, [change], accepted=accepted)
 
     async def made_all(
-        self, actor: Actor, tool_use_id: str, changes: Sequence[Change], *, accepted: bool
+        self, actor: Actor, tool_use_id: str, changes: Sequence[CommandChange], *, accepted: bool
     ) -> None:
         """Note all that a command changed, at once."""
         plan = self._planner.made(actor, tool_use_id, changes, is_accepted=accepted)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.review.folding import Followed, State, hunk_of
+from indwell.review.folding import Followed, LedgerState, hunk_of
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.judging import Judged as Outcome
 from indwell.review.judging import groups, is_pending, rejected, rewound
-from indwell.review.store import Reading
+from indwell.review.store import LedgerReading
 from indwell.review.weave import GONE, Weave, all_taken_out
 
 
@@ -26,7 +26,7 @@ class Looking:
         roots: Files outside are not shown; empty: all are.
     """
 
-    def __init__(self, reading: Reading, roots: Sequence[Path]) -> None:
+    def __init__(self, reading: LedgerReading, roots: Sequence[Path]) -> None:
         self._reading = reading
         self._roots = tuple(roots)
         self._views = Views()
@@ -34,8 +34,8 @@ class Looking:
         self._told: set[tuple[str, str]] = set()
         self._paths: dict[str, Path] = {}
         self._known: tuple[Path, ...] = ()
-        self._known_of: State | None = None
-        self._index: tuple[tuple[State, int, int], dict[str, Hunk]] | None = None
+        self._known_of: LedgerState | None = None
+        self._index: tuple[tuple[LedgerState, int, int], dict[str, Hunk]] | None = None
 
     def paths(self) -> tuple[Path, ...]:
         """Files with pending hunks, in the order of their first change."""
@@ -240,7 +240,7 @@ class Views:
         """Keep what was worked out elsewhere for a text that is about to be told."""
         self._views[name] = _View(of, text, weave)
 
-    def weave(self, name: str, state: State, *, is_busy: bool) -> Weave:
+    def weave(self, name: str, state: LedgerState, *, is_busy: bool) -> Weave:
         """The file as it reads now; while the agent is changing it, as it was before."""
         of = state.files[name]
         view = self._views.get(name)

@@ -20,8 +20,8 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from indwell.review.weave import GONE, Mark, Place, Segment, Weave, plain, rewoven
-from indwell.workspace.comparing.diff import Replaced, compare
+from indwell.review.weave import GONE, ChangedPlace, Mark, Segment, Weave, plain, rewoven
+from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.text import split_lines
 
@@ -53,7 +53,7 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 
 
 def _continued(
-    weave: Weave, text: str, places: Sequence[Replaced], states: Sequence[Weave]
+    weave: Weave, text: str, places: Sequence[ReplacedLines], states: Sequence[Weave]
 ) -> Weave | None:
     """An earlier form that was typed on in, if it has changes that the weave lacks.
 
@@ -92,11 +92,11 @@ def _there_again(weave: Weave, text: str) -> Weave:
     return Weave(rewoven(weave, compare("", text).places, _resolved), created=weave.created)
 
 
-def _resolved(place: Place) -> Iterable[Segment]:
+def _resolved(place: ChangedPlace) -> Iterable[Segment]:
     """What becomes of one changed place."""
     if not any(one.born or one.died for one in place.span):
         return [Segment("".join(place.new))]
-    lines = [Line(text, one) for one in place.span for text in split_lines(one.text)]
+    lines = [SegmentLine(text, one) for one in place.span for text in split_lines(one.text)]
     alive = "".join(line.text for line in lines if line.is_alive)
     if place.new and alive and squeezed(alive) and squeezed(alive) == squeezed("".join(place.new)):
         return rewritten(lines, place.new)
@@ -111,7 +111,7 @@ def _resolved(place: Place) -> Iterable[Segment]:
     return done
 
 
-def _revived(lines: Sequence[Line], new: Sequence[str]) -> list[tuple[int, int]]:
+def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int, int]]:
     """Which lines of the dead are which of the new ones."""
     dead = [i for i, line in enumerate(lines) if not line.is_alive]
     if not dead or not new:
@@ -134,7 +134,9 @@ def _revived(lines: Sequence[Line], new: Sequence[str]) -> list[tuple[int, int]]
     return pairs
 
 
-def _settled(lines: Sequence[Line], new: Sequence[str], right: Segment | None) -> Iterable[Segment]:
+def _settled(
+    lines: Sequence[SegmentLine], new: Sequence[str], right: Segment | None
+) -> Iterable[Segment]:
     """Lines with nothing among them that came back."""
     if not new:
         return [line.segment() for line in lines if not line.is_alive]
@@ -151,7 +153,7 @@ ALIKE = 0.6  # of two lines, 0 to 1, from where on one is the other rewritten
 MOST_PAIRS = 2_500  # pairs of lines that are compared; 5 ms. Beyond, they are one rewriting
 
 
-class Line(NamedTuple):
+class SegmentLine(NamedTuple):
     """One line of a segment."""
 
     text: str
@@ -185,7 +187,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def rewritten(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+def rewritten(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
     """The segments after ``new`` took the place of the visible ones of ``lines``.
 
     ``lines`` has a visible line, ``new`` has one line at least; none is as it was.
@@ -202,11 +204,11 @@ def rewritten(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
         line = b + n_new
 
 
-def line_by_line(place: Replaced) -> Iterator[Replaced]:
+def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
     """A changed place in parts, as far as lines are alike; each old line goes with its new one."""
     start, i, j = place.start, 0, 0
     for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
-        part = Replaced(start, place.old[i:a], place.new[j:b])
+        part = ReplacedLines(start, place.old[i:a], place.new[j:b])
         yield part
         start, i, j = part.stop, a, b
 
@@ -288,7 +290,7 @@ def _ratio() -> Callable[[str, str], float]:
     return Indel.normalized_similarity
 
 
-def _gap(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+def _gap(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
     """Old lines and new ones that are like none of the others."""
     marks = [line.born for line in lines if line.is_alive and line.born is not None]
     stop = 1 + max((i for i, line in enumerate(lines) if line.is_alive), default=-1)
@@ -302,7 +304,7 @@ def _gap(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
     yield from (line.segment() for line in lines[stop:])
 
 
-def _became(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+def _became(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
     """Old lines that became new ones: the same but for white space, or alike."""
     alive = [line for line in lines if line.is_alive]
     agents = [line.born for line in alive if line.born is not None]
@@ -327,7 +329,7 @@ def _heir(marks: Sequence[Mark]) -> Mark:
     return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
 
 
-def _replaced(lines: Sequence[Line], mark: Mark) -> Iterator[Segment]:
+def _replaced(lines: Sequence[SegmentLine], mark: Mark) -> Iterator[Segment]:
     """What is left of lines that are now ``mark``'s: the dead, and what was not its own."""
     for line in lines:
         if not line.is_alive:

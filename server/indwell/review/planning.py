@@ -10,20 +10,20 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.review.folding import Followed, State
+from indwell.review.folding import Followed, LedgerState
 from indwell.review.hunk import Actor, Opaque, Order
 from indwell.review.others_edits import line_by_line
 from indwell.review.records import (
     Began,
     Bytes,
-    Edit,
-    Finished,
-    Judged,
+    FinishedRecord,
     Made,
     Moved,
     Noticed,
+    RecordedEdit,
     Shift,
-    Told,
+    ToldRecord,
+    VerdictRecord,
     Withdrawn,
     digest,
     shift,
@@ -35,10 +35,10 @@ LARGE = 4 << 20  # characters: beyond, a text is compared for longer than a keys
 MOST_KNOWN = 1_000  # texts of which it is known whether they hold secrets
 MOST_PLACES = 10_000  # hunks that a file may have; nobody reviews more
 
-Plan: TypeAlias = Callable[[State], Sequence[Planned]]
+Plan: TypeAlias = Callable[[LedgerState], Sequence[Planned]]
 
 
-class Change(msgspec.Struct, frozen=True):
+class CommandChange(msgspec.Struct, frozen=True):
     """A file that a command changed.
 
     Attributes:
@@ -57,7 +57,7 @@ class Change(msgspec.Struct, frozen=True):
 class Judgement(NamedTuple):
     """A verdict on a file that read ``text`` when ``of`` was known of it."""
 
-    record: Judged
+    record: VerdictRecord
     text: str | None
     of: object
 
@@ -73,10 +73,10 @@ class Planner:
         self._hide = hide
         self._known: dict[tuple[int, int], bool] = {}
 
-    def began(self, name: str, actor: Actor, tool_use: str, change: Change) -> Plan:
+    def began(self, name: str, actor: Actor, tool_use: str, change: CommandChange) -> Plan:
         """The agent is about to change a file; ``name`` becomes the record's id."""
 
-        def plan(state: State) -> Sequence[Planned]:
+        def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, str(change.path))
             lines, blob = _difference(change)
             record = Began(
@@ -98,9 +98,9 @@ class Planner:
     def finished(self, path: str, began: str, after: str, *, is_accepted: bool) -> Plan:
         """What began is done."""
 
-        def plan(state: State) -> Sequence[Planned]:
+        def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
-            record = Finished(
+            record = FinishedRecord(
                 id=_id(),
                 path=path,
                 was=digest(known),
@@ -118,11 +118,11 @@ class Planner:
         return lambda _: (Planned(record),)
 
     def made(
-        self, actor: Actor, tool_use: str, changes: Sequence[Change], *, is_accepted: bool
+        self, actor: Actor, tool_use: str, changes: Sequence[CommandChange], *, is_accepted: bool
     ) -> Plan:
         """A command changed files."""
 
-        def plan(state: State) -> Sequence[Planned]:
+        def plan(state: LedgerState) -> Sequence[Planned]:
             planned = []
             for one in changes:
                 known = _known(state, str(one.path))
@@ -149,7 +149,7 @@ class Planner:
     def judged(self, verdicts: Sequence[Judgement]) -> Plan:
         """The user judged hunks of files."""
 
-        def plan(state: State) -> Sequence[Planned]:
+        def plan(state: LedgerState) -> Sequence[Planned]:
             planned = []
             for one in verdicts:
                 known = _known(state, one.record.path)
@@ -165,7 +165,7 @@ class Planner:
     def noticed(self, path: str, text: str | None, of: Followed) -> Plan:
         """Others made a file read ``text``; nothing if more was written down meanwhile."""
 
-        def plan(state: State) -> Sequence[Planned]:
+        def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
             others = shift(known, text)
             if others is None or state.files.get(path) is not of:
@@ -196,7 +196,7 @@ def moving(old: Path, new: Path) -> Plan:
 
 def telling(session: str, verdicts: tuple[str, ...]) -> Plan:
     """Note that the model of a session knows these verdicts."""
-    record = Told(id=_id(), session=session, verdicts=verdicts)
+    record = ToldRecord(id=_id(), session=session, verdicts=verdicts)
     return lambda _: (Planned(record),)
 
 
@@ -212,7 +212,7 @@ def judgement(
         of: What was known of the file then, a ``Followed``.
         is_accepted: Or rejected.
     """
-    record = Judged(
+    record = VerdictRecord(
         id=_id(),
         path=path,
         was="",
@@ -228,7 +228,7 @@ def judgement(
     return Judgement(record, text, of)
 
 
-def _difference(change: Change) -> tuple[Shift, Bytes | None]:
+def _difference(change: CommandChange) -> tuple[Shift, Bytes | None]:
     """The agent's edit by whole lines; or without, if it has none, or far too many."""
     after = change.after
     if change.opaque is not None:
@@ -244,11 +244,11 @@ def _difference(change: Change) -> tuple[Shift, Bytes | None]:
     if len(places) > MOST_PLACES:
         return Shift(), Bytes(f"changed in {len(places):,} places")
     parts = (part for one in places for part in line_by_line(one))
-    edits = tuple(Edit(one.start, one.stop, "".join(one.new)) for one in parts)
+    edits = tuple(RecordedEdit(one.start, one.stop, "".join(one.new)) for one in parts)
     return Shift(edits=edits), None
 
 
-def _known(state: State, path: str) -> str | None:
+def _known(state: LedgerState, path: str) -> str | None:
     return state.files[path].weave.reads if path in state.files else None
 
 

@@ -25,7 +25,7 @@ class Ref(msgspec.Struct, frozen=True, tag="ref"):
     digest: str
 
 
-class Edit(msgspec.Struct, frozen=True, array_like=True):
+class RecordedEdit(msgspec.Struct, frozen=True, array_like=True):
     """``text`` in place of the code points from ``start`` up to ``stop``."""
 
     start: int
@@ -42,7 +42,7 @@ class Shift(msgspec.Struct, frozen=True):
     """
 
     is_there: bool = True
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RecordedEdit, ...] = ()
 
 
 class Bytes(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Bytes(msgspec.Struct, frozen=True):
     mode: int = 0
 
 
-class Started(msgspec.Struct, frozen=True, tag="started"):
+class LedgerStart(msgspec.Struct, frozen=True, tag="started"):
     """First line: which log this is."""
 
     id: str
@@ -90,7 +90,7 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
     bytes: Bytes | None = None
 
 
-class Finished(msgspec.Struct, frozen=True, tag="finished"):
+class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
     """What began is done; ``others`` leads to what the file reads now."""
 
     id: str
@@ -126,7 +126,7 @@ class Made(msgspec.Struct, frozen=True, tag="made"):
     bytes: Bytes | None = None
 
 
-class Judged(msgspec.Struct, frozen=True, tag="judged"):
+class VerdictRecord(msgspec.Struct, frozen=True, tag="judged"):
     """The user accepted or rejected hunks, or rewound a session (``after_turn``)."""
 
     id: str
@@ -159,7 +159,7 @@ class Moved(msgspec.Struct, frozen=True, tag="moved"):
     to: str
 
 
-class Told(msgspec.Struct, frozen=True, tag="told"):
+class ToldRecord(msgspec.Struct, frozen=True, tag="told"):
     """The model of a session knows the verdicts with these ids."""
 
     id: str
@@ -167,7 +167,17 @@ class Told(msgspec.Struct, frozen=True, tag="told"):
     verdicts: tuple[str, ...]
 
 
-Record: TypeAlias = Started | Began | Finished | Withdrawn | Made | Judged | Noticed | Moved | Told
+Record: TypeAlias = (
+    LedgerStart
+    | Began
+    | FinishedRecord
+    | Withdrawn
+    | Made
+    | VerdictRecord
+    | Noticed
+    | Moved
+    | ToldRecord
+)
 
 
 def shift(before: str | None, after: str | None) -> Shift | None:
@@ -176,7 +186,7 @@ def shift(before: str | None, after: str | None) -> Shift | None:
         return None
     if after is None:
         return Shift(is_there=False)
-    return Shift(edits=tuple(Edit(*one) for one in line_edits(before or "", after)))
+    return Shift(edits=tuple(RecordedEdit(*one) for one in line_edits(before or "", after)))
 
 
 def shifted(before: str | None, by: Shift | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from indwell.review.hunk import Hunk, Rejection
-from indwell.review.verdicts import Done
+from indwell.review.verdicts import VerdictOutcome
 from indwell.workspace.paths import display
 
 NAMED = 3
@@ -17,7 +17,7 @@ def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
     return f"Take the files back too? ({_files([one.path for one in plans], roots)})"
 
 
-def conflict(done: Done, roots: Sequence[Path]) -> str:
+def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
     """Whether what the user changed since is to go as well."""
     paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
     reasons = dict.fromkeys(why for _, why in done.kept)
@@ -28,7 +28,7 @@ def conflict(done: Done, roots: Sequence[Path]) -> str:
     )
 
 
-def told(done: Done, roots: Sequence[Path]) -> tuple[str, ...]:
+def told(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
     """What was done, a sentence each; nothing if there was nothing to do."""
     sentences = []
     paths = list(dict.fromkeys(one.path for one in done.hunks))

@@ -18,9 +18,19 @@ from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
-from indwell.review.folding import State, Unfit
+from indwell.review.folding import LedgerState, Unfit
 from indwell.review.judging import groups, is_pending
-from indwell.review.records import FORMAT, Began, Made, Moved, Record, Ref, Shift, Started, Told
+from indwell.review.records import (
+    FORMAT,
+    Began,
+    LedgerStart,
+    Made,
+    Moved,
+    Record,
+    Ref,
+    Shift,
+    ToldRecord,
+)
 from indwell.review.weave import Weave
 
 WAIT_S = 5.0  # for another process that appends; it takes some ms
@@ -31,7 +41,7 @@ QUIET = timedelta(days=1)  # since the last change, before a log begins anew
 NEWER = "the review of this workspace was written by a newer Indwell; update Indwell to see it"
 
 
-class Reading(NamedTuple):
+class LedgerReading(NamedTuple):
     """What was read so far; a value.
 
     Attributes:
@@ -42,7 +52,7 @@ class Reading(NamedTuple):
         notices: What went wrong, in plain words, each once.
     """
 
-    state: State
+    state: LedgerState
     log: str = ""
     offset: int = 0
     private: frozenset[str] = frozenset()
@@ -74,9 +84,9 @@ class ReviewStore:
         self._bases = folder / "bases"
         self._is_newer = False
 
-    def opened(self, now: datetime) -> Reading:
+    def opened(self, now: datetime) -> LedgerReading:
         """Read all; begin anew if nothing of it is needed any more."""
-        reading = self.read_on(Reading(State()))
+        reading = self.read_on(LedgerReading(LedgerState()))
         if reading.log and not self._is_needed(reading.state, now):
             with suppress(OSError), locked(self.folder / "lock", timeout_s=WAIT_S):
                 reading = self.read_on(reading)
@@ -84,17 +94,19 @@ class ReviewStore:
                     remove_own(self._log)
                     remove_own_tree(self._bases)
                     remove_own_tree(self.folder / "copies")
-                    return Reading(State(), notices=reading.notices)
+                    return LedgerReading(LedgerState(), notices=reading.notices)
         return reading
 
-    def read_on(self, reading: Reading) -> Reading:
+    def read_on(self, reading: LedgerReading) -> LedgerReading:
         """Take in what was appended since; what cannot be read is told in the notices."""
         try:
             return self._read_on(reading)
         except OSError as error:
             return _noted(reading, f"the review log cannot be read ({error.strerror})")
 
-    def append(self, reading: Reading, plan: Callable[[State], Sequence[Planned]]) -> Reading:
+    def append(
+        self, reading: LedgerReading, plan: Callable[[LedgerState], Sequence[Planned]]
+    ) -> LedgerReading:
         """Take in what others appended, then append what ``plan`` makes of that, durably.
 
         What the disk does not take is kept in this process, and a notice says so.
@@ -110,7 +122,9 @@ class ReviewStore:
             private = reading.private | {path for one in records if (path := _path(one))}
             return _taken(reading._replace(private=private), records, is_own=True)
 
-    def _append(self, reading: Reading, plan: Callable[[State], Sequence[Planned]]) -> Reading:
+    def _append(
+        self, reading: LedgerReading, plan: Callable[[LedgerState], Sequence[Planned]]
+    ) -> LedgerReading:
         planned = plan(reading.state)
         private = reading.private | {
             path for one in planned if one.is_private and (path := _path(one.record))
@@ -122,7 +136,7 @@ class ReviewStore:
         reading = reading._replace(private=private)
         if rest:
             if not reading.log:
-                rest.insert(0, Started(id=secrets.token_hex(8), at=moment(_now(rest))))
+                rest.insert(0, LedgerStart(id=secrets.token_hex(8), at=moment(_now(rest))))
             lines = [encoded(self._with_refs(one)) for one in rest]
             append_line(self._log, b"\n".join(lines), durable=True)
             n_before = reading.state.n_records
@@ -131,10 +145,12 @@ class ReviewStore:
             own += rest[n_read:]
         return _taken(reading, own, is_own=True) if own else reading
 
-    def _read_on(self, reading: Reading) -> Reading:
+    def _read_on(self, reading: LedgerReading) -> LedgerReading:
         first = self._first()
         if first != reading.log and reading.log:
-            reading = Reading(State(), notices=reading.notices)  # begun anew by another process
+            reading = LedgerReading(
+                LedgerState(), notices=reading.notices
+            )  # begun anew by another process
         pieces, offset = [], reading.offset
         while piece := read_from(self._log, offset, AT_ONCE_B):
             pieces.append(piece)
@@ -152,7 +168,7 @@ class ReviewStore:
             except (Damaged, OSError, ToolError):
                 records.append(None)
         start = records[0] if is_first and records else None
-        if isinstance(start, Started):
+        if isinstance(start, LedgerStart):
             self._is_newer = start.format > FORMAT
         if self._is_newer:
             return _noted(reading, NEWER)
@@ -167,7 +183,7 @@ class ReviewStore:
             return hashlib.blake2b(head, digest_size=8).hexdigest() if head else ""
         return record.id
 
-    def _is_needed(self, state: State, now: datetime) -> bool:
+    def _is_needed(self, state: LedgerState, now: datetime) -> bool:
         if self._is_newer or any(_is_pending(one.weave, path) for path, one in state.files.items()):
             return True
         if any(exists(self.folder.parent / one) for one in state.sessions):
@@ -210,7 +226,7 @@ def pending_sessions(folder: Path) -> frozenset[str] | None:
     Args:
         folder: Of the log; it need not be there.
     """
-    reading = ReviewStore(folder).read_on(Reading(State()))
+    reading = ReviewStore(folder).read_on(LedgerReading(LedgerState()))
     if reading.notices:
         return None
     return frozenset(
@@ -232,7 +248,9 @@ def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:
     return msgspec.structs.replace(record, **changed) if changed else record
 
 
-def _taken(reading: Reading, records: Iterable[Record | None], *, is_own: bool = False) -> Reading:
+def _taken(
+    reading: LedgerReading, records: Iterable[Record | None], *, is_own: bool = False
+) -> LedgerReading:
     """The reading with more records in its state; those that do not fit are counted and told."""
     state = reading.state.copy()
     n_damaged = n_unfit = 0
@@ -257,14 +275,14 @@ def _taken(reading: Reading, records: Iterable[Record | None], *, is_own: bool =
     return reading
 
 
-def _noted(reading: Reading, words: str) -> Reading:
+def _noted(reading: LedgerReading, words: str) -> LedgerReading:
     if words in reading.notices:
         return reading
     return reading._replace(notices=(*reading.notices, words))
 
 
 def _path(record: Record) -> str:
-    return "" if isinstance(record, Started | Told) else record.path
+    return "" if isinstance(record, LedgerStart | ToldRecord) else record.path
 
 
 def _is_pending(weave: Weave, path: str) -> bool:

@@ -42,7 +42,7 @@ class Scope(msgspec.Struct, frozen=True):
     turn: int | None = None
 
 
-class Done(msgspec.Struct, frozen=True):
+class VerdictOutcome(msgspec.Struct, frozen=True):
     """What became of a verdict.
 
     Attributes:
@@ -62,7 +62,7 @@ class Done(msgspec.Struct, frozen=True):
 
 async def accept(
     ledger: ReviewLedger, workspace: Workspace, scope: Scope, *, on_file: OnFile | None = None
-) -> Done:
+) -> VerdictOutcome:
     """Let changes count as the user's own; the files stay as they are.
 
     Each file is looked at first, so what is accepted is what stands there: a hunk that was changed
@@ -90,7 +90,7 @@ async def reject(
     *,
     force: bool = False,
     on_file: OnFile | None = None,
-) -> Done:
+) -> VerdictOutcome:
     """Take changes back, each file by an inverse edit of the text that stands there now.
 
     Args:
@@ -129,7 +129,7 @@ async def rewind_files(
     force: bool = False,
     agreed: Mapping[Path, str | None] | None = None,
     on_file: OnFile | None = None,
-) -> Done:
+) -> VerdictOutcome:
     """Take out all changes of a session's later turns, accepted or not, and keep copies.
 
     What the user changed since stays, and so do the changes of other sessions. A kill in the middle
@@ -190,7 +190,7 @@ async def planned_rewind(
     return tuple(found)
 
 
-def _done(made: Carrying, scope: Scope) -> Done:
+def _done(made: Carrying, scope: Scope) -> VerdictOutcome:
     """What became of it."""
     seen = {one.id for one in made.hunks} | {one.id for one, _ in made.kept}
     failed = {path for path, _ in made.failed}
@@ -199,7 +199,9 @@ def _done(made: Carrying, scope: Scope) -> Done:
         for one in scope.hunks
         if one not in seen and ((hunk := made.find(one)) is None or hunk.path not in failed)
     )
-    return Done(made.hunks, tuple(made.kept), tuple(made.failed), unknown, tuple(made.copies))
+    return VerdictOutcome(
+        made.hunks, tuple(made.kept), tuple(made.failed), unknown, tuple(made.copies)
+    )
 
 
 def _paths(ledger: ReviewLedger, scope: Scope) -> Sequence[Path]:

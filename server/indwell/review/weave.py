@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from indwell.workspace.comparing.diff import Replaced
+from indwell.workspace.comparing.diff import ReplacedLines
 
 FILE, BLOB = -1, -2  # in place of a segment's number: the file itself, a change without lines
 PLACES = 1 << 20  # serial numbers that each edit has for its places
@@ -145,7 +145,7 @@ def plain(text: str | None) -> Weave:
     return Weave((Segment(text),) if text else ())
 
 
-class Place(NamedTuple):
+class ChangedPlace(NamedTuple):
     """What a changed place of the visible text covers.
 
     Attributes:
@@ -160,7 +160,9 @@ class Place(NamedTuple):
 
 
 def rewoven(
-    weave: Weave, places: Iterable[Replaced], resolve: Callable[[Place], Iterable[Segment]]
+    weave: Weave,
+    places: Iterable[ReplacedLines],
+    resolve: Callable[[ChangedPlace], Iterable[Segment]],
 ) -> list[Segment]:
     """The segments with each changed place of the visible text as ``resolve`` says it."""
     source: list[Segment] = list(reversed(weave.segments))
@@ -178,7 +180,7 @@ def rewoven(
         while source and source[-1].died is not None:
             span.append(source.pop())
         right = source[-1] if source else None
-        done += resolve(Place(span, place.new, right))
+        done += resolve(ChangedPlace(span, place.new, right))
     return joined([*done, *reversed(source)])
 
 
@@ -215,11 +217,11 @@ def joined(segments: Iterable[Segment]) -> list[Segment]:
     return done
 
 
-def edited(weave: Weave, places: Sequence[Replaced], mark: Mark) -> Weave:
+def edited(weave: Weave, places: Sequence[ReplacedLines], mark: Mark) -> Weave:
     """The weave after an edit of the agent; ``mark`` is that of its first place."""
     numbers = iter(range(len(places)))
 
-    def resolve(place: Place) -> Iterable[Segment]:
+    def resolve(place: ChangedPlace) -> Iterable[Segment]:
         own = mark._replace(serial=mark.serial + next(numbers))
         last = max((i for i, one in enumerate(place.span) if one.died is None), default=None)
         cut = len(place.span) if last is None else last + 1

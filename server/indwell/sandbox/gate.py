@@ -19,7 +19,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.aside import Left, Quarantine, named, why
+from indwell.files.aside import NotRemoved, Quarantine, named, why
 from indwell.files.private import read_own, remove_own, write_durable
 
 MOST_NOTES = 20  # a command can make thousands of such files, and a person reads few
@@ -115,7 +115,7 @@ _MOST_NAMED = 5
 _RECORDS, _ENDING = "standing", ".json"
 
 
-class Standing(msgspec.Struct, frozen=True):
+class StandingPlant(msgspec.Struct, frozen=True):
     """A plant that could not be taken away.
 
     Attributes:
@@ -182,7 +182,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._quarantines: dict[Path | None, Quarantine] = {}
-        self._standing: dict[str, tuple[Standing, Quarantine]] = {}
+        self._standing: dict[str, tuple[StandingPlant, Quarantine]] = {}
         self._untold: list[tuple[Path, str]] = []
         self._unsettled: list[_Unsettled] = []
         self._trying = threading.RLock()
@@ -191,7 +191,7 @@ class Gate:
         """Heed what earlier processes wrote down there; reads nothing yet."""
         self._quarantines.setdefault(quarantine.folder, quarantine)
 
-    def close(self, standing: Standing, quarantine: Quarantine) -> None:
+    def close(self, standing: StandingPlant, quarantine: Quarantine) -> None:
         """Let no command run until this is gone; blocks."""
         marked = msgspec.structs.replace(standing, mark=_mark(standing.path) or ())
         self._standing[marked.path] = (marked, quarantine)
@@ -224,22 +224,22 @@ class Gate:
                 # A name of its own: several commands in this folder may wait for a look.
                 record = _record(quarantine.folder, f"{root}\0{secrets.token_hex()}")
                 records.append(str(record))
-                _write(record, Standing(root, "", "", reason, is_unseen=True))
+                _write(record, StandingPlant(root, "", "", reason, is_unseen=True))
         self._unsettled.append(_Unsettled(tuple(folders), settle, tuple(records)))
         return (
             f"what the command made could not be looked at ({reason}); no command runs here until "
             "that is done, which is tried again each time; tell the user"
         )
 
-    def open_again(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
+    def open_again(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
         """Try again to take everything away; gives what is in the way in ``folders``; blocks."""
         with self._trying:
             return (*self._settled(folders), *self._taken(folders))
 
-    def _settled(self, folders: Sequence[Path]) -> list[Standing]:
-        found: list[Standing] = []
+    def _settled(self, folders: Sequence[Path]) -> list[StandingPlant]:
+        found: list[StandingPlant] = []
         for one in tuple(self._unsettled):
-            waiting = [Standing(root, "", "", "") for root in one.folders]
+            waiting = [StandingPlant(root, "", "", "") for root in one.folders]
             concerned = [each for each in waiting if _concerns(each, folders)]
             if not concerned:
                 continue
@@ -256,7 +256,7 @@ class Gate:
             self.keep_untold(Path(concerned[0].root), few(notes))
         return found
 
-    def _taken(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
+    def _taken(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
         unread = self._read(folders)
         moved: dict[str, list[str]] = {}
         for standing, quarantine in tuple(self._standing.values()):
@@ -268,7 +268,7 @@ class Gate:
             del self._standing[standing.path]
             self._forget(standing)
             match now:
-                case Standing():
+                case StandingPlant():
                     self.close(now, quarantine)
                 case Path():
                     said = f"{named(standing.path)} was moved out of the workspace, to {str(now)!r}"
@@ -288,13 +288,13 @@ class Gate:
         self._untold = [one for one in self._untold if one not in told]
         return tuple(note for _, note in told)
 
-    def _read(self, folders: Sequence[Path]) -> list[Standing]:
+    def _read(self, folders: Sequence[Path]) -> list[StandingPlant]:
         """Read what is written down; gives what cannot be taken away, as nobody knows what it is.
 
         What cannot be read may be of any folder.
         """
         own = {record for one in self._unsettled for record in one.records}
-        unknown: list[Standing] = []
+        unknown: list[StandingPlant] = []
         for folder, quarantine in self._quarantines.items():
             for one in _written(folder) if folder is not None else ():
                 if one.is_unseen:
@@ -306,7 +306,7 @@ class Gate:
                     self._standing.setdefault(one.path, (one, quarantine))
         return unknown
 
-    def _forget(self, standing: Standing) -> None:
+    def _forget(self, standing: StandingPlant) -> None:
         for folder in self._quarantines:
             if folder is not None:
                 with contextlib.suppress(OSError):
@@ -321,7 +321,7 @@ keep_untold = _gate.keep_untold
 take_untold = _gate.take_untold
 
 
-async def still_in_the_way(folders: Iterable[Path]) -> tuple[Standing, ...]:
+async def still_in_the_way(folders: Iterable[Path]) -> tuple[StandingPlant, ...]:
     """What is in the way of commands in these folders, once all was tried again."""
     given = tuple(folders)
     return await asyncio.to_thread(_gate.open_again, given)
@@ -337,7 +337,7 @@ async def pass_gate(folders: Iterable[Path]) -> None:
         raise ToolError(f"nothing was run: {gate_words(standing)}")
 
 
-def gate_words(standing: Sequence[Standing]) -> str:
+def gate_words(standing: Sequence[StandingPlant]) -> str:
     """What is in the way, and what the user can do."""
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
@@ -348,12 +348,12 @@ def gate_words(standing: Sequence[Standing]) -> str:
     )
 
 
-def _concerns(standing: Standing, folders: Sequence[Path]) -> bool:
+def _concerns(standing: StandingPlant, folders: Sequence[Path]) -> bool:
     root = Path(standing.root)
     return any(one.is_relative_to(root) or root.is_relative_to(one) for one in folders)
 
 
-def _tried(standing: Standing, quarantine: Quarantine) -> Standing | Path | None:
+def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | Path | None:
     """What is left of it, or where it is now; None if it was gone. What nobody can tell is left."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
@@ -368,7 +368,7 @@ def _tried(standing: Standing, quarantine: Quarantine) -> Standing | Path | None
     except Exception as error:  # whatever it was, the thing is still there
         log.info("%r could not be moved", standing.path, exc_info=error)  # the gate's words say so
         return standing
-    if isinstance(where, Left):
+    if isinstance(where, NotRemoved):
         if where.at == standing.at:
             return standing
         return msgspec.structs.replace(standing, at=where.at, why=where.why)
@@ -395,7 +395,7 @@ def _record(folder: Path, name: str) -> Path:
     return folder / _RECORDS / f"{digest}{_ENDING}"
 
 
-def _write(record: Path, standing: Standing) -> None:
+def _write(record: Path, standing: StandingPlant) -> None:
     """Write it down. Not by msgspec: names in the workspace need not be UTF-8."""
     try:
         make_private_folder(record.parent)
@@ -413,7 +413,7 @@ def _say_unwritten(folder: str) -> None:
     )
 
 
-def _written(folder: Path) -> Iterator[Standing]:
+def _written(folder: Path) -> Iterator[StandingPlant]:
     """All that is written down there; a note that cannot be read stands for itself."""
     records = folder / _RECORDS
     try:
@@ -428,7 +428,7 @@ def _written(folder: Path) -> Iterator[Standing]:
             continue
         try:
             data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
-            one = msgspec.convert(data, Standing)
+            one = msgspec.convert(data, StandingPlant)
             record = str(records / name) if one.is_unseen else ""
             yield msgspec.structs.replace(one, record=record)
         except FileNotFoundError:  # another process has just seen that it is over
@@ -437,7 +437,7 @@ def _written(folder: Path) -> Iterator[Standing]:
             yield _unread(records / name, error)
 
 
-def _unread(record: Path, error: Exception) -> Standing:
+def _unread(record: Path, error: Exception) -> StandingPlant:
     is_damaged = isinstance(error, msgspec.MsgspecError | ValueError | RecursionError)
     reason = "it is damaged" if is_damaged else why(error)
-    return Standing("", "", "", reason, record=str(record))
+    return StandingPlant("", "", "", reason, record=str(record))

@@ -62,7 +62,7 @@ def signal_wrapped(pid: int, run: Run, name: str) -> None:
             signal_group(one.pid, name)
 
 
-class Left(msgspec.Struct, frozen=True):
+class LeftoverRun(msgspec.Struct, frozen=True):
     """What a run left behind.
 
     Attributes:
@@ -74,7 +74,7 @@ class Left(msgspec.Struct, frozen=True):
     is_gone: bool = True
 
 
-def end_descendants(pid: int, run: Run) -> Left:
+def end_descendants(pid: int, run: Run) -> LeftoverRun:
     """Kill what is left of a run, again until none is found.
 
     What has become a child of ours by that is waited for, and nothing else. Blocks: on Linux all
@@ -86,7 +86,7 @@ def end_descendants(pid: int, run: Run) -> Left:
     """
     over(run)
     if not IS_LINUX:
-        return Left(int(signal_group(pid, "SIGKILL")))
+        return LeftoverRun(int(signal_group(pid, "SIGKILL")))
     found: set[int] = set()
     enough_at = time.monotonic() + SEARCH_S
     n_quiet = 0
@@ -95,10 +95,10 @@ def end_descendants(pid: int, run: Run) -> Left:
             is_alive = _end_those_alive(pid, run, found)
             is_certain = _end_orphans(run, found, enough_at)
             n_quiet = 0 if is_alive else _QUIET if is_certain else n_quiet + 1
-    return Left(len(found), n_quiet == _QUIET)
+    return LeftoverRun(len(found), n_quiet == _QUIET)
 
 
-def end_wrapped(pid: int, run: Run) -> Left:
+def end_wrapped(pid: int, run: Run) -> LeftoverRun:
     """The same, when a program has ended that was the way into a namespace of processes.
 
     With the first process of that namespace, which is ours by then, the kernel ends all the others
@@ -112,7 +112,7 @@ def end_wrapped(pid: int, run: Run) -> Left:
             _signal(number, signal.SIGKILL)
             _see_end(number, until)
     if _end_orphans(run, set(), until):
-        return Left(0)
+        return LeftoverRun(0)
     return end_descendants(pid, run)
 
 

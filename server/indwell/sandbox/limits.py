@@ -41,7 +41,7 @@ _DISK_SHARE = 0.8
 _OUT_OF_MEMORY = 500  # of 1,000: a command goes before the editor and before us
 
 
-class Limits(msgspec.Struct, frozen=True):
+class CommandLimits(msgspec.Struct, frozen=True):
     """What a command may take; None is no limit of ours.
 
     Attributes:
@@ -61,7 +61,7 @@ class Limits(msgspec.Struct, frozen=True):
     n_files: int = 65_536
 
 
-def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float | None) -> str:
+def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
     """Shell text that sets the limits for itself and all that it starts; for one line with it."""
     if sys.platform == "win32":
         return ""
@@ -85,7 +85,7 @@ def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float | None) 
     return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
 
 
-def overrun(exit_code: int, limits: Limits, timeout_s: float | None) -> str:
+def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
     """Which limit of the kernel a shell's exit code tells of, in words; empty for none."""
     if sys.platform == "win32":
         return ""
@@ -122,7 +122,7 @@ _SHARE = 0.8  # of the machine's memory, for one command
 _IDLE = 20  # times as long as a closer look takes, until the next one
 
 
-class Watch:
+class LimitWatch:
     """Over one run.
 
     Args:
@@ -131,7 +131,7 @@ class Watch:
         limits: What it may take.
     """
 
-    def __init__(self, pid: int, run: Run, limits: Limits) -> None:
+    def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
         self.overrun = ""  # in words, as soon as the run is ended for it
         self._pid = pid
         self._run = run

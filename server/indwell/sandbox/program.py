@@ -27,7 +27,7 @@ from indwell.sandbox.capture import Capture, OnChunk, pipe_from, pipe_into
 from indwell.sandbox.environment import clean_environment, raw
 from indwell.sandbox.guard import guard
 from indwell.sandbox.leftovers import (
-    Left,
+    LeftoverRun,
     Pause,
     Run,
     end_descendants,
@@ -38,7 +38,7 @@ from indwell.sandbox.leftovers import (
     signal_wrapped,
     waited_for,
 )
-from indwell.sandbox.limits import Limits, Watch
+from indwell.sandbox.limits import CommandLimits, LimitWatch
 from indwell.sandbox.processes import MARK
 
 
@@ -79,7 +79,7 @@ DEFAULT_LIMIT_B = 96_000
 T = TypeVar("T")
 
 
-class Started(Protocol):
+class StartedProgram(Protocol):
     """A program that runs, as far as it matters here; asyncio's own is one."""
 
     @property
@@ -103,7 +103,7 @@ class Starter(Protocol):
         stdout: int,
         stderr: int,
         pass_fds: tuple[int, ...],
-    ) -> Coroutine[None, None, Started]:
+    ) -> Coroutine[None, None, StartedProgram]:
         """Start it."""
 
 
@@ -128,7 +128,7 @@ async def run_program(
     stdin: bytes = b"",
     merge_errors: bool = False,
     mark: str = "",
-    limits: Limits | None = None,
+    limits: CommandLimits | None = None,
     pool: Pool | None = PROGRAMS,
     alone: bool = False,
     is_wrapped: bool = False,
@@ -191,7 +191,7 @@ async def run_program(
         err.let_go()
         source.let_go()
         done = asyncio.create_task(process.wait())
-        watch = None if limits is None else Watch(process.pid, run, limits)
+        watch = None if limits is None else LimitWatch(process.pid, run, limits)
         watching = asyncio.create_task(watch.until_too_much()) if watch else None
         try:
             if is_cancelled:
@@ -259,7 +259,7 @@ async def start_plainly(
     stdout: int,
     stderr: int,
     pass_fds: tuple[int, ...],
-) -> Started:
+) -> StartedProgram:
     """Start a program in a session of its own.
 
     Raises:
@@ -320,9 +320,9 @@ async def _stop(
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
 
 
-async def _end_rest(pid: int, run: Run, *, alone: bool, is_wrapped: bool = False) -> Left:
+async def _end_rest(pid: int, run: Run, *, alone: bool, is_wrapped: bool = False) -> LeftoverRun:
     if alone:
-        return Left(0)
+        return LeftoverRun(0)
     return await asyncio.to_thread(end_wrapped if is_wrapped else end_descendants, pid, run)
 
 

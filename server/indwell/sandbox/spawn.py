@@ -13,12 +13,12 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
-from indwell.sandbox.confine.confined import Held, held, resolved, settled
+from indwell.sandbox.confine.confined import ConfinedStart, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import commands_path, find_program, path_without
 from indwell.sandbox.gate import Meanwhile, few, keep_untold, look_again, looked_at, pass_gate
 from indwell.sandbox.leftovers import Pause
-from indwell.sandbox.limits import Limits, overrun, shell_prefix
+from indwell.sandbox.limits import CommandLimits, overrun, shell_prefix
 from indwell.sandbox.program import (
     COMMANDS,
     DEFAULT_LIMIT_B,
@@ -48,7 +48,7 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     stdin: bytes = b"",
     merge_errors: bool = True,
-    limits: Limits | None = None,
+    limits: CommandLimits | None = None,
     confinement: Confinement | None = None,
     never_in: Sequence[Path] = (),
     unasked: bool = False,
@@ -87,7 +87,7 @@ async def spawn(
     shell = await asyncio.to_thread(find_program, "bash", never_in)
     if shell is None:
         raise ToolError("bash was not found on PATH; install it, or work without commands")
-    limits = limits or Limits()
+    limits = limits or CommandLimits()
     given = {"PATH": commands_path(), **(env or {})}
     mark = new_mark()
     words = [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command]
@@ -120,7 +120,7 @@ async def spawn(
     return msgspec.structs.replace(finished, overrun=overrun(finished.exit_code, limits, timeout_s))
 
 
-class _Run(Protocol):
+class _SandboxRun(Protocol):
     """``run_program`` with all but what depends on the sandbox."""
 
     def __call__(
@@ -137,7 +137,7 @@ class _Run(Protocol):
     ) -> Coroutine[None, None, Finished]: ...
 
 
-def _failed(finished: Finished, how: Held) -> tuple[str, ...]:
+def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
     """Did the sandbox itself fail, such as for a folder that went away meanwhile?"""
     said = finished.head or finished.errors
     if finished.exit_code != 1 or not said.startswith(b"bwrap: ") or how.was_set_up():
@@ -189,7 +189,7 @@ def _nobody(_note: str) -> None:
 
 async def _held(  # noqa: PLR0917 - all that a run takes
     bounds: Confinement,
-    run: _Run,
+    run: _SandboxRun,
     words: Sequence[str],
     cwd: Path,
     env: Mapping[str, str],

@@ -34,7 +34,7 @@ _EXAMPLES = re.compile(
 )
 
 
-class Found(msgspec.Struct, frozen=True, order=True):
+class FoundSecret(msgspec.Struct, frozen=True, order=True):
     """A secret in a text: from ``start`` to ``stop``, and what it seems to be."""
 
     start: int
@@ -42,9 +42,9 @@ class Found(msgspec.Struct, frozen=True, order=True):
     kind: str
 
 
-def find(text: str) -> tuple[Found, ...]:
+def find(text: str) -> tuple[FoundSecret, ...]:
     """The secrets in a text, in order, none within another."""
-    found: list[Found] = []
+    found: list[FoundSecret] = []
     for start in range(0, len(text), _PIECE):
         found += _in_piece(text, max(start - _OVERLAP, 0), start + _PIECE)
     if "://" in text:
@@ -54,7 +54,7 @@ def find(text: str) -> tuple[Found, ...]:
     return _apart(found)
 
 
-def _in_piece(text: str, start: int, stop: int) -> list[Found]:
+def _in_piece(text: str, start: int, stop: int) -> list[FoundSecret]:
     spans = tuple(_spans(text, start, stop))
     looked_at = "\n".join(text[first:last] for first, last in spans)
     return [
@@ -81,16 +81,16 @@ def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-def _of(kind: Kind, text: str, start: int, stop: int) -> Iterator[Found]:
+def _of(kind: Kind, text: str, start: int, stop: int) -> Iterator[FoundSecret]:
     pattern = kind.pattern
     group = "secret" if "secret" in pattern.groupindex else 0
     for match in pattern.finditer(text, start, stop):
         secret = match[group]
         if entropy(secret) >= kind.entropy and not _EXAMPLES.search(secret):
-            yield Found(*match.span(group), kind.name)
+            yield FoundSecret(*match.span(group), kind.name)
 
 
-def _passwords(text: str) -> Iterator[Found]:
+def _passwords(text: str) -> Iterator[FoundSecret]:
     """Those of addresses, which may hold any sign and so are no words; a name may be left out."""
     at = -1
     while (at := text.find("://", at + 1)) >= 0:
@@ -100,10 +100,10 @@ def _passwords(text: str) -> Iterator[Found]:
         secret = match["secret"]
         is_mixed = _DIGIT.search(secret) and any(map(str.isalpha, secret))
         if is_mixed and entropy(secret) >= _LEAST_ENTROPY and not _EXAMPLES.search(secret):
-            yield Found(*match.span("secret"), PASSWORD)
+            yield FoundSecret(*match.span("secret"), PASSWORD)
 
 
-def _private_keys(text: str) -> Iterator[Found]:
+def _private_keys(text: str) -> Iterator[FoundSecret]:
     """What stands between the two lines of a private key; to where it looks like one, if cut."""
     for match in _BEGIN.finditer(text):
         start = stop = match.end()
@@ -116,7 +116,7 @@ def _private_keys(text: str) -> Iterator[Found]:
             n_chars, stop, gap = n_chars + len(line[0]), line.end(), _MOST_BETWEEN
         is_whole = is_whole and n_chars > 0 and most - stop <= _MOST_BETWEEN + _LAST_LINE
         if is_whole or n_chars >= _LEAST_CUT:
-            yield Found(start, most if is_whole else stop, PRIVATE_KEY)
+            yield FoundSecret(start, most if is_whole else stop, PRIVATE_KEY)
 
 
 def open_key(text: str) -> int | None:
@@ -141,13 +141,13 @@ def entropy(text: str) -> float:
     return -sum(k / n * math.log2(k / n) for k in Counter(text).values()) if n else 0.0
 
 
-def _apart(found: list[Found]) -> tuple[Found, ...]:
+def _apart(found: list[FoundSecret]) -> tuple[FoundSecret, ...]:
     """In order; of two that overlap, the one that begins first or is longer covers both."""
-    apart: list[Found] = []
+    apart: list[FoundSecret] = []
     for one in sorted(found, key=lambda one: (one.start, -one.stop)):
         if apart and one.start < apart[-1].stop:
             last = apart[-1]
-            apart[-1] = Found(last.start, max(last.stop, one.stop), last.kind)
+            apart[-1] = FoundSecret(last.start, max(last.stop, one.stop), last.kind)
         else:
             apart.append(one)
     return tuple(apart)

@@ -14,11 +14,11 @@ import msgspec
 from indwell.errors import SettingsError, ToolError
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
-from indwell.policy.trust import Standing, is_unchanged, nearest
+from indwell.policy.trust import TrustStanding, is_unchanged, nearest
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
-from indwell.settings.trusted_files import Answer, Seen, digest_of
+from indwell.settings.trusted_files import FolderAnswer, TrustedFile, digest_of
 from indwell.workspace.executable import executables, folder_instructions
 from indwell.workspace.git.repository import GitPlaces, git_places
 
@@ -39,8 +39,8 @@ class FolderTrust:
         self._environment = environment
         self._is_given = is_given
         self._held_back = ""
-        self._here: dict[str, Answer] = {}  # answers that hold for this process only
-        self._standings: dict[str, Standing] = {}
+        self._here: dict[str, FolderAnswer] = {}  # answers that hold for this process only
+        self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
 
@@ -48,7 +48,7 @@ class FolderTrust:
         """Trust nothing from now on, whatever the user said: the editor is in restricted mode."""
         self._held_back = why
 
-    def look(self, roots: Sequence[Path], settings: Settings) -> tuple[Standing, ...]:
+    def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
         """See how folders stand, and remember it. Blocks for some milliseconds a folder.
 
         Raises:
@@ -60,13 +60,13 @@ class FolderTrust:
         self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
         return found
 
-    def shown(self, standing: Standing) -> Standing:
+    def shown(self, standing: TrustStanding) -> TrustStanding:
         """``standing`` for a question; without folders in it that the user said no to."""
         folder = standing.folder
         inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
         return with_folders(standing, tuple(inner))
 
-    def answer(self, standing: Standing, *, trusted: bool, keep: bool = True) -> None:
+    def answer(self, standing: TrustStanding, *, trusted: bool, keep: bool = True) -> None:
         """The user has answered: for the folder exactly as ``standing`` showed it.
 
         Raises:
@@ -131,31 +131,35 @@ class FolderTrust:
         standing = self._standing(root)
         return standing.state == "trusted" and standing.is_whole
 
-    def _standing(self, root: Path) -> Standing:
+    def _standing(self, root: Path) -> TrustStanding:
         folder = str(root.resolve())
-        return self._standings.get(folder) or Standing(folder, "restricted", "not looked at")
+        return self._standings.get(folder) or TrustStanding(folder, "restricted", "not looked at")
 
-    def _look(self, root: Path, named: Sequence[Path]) -> Standing:
+    def _look(self, root: Path, named: Sequence[Path]) -> TrustStanding:
         folder = str(root)
         if self._held_back:
-            return Standing(folder, "restricted", self._held_back, remedy="trust it in the editor")
+            return TrustStanding(
+                folder, "restricted", self._held_back, remedy="trust it in the editor"
+            )
         if self._is_given:
-            return Standing(folder, "trusted", "--trust", is_whole=True)
+            return TrustStanding(folder, "trusted", "--trust", is_whole=True)
         if any(root.is_relative_to(one) for one in named):
-            return Standing(folder, "trusted", "`trusted` in your settings", is_whole=True)
+            return TrustStanding(folder, "trusted", "`trusted` in your settings", is_whole=True)
         try:
             kept = self._store().read()
         except SettingsError as error:
             kept = Answers(problem=str(error))
         if kept.problem and folder not in self._here:
-            return Standing(folder, "restricted", kept.problem, remedy="mend that file")
+            return TrustStanding(folder, "restricted", kept.problem, remedy="mend that file")
         answers = {**kept.folders, **self._here}
         self._said_no = tuple(one for one, said in answers.items() if not said.trusted)
         try:
             return standing_of(root, answers)
         except UNREADABLE as error:
             words = f"its files could not be looked through ({one_line(str(error))})"
-            return Standing(folder, "restricted", words, remedy="look at its `.git` and settings")
+            return TrustStanding(
+                folder, "restricted", words, remedy="look at its `.git` and settings"
+            )
 
     def _store(self) -> TrustStore:
         return TrustStore(state_folder(self._environment))
@@ -168,12 +172,12 @@ def _git_of(root: Path) -> GitPlaces:
         return GitPlaces(obeyed=(str(root),))  # all of it: then each change is asked for
 
 
-def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:
+def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:
     """How a folder stands by what was said of it and of those above it."""
     folder, items = str(root), executables(root)
     unknown = next((one.name for one in items if not one.seen.digest), "")
     if unknown:
-        return Standing(
+        return TrustStanding(
             folder,
             "restricted",
             f"{unknown!r} is more than can be looked through",
@@ -182,22 +186,26 @@ def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:
         )
     by = nearest(folder, answers)
     if by is None:
-        return Standing(folder, "open", UNSAID, items)
+        return TrustStanding(folder, "open", UNSAID, items)
     said = answers[by]
     if not said.trusted:
-        return Standing(folder, "restricted", f"your answer of {said.at[:10]}", items)
+        return TrustStanding(folder, "restricted", f"your answer of {said.at[:10]}", items)
     if by == folder:
         if is_unchanged(said.files, items):
-            return Standing(folder, "trusted", f"your answer of {said.at[:10]}", items, said.files)
-        return Standing(folder, "open", "its files changed since you trusted it", items, said.files)
+            return TrustStanding(
+                folder, "trusted", f"your answer of {said.at[:10]}", items, said.files
+            )
+        return TrustStanding(
+            folder, "open", "its files changed since you trusted it", items, said.files
+        )
     # What the folder above was trusted for, and nothing of this folder's own.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
-        return Standing(folder, "trusted", f"your answer about {by}", items)
-    return Standing(folder, "open", UNSAID, items)
+        return TrustStanding(folder, "trusted", f"your answer about {by}", items)
+    return TrustStanding(folder, "open", UNSAID, items)
 
 
-def with_folders(standing: Standing, apart: tuple[str, ...] = ()) -> Standing:
+def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustStanding:
     """``standing`` with the instructions of the folders in it, for a question. Walks the tree.
 
     ``apart`` are folders, absolute, whose files an answer would not let count.
@@ -214,8 +222,10 @@ def with_folders(standing: Standing, apart: tuple[str, ...] = ()) -> Standing:
     return msgspec.structs.replace(standing, items=tuple(items))
 
 
-def answer_of(standing: Standing, *, trusted: bool) -> Answer:
+def answer_of(standing: TrustStanding, *, trusted: bool) -> FolderAnswer:
     """What is kept of an answer: for what is trusted, what it was."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    files: Mapping[str, Seen] = {one.name: one.seen for one in standing.items} if trusted else {}
-    return Answer(trusted, at, files)
+    files: Mapping[str, TrustedFile] = (
+        {one.name: one.seen for one in standing.items} if trusted else {}
+    )
+    return FolderAnswer(trusted, at, files)

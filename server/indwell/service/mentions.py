@@ -47,7 +47,7 @@ class Mention(NamedTuple):
         return f"{self.path}#L{lines}"
 
 
-class Found(NamedTuple):
+class FoundMention(NamedTuple):
     """A mention, and where it stands."""
 
     mention: Mention
@@ -55,7 +55,7 @@ class Found(NamedTuple):
     stop: int
 
 
-def mentions_in(words: str) -> tuple[Found, ...]:
+def mentions_in(words: str) -> tuple[FoundMention, ...]:
     """All that could be mentions; whether there are such files is to be seen."""
     found = []
     for match in _MENTION.finditer(words):
@@ -64,7 +64,9 @@ def mentions_in(words: str) -> tuple[Found, ...]:
             path = path.rstrip(_ENDS)
             stop = match.start() + 1 + len(path)
         if path.strip("/"):
-            found.append(Found(_made(path, match["first"], match["last"]), match.start(), stop))
+            found.append(
+                FoundMention(_made(path, match["first"], match["last"]), match.start(), stop)
+            )
     return tuple(found)
 
 

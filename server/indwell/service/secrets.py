@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from indwell.agent.permission.other_names import denied_name
 from indwell.files import linked_mark
-from indwell.files.watch.tree import Found, Tree, found_at, listings_of
+from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.secrets.hiding import Hider
@@ -70,7 +70,7 @@ class SecretPlaces:
             self._looked = self._monotonic()
         return here.stamp.number in self._numbers
 
-    def _in(self, root: Path) -> tuple[list[Found], list[str], list[Found]]:
+    def _in(self, root: Path) -> tuple[list[FoundChanges], list[str], list[FoundChanges]]:
         """Secret files of one folder, their other names, and all links."""
         deny = self._deny()
         kind = kind_of(deny)
@@ -103,7 +103,7 @@ class SecretPlaces:
         )
 
 
-def _links(found: Sequence[Found]) -> Iterator[Found]:
+def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
     return (one for one in found if one.leads_to)
 
 

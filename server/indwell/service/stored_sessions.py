@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indwell.sessions.forking import was_handed_on
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.sessions.storage import retention, searching
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
@@ -57,9 +57,9 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
         settings: Those of the user.
         session: The caller's own, which stays.
     """
-    from indwell.sessions.storage.sweeping import Limits, sweep
+    from indwell.sessions.storage.sweeping import RetentionLimits, sweep
 
-    limits = Limits(settings.keep_sessions_days, settings.keep_sessions_mb * MB)
+    limits = RetentionLimits(settings.keep_sessions_days, settings.keep_sessions_mb * MB)
     return sweep(state, limits, now=datetime.now(UTC), pending=_pending, ours=session)
 
 
@@ -133,7 +133,7 @@ class StoredSessions:
             lambda: searching.listed(store, limit=limit, before=before, query=query)
         )
 
-    async def session(self, root: Path, session: str) -> Reading:
+    async def session(self, root: Path, session: str) -> LogReading:
         """All that a session's log says."""
         return await asyncio.to_thread(self._store(root).open, session)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from indwell.messages import ToolResult
 from indwell.sessions.branches import lived
-from indwell.sessions.records import Intent, Record, Said, TurnStarted
+from indwell.sessions.records import Intent, MessageRecord, Record, TurnStartRecord
 from indwell.sessions.told import Decided, Verdict
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
@@ -76,7 +76,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
     results: dict[int, ToolResult] = {}
     for record in records:
         match record:
-            case TurnStarted():
+            case TurnStartRecord():
                 newest.clear()  # a session that was taken back counts its turns anew
             case Decided():
                 act = _decided(record, left=id(record) not in alive)
@@ -98,7 +98,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
                     found.append(_undecided(record, left=id(record) not in alive))
                 else:
                     found[at] = msgspec.structs.replace(found[at], began=True)
-            case Said(message=message):
+            case MessageRecord(message=message):
                 results.update(
                     (newest[message.turn, block.tool_use_id], block)
                     for block in message.blocks

@@ -19,8 +19,8 @@ from indwell.sessions.records import (
     Rewound,
     SessionStarted,
     Spent,
-    TurnFinished,
-    TurnStarted,
+    TurnEndRecord,
+    TurnStartRecord,
 )
 from indwell.sessions.told import CommandSet, PlanSet, TodoSet
 
@@ -62,7 +62,7 @@ class Rewind(NamedTuple):
 
 def changed_after(records: Sequence[Record], turn: int) -> tuple[str, ...]:
     """The files that later turns of a conversation changed, as the log names them, each once."""
-    ends = (one for one in lived(records) if isinstance(one, TurnFinished) and one.turn > turn)
+    ends = (one for one in lived(records) if isinstance(one, TurnEndRecord) and one.turn > turn)
     return tuple(dict.fromkeys(file.path for end in ends for file in end.changes))
 
 
@@ -111,13 +111,13 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
 
 def last_ended(records: Sequence[Record]) -> int:
     """The newest turn of the conversation that has an end; 0 if none has."""
-    ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnFinished))
+    ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnEndRecord))
     return next(ended, 0)
 
 
 def last_begun(records: Sequence[Record]) -> int:
     """The newest turn of the conversation; 0 if none has begun."""
-    begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStarted))
+    begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStartRecord))
     return next(begun, 0)
 
 
@@ -167,9 +167,9 @@ def model_of(branch: Sequence[Record]) -> str:
 def _noted(ends: dict[int, int], turn: int, index: int, record: Record) -> int:
     """Take down where turns end; gives the one that goes on, or -1 between two of them."""
     match record:
-        case TurnStarted():
+        case TurnStartRecord():
             turn = record.turn
-        case TurnFinished():
+        case TurnEndRecord():
             ends[record.turn] = index
             return -1
         case Rewound():

@@ -21,7 +21,14 @@ from indwell.context.pairing import repair, tool_results
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import scalar_text
 from indwell.messages import Block, Message, Role, Text, ToolUse
-from indwell.sessions.records import IMPORTED, Record, Repaired, Said, TurnFinished, TurnStarted
+from indwell.sessions.records import (
+    IMPORTED,
+    MessageRecord,
+    Record,
+    Repaired,
+    TurnEndRecord,
+    TurnStartRecord,
+)
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Events that say: this text with the user's role was put there by the recording tool."""
@@ -80,7 +87,7 @@ def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Rec
 
 def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
     """The conversation of one record."""
-    reading = _Reading(_injected(record.get("events")))
+    reading = _ForeignReader(_injected(record.get("events")))
     for index, entry in enumerate(record["messages"]):
         reading.take(index, entry)
     if record["messages"] and not reading.has_words:
@@ -95,7 +102,7 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
     )
 
 
-class _Reading:
+class _ForeignReader:
     """What was read so far of one record."""
 
     def __init__(self, injected: frozenset[int]) -> None:
@@ -288,17 +295,17 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
     for message in recorded.messages:
         answers, rest = _split(message)
         if answers is not None:
-            yield Said(answers, at)  # of the turn before
+            yield MessageRecord(answers, at)  # of the turn before
         words = _words(rest)
         if words or not turn:
             if turn:
-                yield TurnFinished(turn, "done", at)
+                yield TurnEndRecord(turn, "done", at)
             turn = max(turn + 1, message.turn)
-            yield TurnStarted(turn, words, at)
+            yield TurnStartRecord(turn, words, at)
         if rest.blocks:
-            yield Said(rest, at)
+            yield MessageRecord(rest, at)
     if turn:
-        yield TurnFinished(turn, "done", at)
+        yield TurnEndRecord(turn, "done", at)
 
 
 def _split(message: Message) -> tuple[Message | None, Message]:

@@ -33,7 +33,7 @@ from indwell.sessions.records import (
     Record,
     Rewound,
     SessionStarted,
-    TurnStarted,
+    TurnStartRecord,
 )
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.sessions.storage.writer import LogWriter
@@ -84,7 +84,7 @@ def check_whole(session: str, records: Sequence[Record]) -> None:
     if not forks or forks[-1].whole:
         return
     # Copies end with that turn: one that came later says that only a line was lost since.
-    if not any(isinstance(one, TurnStarted) and one.turn > forks[-1].turn for one in records):
+    if not any(isinstance(one, TurnStartRecord) and one.turn > forks[-1].turn for one in records):
         raise SessionError(
             f"session {session!r} is a fork of {forks[-1].session!r} that was never finished; "
             "delete it and fork again"
@@ -139,7 +139,7 @@ async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -
     return Rewind(turn, draft, reading.notices, changed)
 
 
-class _Plan(NamedTuple):
+class _ForkPlan(NamedTuple):
     """What a fork is made of: the records of ``branch``, which names texts of ``owners``."""
 
     turn: int
@@ -149,7 +149,7 @@ class _Plan(NamedTuple):
     notices: tuple[str, ...]
 
 
-def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _Plan:
+def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkPlan:
     """What is to be copied, and said of a turn that is left out; takes a while."""
     check_whole(origin, records)
     goal = last_ended(records) if turn is None else turn
@@ -160,13 +160,13 @@ def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _Plan:
         f"turn {begun} has not ended and is left out; name it to take what there is of it along"
     )
     is_left_out = turn is None and begun > goal
-    return _Plan(goal, branch, owners, model_of(branch), (notice,) if is_left_out else ())
+    return _ForkPlan(goal, branch, owners, model_of(branch), (notice,) if is_left_out else ())
 
 
 def _first_words(records: Sequence[Record], turn: int) -> str:
     """What the user said in the first turn behind ``turn``; empty if there is none."""
     later = (
-        one.words for one in lived(records) if isinstance(one, TurnStarted) and one.turn > turn
+        one.words for one in lived(records) if isinstance(one, TurnStartRecord) and one.turn > turn
     )
     return next(later, "")
 
@@ -226,4 +226,4 @@ def _has_taken(store: SessionStore, session: str, origin: str) -> bool:
     except SessionError:
         return False
     takes = any(isinstance(one, Inherited) and one.session == origin for one in records)
-    return takes and any(isinstance(one, TurnStarted) for one in records)
+    return takes and any(isinstance(one, TurnStartRecord) for one in records)

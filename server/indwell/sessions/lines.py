@@ -31,7 +31,7 @@ _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
-class Reading(NamedTuple):
+class LogReading(NamedTuple):
     """What a log gave.
 
     Attributes:
@@ -66,12 +66,12 @@ def encode(record: Record) -> bytes:
         return msgspec.json.encode(whole) + b"\n" + msgspec.json.encode(repaired) + b"\n"
 
 
-def decode(data: bytes) -> Reading:
+def decode(data: bytes) -> LogReading:
     """Read a log that is in memory; see ``read``."""
     return read((data,))
 
 
-def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> Reading:
+def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogReading:
     """Read a log that comes in pieces, however it ends.
 
     A last line without its line feed counts if it is whole: the kill came between the two. NUL
@@ -100,7 +100,7 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> Reading
                 strangers[kind] += 1
     told = {record.what for record in records if isinstance(record, Repaired)}
     untold = tuple(sentence for sentence in damage if sentence not in told)
-    return Reading(tuple(records), untold + _newer(records, strangers), untold)
+    return LogReading(tuple(records), untold + _newer(records, strangers), untold)
 
 
 def newest_format(records: Iterable[Record]) -> int:

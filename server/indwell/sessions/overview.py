@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from indwell.messages import Usage
-from indwell.sessions.lines import BULKY, Reading, read
+from indwell.sessions.lines import BULKY, LogReading, read
 from indwell.sessions.records import (
     IMPORTED,
     Forked,
@@ -15,7 +15,7 @@ from indwell.sessions.records import (
     Rewound,
     SessionStarted,
     Spent,
-    TurnStarted,
+    TurnStartRecord,
 )
 from indwell.sessions.told import Titled
 
@@ -62,7 +62,7 @@ def preview_of(words: str) -> str:
     return " ".join(words.split())[:PREVIEW_CHARACTERS]
 
 
-def overview(session: str, reading: Reading) -> Overview:
+def overview(session: str, reading: LogReading) -> Overview:
     """Sum a log up; a broken one gives what could be read of it."""
     workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
@@ -72,7 +72,7 @@ def overview(session: str, reading: Reading) -> Overview:
         match record:
             case SessionStarted():
                 workspace, at, model = record.workspace, record.at, record.model
-            case TurnStarted():
+            case TurnStartRecord():
                 turns += 1
                 at = at or record.at
                 preview = preview or preview_of(record.words)

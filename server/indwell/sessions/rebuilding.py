@@ -6,12 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.history import History, Splice, spliced
+from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.request.assemble import without_pictures
 from indwell.errors import SessionError
 from indwell.messages import Message, Request
 from indwell.sessions.branches import lived
-from indwell.sessions.records import Compacted, Prefixed, Record, Repaired, Said, Sent, Wire
+from indwell.sessions.records import (
+    CompactionRecord,
+    MessageRecord,
+    Prefixed,
+    Record,
+    Repaired,
+    RequestRecord,
+    Wire,
+)
 
 
 class Rebuilt(NamedTuple):
@@ -39,12 +47,12 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
         SessionError: The log has no such request, or does not hold what stood before it.
     """
     before: list[Record] = []
-    sent: Sent | None = None
+    sent: RequestRecord | None = None
     attempts: list[Wire] = []
     n_sent = 0
     for record in records:
         match record:
-            case Sent():
+            case RequestRecord():
                 n_sent = max(n_sent, record.number)
                 if record.number == number:  # the newest, if a kill made two of one number
                     sent, frozen, attempts = record, len(before), []
@@ -75,7 +83,7 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
     return Rebuilt(sent.turn, number, request, tuple(attempts), told.notices)
 
 
-def _request(sent: Sent, prefix: Prefixed, messages: tuple[Message, ...]) -> Request:
+def _request(sent: RequestRecord, prefix: Prefixed, messages: tuple[Message, ...]) -> Request:
     conversation = Conversation(
         config=Config(sent.model, sent.window, sent.max_output, sent.cache_key),
         system=tuple(map(system_block, prefix.system)),
@@ -128,12 +136,12 @@ def folded(records: Iterable[Record]) -> Folded:
     notices: list[str] = []
     for record in records:
         match record:
-            case Said(message=message):
+            case MessageRecord(message=message):
                 join(messages, message)
-            case Compacted(splices=splices) | Repaired(splices=splices) if splices:
+            case CompactionRecord(splices=splices) | Repaired(splices=splices) if splices:
                 why = impossible(splices, record.live, len(messages))
                 if why:
-                    kind = "compaction" if isinstance(record, Compacted) else "repair"
+                    kind = "compaction" if isinstance(record, CompactionRecord) else "repair"
                     notices.append(f"a {kind} of {record.at} does not fit the log ({why})")
                     continue
                 live, history = spliced(messages, history, splices)
@@ -154,7 +162,7 @@ def join(messages: list[Message], message: Message) -> None:
         messages.append(message)
 
 
-def impossible(splices: Sequence[Splice], live: int, n_messages: int) -> str:
+def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> str:
     """Why these splices cannot be made of ``n_messages`` messages; empty if they can.
 
     Args:
@@ -172,11 +180,11 @@ def impossible(splices: Sequence[Splice], live: int, n_messages: int) -> str:
     return ""
 
 
-def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[Splice, ...]:
+def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[MessageSplice, ...]:
     """The splices that make ``after`` of ``before``; none if they are equal."""
     if len(before) == len(after):
         return tuple(
-            Splice(index, index + 1, (new,))
+            MessageSplice(index, index + 1, (new,))
             for index, (old, new) in enumerate(zip(before, after, strict=True))
             if old is not new and old != new
         )
@@ -186,4 +194,4 @@ def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[Spli
     while n_tail < least - head and before[-1 - n_tail] == after[-1 - n_tail]:
         n_tail += 1
     stop = len(before) - n_tail
-    return (Splice(head, stop, tuple(after[head : len(after) - n_tail])),)
+    return (MessageSplice(head, stop, tuple(after[head : len(after) - n_tail])),)

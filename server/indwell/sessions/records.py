@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.history import Splice
+from indwell.context.history import MessageSplice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
 from indwell.sessions.told import Decided, FileLines, Told
 from indwell.settings.model import Mode
@@ -52,7 +52,7 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
     specs: tuple[ToolSpec, ...] = ()
 
 
-class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):
+class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):
     """The user's words as typed, before anything is done with them.
 
     Attributes:
@@ -72,10 +72,10 @@ class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=
     mode: Mode | None = None
 
 
-class Steered(msgspec.Struct, frozen=True, tag="steered"):
+class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
     """What the user said while a turn ran, as typed; on disk before it is sent.
 
-    If it reached the model it is also in a ``Said``; else it comes back in ``TurnFinished.words``.
+    If it reached the model, a ``MessageRecord`` holds it, too; else ``TurnEndRecord.words`` does.
     """
 
     turn: int
@@ -83,7 +83,7 @@ class Steered(msgspec.Struct, frozen=True, tag="steered"):
     at: str
 
 
-class Said(msgspec.Struct, frozen=True, tag="said"):
+class MessageRecord(msgspec.Struct, frozen=True, tag="said"):
     """Blocks that joined the conversation; two of one role in a row are one message."""
 
     message: Message
@@ -100,7 +100,7 @@ class Intent(msgspec.Struct, frozen=True, tag="intent"):
     at: str
 
 
-class Sent(msgspec.Struct, frozen=True, tag="sent"):
+class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
     """A request as it goes out: with what stands before it in the log it can be made again.
 
     Attributes:
@@ -112,7 +112,7 @@ class Sent(msgspec.Struct, frozen=True, tag="sent"):
         cache_key: As in ``messages.Request``.
         window: Tokens that the model takes and gives in one call.
         tail: Blocks behind those in the log: the user's words and what goes with them. They join
-            the conversation (``Said``) when the request was answered.
+            the conversation (``MessageRecord``) when the request was answered.
         anchors: Where cache marks went.
         pictures: Did the model take pictures? If not, words stood where they are.
         at: When.
@@ -143,7 +143,7 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
     """An attempt at request ``number``: the endpoint's ways and the body that they gave.
 
     Attributes:
-        number: Of the ``Sent`` before it.
+        number: Of the ``RequestRecord`` before it.
         dialect: JSON of ``providers.dialect.Dialect``.
         digest: Of the body's bytes; empty if others made them.
         at: When.
@@ -171,7 +171,7 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     agent: str = ""
 
 
-class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
+class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
     """The conversation was rewritten to be shorter; one record is one compaction, whole or not.
 
     Attributes:
@@ -188,7 +188,7 @@ class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
 
     turn: int
     layer: str
-    splices: tuple[Splice, ...]
+    splices: tuple[MessageSplice, ...]
     before: int
     after: int
     spills: tuple[str, ...]
@@ -209,11 +209,11 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 
     what: str
     at: str
-    splices: tuple[Splice, ...] = ()
+    splices: tuple[MessageSplice, ...] = ()
     live: int = 0
 
 
-class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
+class TurnEndRecord(msgspec.Struct, frozen=True, tag="turnFinished"):
     """How a turn ended; ``words`` are given back if they never reached the model.
 
     ``seconds`` (None: nobody says) and ``changes`` are as told when it ended; so is ``outgrown``:
@@ -230,7 +230,7 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     outgrown: bool = False
 
 
-def was_interrupted(record: TurnFinished) -> bool:
+def was_interrupted(record: TurnEndRecord) -> bool:
     """Did Indwell end while the turn ran? Logs of before tell it as a failure."""
     is_old = record.ending == "failed" and record.message == ENDED_BEFORE
     return is_old or record.ending == "interrupted"
@@ -277,17 +277,17 @@ class Forked(msgspec.Struct, frozen=True, tag="forked"):
 Record: TypeAlias = (
     SessionStarted
     | Prefixed
-    | TurnStarted
-    | Steered
-    | Said
+    | TurnStartRecord
+    | SteeringRecord
+    | MessageRecord
     | Intent
     | Decided
-    | Sent
+    | RequestRecord
     | Wire
     | Spent
-    | Compacted
+    | CompactionRecord
     | Repaired
-    | TurnFinished
+    | TurnEndRecord
     | Rewound
     | Forked
     | Told
@@ -295,7 +295,7 @@ Record: TypeAlias = (
 
 
 def repairs(
-    notes: Sequence[str], splices: tuple[Splice, ...], live: int, *, at: str
+    notes: Sequence[str], splices: tuple[MessageSplice, ...], live: int, *, at: str
 ) -> tuple[Repaired, ...]:
     """The records of one repair: each note, the first with what became of ``live`` messages."""
     first = notes[0] if notes else "mended as before"

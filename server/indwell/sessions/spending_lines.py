@@ -14,7 +14,7 @@ import msgspec
 MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of it
 
 
-class Hold(msgspec.Struct, frozen=True):
+class Reservation(msgspec.Struct, frozen=True):
     """Money that is kept for a call under way.
 
     Attributes:

@@ -11,13 +11,13 @@ from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from indwell.context.request.figures import Figures, of_call, of_compaction
+from indwell.context.request.figures import UsageFigures, of_call, of_compaction
 from indwell.sessions.lines import read
-from indwell.sessions.records import Compacted, Forked, Record, SessionStarted, Spent
+from indwell.sessions.records import CompactionRecord, Forked, Record, SessionStarted, Spent
 
 _Key = TypeVar("_Key")
 
-_NEEDED = (Compacted, Forked, SessionStarted, Spent)
+_NEEDED = (CompactionRecord, Forked, SessionStarted, Spent)
 _PASSED = tuple(
     f'{{"type":"{kind.__struct_config__.tag}",'.encode()
     for kind in get_args(Record)
@@ -25,7 +25,7 @@ _PASSED = tuple(
 )
 
 
-class Part(NamedTuple):
+class StatisticsKey(NamedTuple):
     """What a sum is about; ``day`` is the user's date, such as ``2026-11-21``."""
 
     day: str
@@ -47,13 +47,13 @@ class SessionFigures(msgspec.Struct, frozen=True):
     id: str
     workspace: str = ""
     model: str = ""
-    parts: Mapping[Part, Figures] = {}
+    parts: Mapping[StatisticsKey, UsageFigures] = {}
     notices: tuple[str, ...] = ()
 
     @property
-    def total(self) -> Figures:
+    def total(self) -> UsageFigures:
         """Of all its parts."""
-        return sum(self.parts.values(), Figures())
+        return sum(self.parts.values(), UsageFigures())
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -66,9 +66,9 @@ class Statistics(msgspec.Struct, frozen=True):
         sessions: Those that have anything to show.
     """
 
-    total: Figures
-    days: Mapping[str, Figures]
-    models: Mapping[str, Figures]
+    total: UsageFigures
+    days: Mapping[str, UsageFigures]
+    models: Mapping[str, UsageFigures]
     sessions: tuple[SessionFigures, ...]
 
 
@@ -84,7 +84,7 @@ def scanned_figures(
         since: The first day that counts; empty: all.
     """
     reading = read(pieces, passing=_PASSED)
-    parts: dict[Part, Figures] = {}
+    parts: dict[StatisticsKey, UsageFigures] = {}
     workspace = model = ""
     for record in reading.records:
         match record:
@@ -97,14 +97,14 @@ def scanned_figures(
             case Spent():
                 model = record.model
                 figures = of_call(record.usage, record.cost)
-            case Compacted():
+            case CompactionRecord():
                 figures = of_compaction(record.layer, record.before, record.after)
             case _:
                 continue
         day = day_of(record.at)
         if day >= since:
-            part = Part(day, model, record.turn)
-            parts[part] = parts.get(part, Figures()) + figures
+            part = StatisticsKey(day, model, record.turn)
+            parts[part] = parts.get(part, UsageFigures()) + figures
     return SessionFigures(session, workspace, model, parts, reading.notices)
 
 
@@ -115,22 +115,22 @@ def statistics(sessions: Iterable[SessionFigures]) -> Statistics:
     days = _grouped(parts, lambda part: part.day)
     models = _grouped(parts, lambda part: part.model)
     return Statistics(
-        total=sum((figures for _, figures in parts), Figures()),
+        total=sum((figures for _, figures in parts), UsageFigures()),
         days=dict(sorted(days.items(), reverse=True)),
         models=dict(sorted(models.items(), key=lambda item: (-item[1].usage.input, item[0]))),
         sessions=tuple(shown),
     )
 
 
-def by_turn(session: SessionFigures) -> Mapping[int, Figures]:
+def by_turn(session: SessionFigures) -> Mapping[int, UsageFigures]:
     """The sums of each turn, in order; 0 is what was done between turns."""
     return dict(sorted(_grouped(session.parts.items(), lambda part: part.turn).items()))
 
 
 def _grouped(
-    parts: Iterable[tuple[Part, Figures]], key: Callable[[Part], _Key]
-) -> dict[_Key, Figures]:
-    groups: dict[_Key, Figures] = {}
+    parts: Iterable[tuple[StatisticsKey, UsageFigures]], key: Callable[[StatisticsKey], _Key]
+) -> dict[_Key, UsageFigures]:
+    groups: dict[_Key, UsageFigures] = {}
     for part, figures in parts:
-        groups[key(part)] = groups.get(key(part), Figures()) + figures
+        groups[key(part)] = groups.get(key(part), UsageFigures()) + figures
     return groups

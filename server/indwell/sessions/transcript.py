@@ -14,18 +14,18 @@ from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult
 from indwell.sessions.branches import lived
 from indwell.sessions.records import (
     ENDED,
-    Compacted,
+    CompactionRecord,
     Ending,
     Forked,
+    MessageRecord,
     Record,
     Repaired,
     Rewound,
-    Said,
     SessionStarted,
     Spent,
-    Steered,
-    TurnFinished,
-    TurnStarted,
+    SteeringRecord,
+    TurnEndRecord,
+    TurnStartRecord,
     was_interrupted,
 )
 from indwell.sessions.told import CallEnded, Decided, FileLines
@@ -34,7 +34,7 @@ from indwell.settings.model import Mode
 Kind: TypeAlias = Literal["user", "assistant", "thinking", "tool", "attached", "image", "notice"]
 
 
-class Piece(msgspec.Struct, frozen=True):
+class TranscriptPiece(msgspec.Struct, frozen=True):
     """One thing to show.
 
     Attributes:
@@ -82,7 +82,7 @@ class TurnView(msgspec.Struct, frozen=True):
     message: str = ""
     usage: Usage = Usage()
     cost: float | None = 0.0
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[TranscriptPiece, ...] = ()
     left: bool = False
     title: str = ""
     attached: tuple[str, ...] = ()
@@ -97,19 +97,19 @@ def transcript(records: Sequence[Record]) -> tuple[TurnView, ...]:
     turns: list[TurnView] = []
     results: dict[tuple[int, str], ToolResult] = {}
     for record in records:
-        if isinstance(record, TurnStarted):
+        if isinstance(record, TurnStartRecord):
             turns.append(_begun(record, left=id(record) not in alive))
         elif turns:
             turns[-1] = _with(turns[-1], record, results, len(turns))
     return tuple(_answered(turn, place, results) for place, turn in enumerate(turns, start=1))
 
 
-def _begun(record: TurnStarted, *, left: bool) -> TurnView:
+def _begun(record: TurnStartRecord, *, left: bool) -> TurnView:
     return TurnView(
         record.turn,
         record.at,
         record.words,
-        pieces=(Piece("user", record.words, "user"),),
+        pieces=(TranscriptPiece("user", record.words, "user"),),
         left=left,
         title=record.title,
         attached=record.attached,
@@ -122,7 +122,7 @@ def _with(
 ) -> TurnView:
     replace = msgspec.structs.replace
     match record:
-        case Said(message=message):
+        case MessageRecord(message=message):
             results.update(
                 ((place, block.tool_use_id), block)
                 for block in message.blocks
@@ -133,25 +133,29 @@ def _with(
         case Spent(usage=usage, cost=cost):
             total = None if turn.cost is None or cost is None else turn.cost + cost
             return replace(turn, usage=turn.usage + usage, cost=total)
-        case Steered(words=words):
-            return replace(turn, pieces=(*turn.pieces, Piece("user", words, "user")))
-        case Compacted():
-            return replace(turn, pieces=(*turn.pieces, Piece("notice", compacted_words(record))))
+        case SteeringRecord(words=words):
+            return replace(turn, pieces=(*turn.pieces, TranscriptPiece("user", words, "user")))
+        case CompactionRecord():
+            return replace(
+                turn, pieces=(*turn.pieces, TranscriptPiece("notice", compacted_words(record)))
+            )
         case Repaired(what=what):
-            return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
+            return replace(turn, pieces=(*turn.pieces, TranscriptPiece("notice", what)))
         case Rewound() | Forked():
-            return replace(turn, pieces=(*turn.pieces, Piece("notice", branch_words(record))))
+            return replace(
+                turn, pieces=(*turn.pieces, TranscriptPiece("notice", branch_words(record)))
+            )
         case Decided() | CallEnded():
             return replace(turn, pieces=_called(turn.pieces, record))
-        case TurnFinished():
+        case TurnEndRecord():
             return _ended(turn, record)
-        case SessionStarted() | TurnStarted():
+        case SessionStarted() | TurnStartRecord():
             return turn
         case _:
             return turn  # an intent or a request says nothing that its call does not show
 
 
-def _ended(turn: TurnView, record: TurnFinished) -> TurnView:
+def _ended(turn: TurnView, record: TurnEndRecord) -> TurnView:
     cut = was_interrupted(record)
     return msgspec.structs.replace(
         turn,
@@ -162,7 +166,9 @@ def _ended(turn: TurnView, record: TurnFinished) -> TurnView:
     )
 
 
-def _called(pieces: tuple[Piece, ...], record: Decided | CallEnded) -> tuple[Piece, ...]:
+def _called(
+    pieces: tuple[TranscriptPiece, ...], record: Decided | CallEnded
+) -> tuple[TranscriptPiece, ...]:
     """The pieces with what a record tells of a call; of a sub-agent's in the card of its own."""
     replace = msgspec.structs.replace
     if record.within:
@@ -192,8 +198,10 @@ def _called(pieces: tuple[Piece, ...], record: Decided | CallEnded) -> tuple[Pie
 
 
 def _with_card(
-    pieces: tuple[Piece, ...], call: str, change: Callable[[Piece], Piece]
-) -> tuple[Piece, ...]:
+    pieces: tuple[TranscriptPiece, ...],
+    call: str,
+    change: Callable[[TranscriptPiece], TranscriptPiece],
+) -> tuple[TranscriptPiece, ...]:
     """The pieces with the newest card of a call changed; as they are if there is none."""
     for at in range(len(pieces) - 1, -1, -1):
         if pieces[at].kind == "tool" and pieces[at].id == call:
@@ -208,7 +216,7 @@ def branch_words(record: Rewound | Forked) -> str:
     return f"forked from session {record.session}, at the end of its turn {record.turn}"
 
 
-def compacted_words(record: Compacted) -> str:
+def compacted_words(record: CompactionRecord) -> str:
     """A compaction, in words."""
     words = (
         f"the conversation was compacted ({record.layer}): from {record.before:,} to "
@@ -217,7 +225,7 @@ def compacted_words(record: Compacted) -> str:
     return f"{words}; {record.note}" if record.note else words
 
 
-def _piece(block: Block) -> Piece | None:
+def _piece(block: Block) -> TranscriptPiece | None:
     """A block as it is shown; the user's own words are there already, results join their call."""
     match block:
         case Text(text=text, meta=meta):
@@ -225,21 +233,23 @@ def _piece(block: Block) -> Piece | None:
                 return None
             if meta.source == "assistant":
                 return _reply(text)
-            return Piece("attached", text, meta.source)
+            return TranscriptPiece("attached", text, meta.source)
         case Thinking(text=text):
-            return Piece("thinking", text, "assistant")
+            return TranscriptPiece("thinking", text, "assistant")
         case ToolUse():
-            return Piece("tool", "", block.name, block.id, block.arguments, is_answered=False)
+            return TranscriptPiece(
+                "tool", "", block.name, block.id, block.arguments, is_answered=False
+            )
         case ToolResult():
             return None
         case Image(media_type=media_type):
-            return Piece("image", media_type, block.meta.source, target=block.label)
+            return TranscriptPiece("image", media_type, block.meta.source, target=block.label)
 
 
-def _reply(text: str) -> Piece | None:
+def _reply(text: str) -> TranscriptPiece | None:
     """The model's words, without the mark that tells it where they broke off."""
     text = text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
-    return Piece("assistant", text, "assistant") if text.strip() else None
+    return TranscriptPiece("assistant", text, "assistant") if text.strip() else None
 
 
 def _answered(
@@ -247,7 +257,7 @@ def _answered(
 ) -> TurnView:
     """Put each result into the card of its call; where a turn repeats an id, the last one wins."""
 
-    def joined(piece: Piece) -> Piece:
+    def joined(piece: TranscriptPiece) -> TranscriptPiece:
         result = results.get((place, piece.id)) if piece.kind == "tool" else None
         if result is None:
             return piece

@@ -45,7 +45,7 @@ class Ring(Protocol):
         ...
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredKey(msgspec.Struct, frozen=True):
     """Where the key of an origin lies, and how that is said; ``key`` is None for ``none``."""
 
     where: Where
@@ -106,16 +106,16 @@ class KeyStore:
         held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")
         return {origin: entry.where for origin, entry in self._entries().items()} | held
 
-    def get(self, origin: str) -> Kept | None:
+    def get(self, origin: str) -> StoredKey | None:
         """What is kept for an origin, by the client or here; None if nothing is.
 
         Raises:
             SettingsError: As ``stored``.
         """
         held = self.held.get(origin)
-        return self.stored(origin) if held is None else Kept("client", held)
+        return self.stored(origin) if held is None else StoredKey("client", held)
 
-    def stored(self, origin: str) -> Kept | None:
+    def stored(self, origin: str) -> StoredKey | None:
         """What is kept here for an origin; None if nothing is.
 
         Raises:
@@ -132,13 +132,13 @@ class KeyStore:
                         f"the keyring has no key for {origin} any more; "
                         f"run `indwell login {origin}`"
                     )
-                return Kept("keyring", Secret(text))
+                return StoredKey("keyring", Secret(text))
             case _Entry(where="file", key=str(text)):
-                return Kept("file", Secret(text))
+                return StoredKey("file", Secret(text))
             case _:
-                return Kept("none", None)
+                return StoredKey("none", None)
 
-    def put(self, origin: str, key: Secret | None) -> Kept:
+    def put(self, origin: str, key: Secret | None) -> StoredKey:
         """Keep a key for an origin, or that it needs none; ``note`` says where it went.
 
         Raises:
@@ -148,12 +148,12 @@ class KeyStore:
         with self.locked():
             return self._put(origin, key)
 
-    def _put(self, origin: str, key: Secret | None) -> Kept:
+    def _put(self, origin: str, key: Secret | None) -> StoredKey:
         entries = self._entries()
         if key is None:
             self._drop_from_ring(origin, entries)
             self._write({**entries, origin: _Entry("none")})
-            return Kept("none", None)
+            return StoredKey("none", None)
         try:
             self._put_in_ring(origin, key)
         except KeyringUnusable as error:
@@ -162,9 +162,9 @@ class KeyStore:
                 f"{error}; so the key lies in {str(self.path)!r}, which only you can read, but "
                 "which is not encrypted"
             )
-            return Kept("file", key, note)
+            return StoredKey("file", key, note)
         self._write({**entries, origin: _Entry("keyring")})
-        return Kept("keyring", key, "the key lies in the system's keyring")
+        return StoredKey("keyring", key, "the key lies in the system's keyring")
 
     def forget(self, origin: str) -> bool:
         """Forget what is kept for an origin; False if nothing was.

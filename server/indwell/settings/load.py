@@ -17,7 +17,7 @@ from indwell.errors import SettingsError
 from indwell.settings.credentials import OPENAI_URL, origin_of
 from indwell.settings.model import Settings
 from indwell.settings.tighten import tighten
-from indwell.settings.values import Given, check, convert, parse_toml, project_hooks
+from indwell.settings.values import SourceSettings, check, convert, parse_toml, project_hooks
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_API_KEY": "api_key",
@@ -147,7 +147,7 @@ def _with_unreadable(settings: Settings) -> Settings:
 
 
 def _keep_key_at_home(
-    settings: Settings, file: Given, environment: Mapping[str, Any], file_name: str
+    settings: Settings, file: SourceSettings, environment: Mapping[str, Any], file_name: str
 ) -> tuple[Settings, tuple[str, ...]]:
     """Send a key of the file only to the file's own endpoint (editor.md §2)."""
     if "api_key" in environment or settings.api_key is None:

@@ -19,7 +19,7 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, make_private_folder, write_atomic, write_durable
 from indwell.files.locks import locked
 from indwell.files.reading import read_guarded
-from indwell.settings.trusted_files import Answer, Seen
+from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 
 FILE = Path("trust") / "answers.json"
 """In the state folder."""
@@ -32,13 +32,13 @@ LOCK_S = 60.0  # a hundred writers at once are through in a second
 class Answers(msgspec.Struct, frozen=True):
     """All answers by the folder's real path; ``problem`` says why there are none."""
 
-    folders: Mapping[str, Answer] = {}
+    folders: Mapping[str, FolderAnswer] = {}
     problem: str = ""
 
 
-class _File(msgspec.Struct, frozen=True):
+class _TrustFile(msgspec.Struct, frozen=True):
     version: Literal[1]
-    folders: dict[str, Answer]
+    folders: dict[str, FolderAnswer]
 
 
 class TrustStore:
@@ -58,14 +58,14 @@ class TrustStore:
         except SettingsError as error:
             return Answers(problem=str(error))
 
-    def keep(self, folder: Path, answer: Answer) -> None:
+    def keep(self, folder: Path, answer: FolderAnswer) -> None:
         """Keep an answer about a folder.
 
         Raises:
             SettingsError: The file cannot be read or written; it stays as it is.
         """
 
-        def put(folders: dict[str, Answer]) -> bool:
+        def put(folders: dict[str, FolderAnswer]) -> bool:
             folders[str(folder)] = shortened(answer)
             return True
 
@@ -79,7 +79,7 @@ class TrustStore:
         """
         return self._change(lambda folders: folders.pop(str(folder), None) is not None)
 
-    def _change(self, change: Callable[[dict[str, Answer]], bool]) -> bool:
+    def _change(self, change: Callable[[dict[str, FolderAnswer]], bool]) -> bool:
         folder = self.path.parent
         try:
             make_private_folder(folder)
@@ -87,7 +87,7 @@ class TrustStore:
                 folders = self._folders()
                 is_changed = change(folders)
                 if is_changed:
-                    data = msgspec.json.format(msgspec.json.encode(_File(1, folders)))
+                    data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
                     if len(data) > LIMIT_B:  # it could not be read again, and then trusts nothing
                         raise SettingsError(
                             f"the file of trusted folders {str(self.path)!r} is full; take back "
@@ -101,14 +101,14 @@ class TrustStore:
         except (ToolError, OSError) as error:
             raise SettingsError(f"the answer could not be kept ({error})") from error
 
-    def _folders(self) -> dict[str, Answer]:
+    def _folders(self) -> dict[str, FolderAnswer]:
         """What stands in the file.
 
         Raises:
             SettingsError: It cannot be used.
         """
         try:
-            kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_File)
+            kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_TrustFile)
         except FileNotFoundError:
             return {}
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
@@ -119,12 +119,12 @@ class TrustStore:
         return kept.folders
 
 
-def shortened(answer: Answer) -> Answer:
+def shortened(answer: FolderAnswer) -> FolderAnswer:
     """The same answer with so many lines that a thousand folders fit into the file."""
     left = MOST_LINES
-    files: dict[str, Seen] = {}
+    files: dict[str, TrustedFile] = {}
     for name, one in answer.files.items():
         keeps = len(one.lines) <= left
-        files[name] = one if keeps else Seen(one.digest)
+        files[name] = one if keeps else TrustedFile(one.digest)
         left -= len(one.lines) if keeps else 0
     return msgspec.structs.replace(answer, files=files)

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 import msgspec
 
 
-class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
+class TrustedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file as it was trusted: the digest of all of it, and of each line if it is a short text."""
 
     digest: str
     lines: tuple[str, ...] = ()
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user said of a folder.
 
     Attributes:
@@ -29,12 +29,12 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     trusted: bool
     at: str
-    files: Mapping[str, Seen] = {}
+    files: Mapping[str, TrustedFile] = {}
 
 
-def seen(data: bytes, *, lines: tuple[str, ...] = ()) -> Seen:
+def seen(data: bytes, *, lines: tuple[str, ...] = ()) -> TrustedFile:
     """A file as it is now."""
-    return Seen(digest_of(data), tuple(map(line_digest, lines)))
+    return TrustedFile(digest_of(data), tuple(map(line_digest, lines)))
 
 
 def digest_of(data: bytes) -> str:

@@ -35,7 +35,7 @@ _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _KEY = re.compile(r"[\x21-\x7e]+")  # what fits an HTTP header
 
 
-class Given(msgspec.Struct, frozen=True):
+class SourceSettings(msgspec.Struct, frozen=True):
     """Settings that one source gives, and what it says besides.
 
     Attributes:
@@ -69,7 +69,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         ) from error
 
 
-def check(table: Mapping[str, Any], source: str) -> Given:
+def check(table: Mapping[str, Any], source: str) -> SourceSettings:
     """Check every entry of a table.
 
     Args:
@@ -94,7 +94,7 @@ def check(table: Mapping[str, Any], source: str) -> Given:
             if name in STRICT:
                 raise SettingsError(f"{source}: {error}; mend it and try again") from error
             notices.append(f"{source}: {error}; the default stays")
-    return Given(values, tuple(notices))
+    return SourceSettings(values, tuple(notices))
 
 
 def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -39,7 +39,7 @@ class BadFrontMatter(UserError):
     """It cannot be read; the sentence says what is wrong, without the file's name."""
 
 
-class Document(msgspec.Struct, frozen=True):
+class MarkdownDocument(msgspec.Struct, frozen=True):
     """A Markdown file that was read.
 
     Attributes:
@@ -103,7 +103,7 @@ class Document(msgspec.Struct, frozen=True):
         return int(word)
 
 
-def read_document(text: str) -> Document:
+def read_document(text: str) -> MarkdownDocument:
     """Take a Markdown file apart; one without front matter is all body.
 
     Raises:
@@ -112,14 +112,14 @@ def read_document(text: str) -> Document:
     text = text.removeprefix("\ufeff")
     begin = _MARK.match(text)
     if begin is None:
-        return Document({}, text)
+        return MarkdownDocument({}, text)
     end = _END.search(text, begin.end())
     if end is None:
         raise BadFrontMatter("the line `---` that ends the front matter is missing")
     front = text[begin.end() : end.start()]
     if len(front) > MOST_CHARACTERS:
         raise BadFrontMatter(f"the front matter has more than {MOST_CHARACTERS:,} characters")
-    return Document(_values(front), text[end.end() :].lstrip("\r\n"))
+    return MarkdownDocument(_values(front), text[end.end() :].lstrip("\r\n"))
 
 
 def _values(front: str) -> Mapping[str, Value]:

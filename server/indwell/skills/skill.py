@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.skills.front_matter import BadFrontMatter, Document, read_document
+from indwell.skills.front_matter import BadFrontMatter, MarkdownDocument, read_document
 
 Origin: TypeAlias = Literal["user", "workspace", "indwell"]
 """Whose it is: of two skills with one name the first of these wins."""
@@ -40,7 +40,7 @@ class Skill(msgspec.Struct, frozen=True):
     is_offered: bool = True
 
 
-class Written(msgspec.Struct, frozen=True):
+class SkillFile(msgspec.Struct, frozen=True):
     """A skill that was read.
 
     Attributes:
@@ -54,7 +54,7 @@ class Written(msgspec.Struct, frozen=True):
     asks_for_tools: bool = False
 
 
-def read_skill(text: str, *, folder: str, origin: Origin) -> Written:
+def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
     """What a ``SKILL.md`` says; ``folder`` is where it lies, with slashes.
 
     Raises:
@@ -79,7 +79,7 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> Written:
         document.names("tags") or (),
         is_offered,
     )
-    return Written(skill, document.body, "allowed-tools" in document.values)
+    return SkillFile(skill, document.body, "allowed-tools" in document.values)
 
 
 def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
@@ -100,7 +100,7 @@ def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
     )
 
 
-def _document(text: str) -> Document:
+def _document(text: str) -> MarkdownDocument:
     """What was read of it.
 
     Raises:
@@ -113,7 +113,7 @@ def _document(text: str) -> Document:
 
 
 @lru_cache(maxsize=256)
-def _read_once(text: str) -> Document | str:
+def _read_once(text: str) -> MarkdownDocument | str:
     """Or why not. YAML takes some milliseconds, and skills are looked at with each turn."""
     try:
         return read_document(text)

@@ -18,13 +18,13 @@ from indwell.policy.call_facts import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.tools.arguments import Arguments, of_struct
-from indwell.tools.seen import Seen
-from indwell.workspace.base import Change, Workspace
+from indwell.tools.seen import KnownTexts
+from indwell.workspace.base import AppliedChange, Workspace
 
 _MAX_QUOTE = 60  # characters of a name that a complaint repeats
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ToolFacts(msgspec.Struct, frozen=True):
     """What one call is about to do, for the policy and for the person who is asked.
 
     Attributes:
@@ -114,7 +114,7 @@ class Outcome(msgspec.Struct, frozen=True):
     figure: str = ""
     diff: str = ""
     counts: tuple[int, int] | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AppliedChange, ...] = ()
     pictures: tuple[Picture, ...] = ()
     said: str = ""
     frame: Frame | None = None
@@ -147,13 +147,13 @@ class ToolContext(msgspec.Struct, frozen=True):
     """
 
     workspace: Workspace
-    seen: Seen
+    seen: KnownTexts
     spill: Callable[[str, str], Awaitable[Path]]
     on_output: Callable[[str], None]
     read_roots: tuple[Path, ...] = ()
     hidden: Callable[[str], bool] = lambda _path: False
     takes_pictures: bool = False
-    facts: Facts | None = None
+    facts: ToolFacts | None = None
     most_chars: int = 256_000
     judged: Mapping[str, Path] = {}
     confinement: Confinement | None = None
@@ -201,7 +201,7 @@ class Tool(Generic[A]):
         description: str,
         arguments: Arguments[A] | type[A],
         effect: Effect,
-        facts: Callable[[A], Facts],
+        facts: Callable[[A], ToolFacts],
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
         preview: Callable[[A, ToolContext], Awaitable[Preview]] | None = None,
     ) -> None:
@@ -244,7 +244,7 @@ class Call(msgspec.Struct, frozen=True):
 
     effect: Effect
     arguments: str
-    facts: Facts
+    facts: ToolFacts
     run: Callable[[ToolContext], Awaitable[Outcome]]
     preview: Callable[[ToolContext], Awaitable[Preview]] | None
 

@@ -14,13 +14,13 @@ import msgspec
 from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files import read_bytes
 from indwell.tools.arguments import PATHS, of_struct, renaming
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.pictures import read_picture
 from indwell.tools.truncate import untorn
-from indwell.workspace.base import Snapshot, Stamp, digest
+from indwell.workspace.base import Snapshot, TextStamp, digest
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
-from indwell.workspace.large import LARGE_B, Large, Line, Page, page_of
+from indwell.workspace.large import LARGE_B, Large, LongLine, Page, page_of
 from indwell.workspace.paths import parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
@@ -47,7 +47,7 @@ def make_read_file() -> Tool[ReadFile]:
         ),
         arguments=of_struct(ReadFile, renaming(**PATHS)),
         effect="read",
-        facts=lambda arguments: Facts(
+        facts=lambda arguments: ToolFacts(
             tool="read_file", effect="read", paths=(arguments.path,), may_leave=True
         ),
         run=_run,
@@ -102,7 +102,7 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
     return Snapshot(
         path=path,
         text=decoded.text,
-        stamp=Stamp(digest(decoded.text)),
+        stamp=TextStamp(digest(decoded.text)),
         lossless=decoded.lossless,
         notes=decoded.notes,
     )
@@ -161,7 +161,7 @@ def _lines(text: str, first: int) -> Iterator[str]:
             yield f"{shown(line)}[… {n_chars - len(line):,} more characters]"
 
 
-def _cut_bytes(line: Line) -> str:
+def _cut_bytes(line: LongLine) -> str:
     if not line.more_b:
         return shown(line.text)
     text = untorn(line.text)

@@ -14,7 +14,7 @@ from indwell.workspace.text import count_lines, n_line_ends
 KEPT_CHARS = 16 << 20  # of texts in memory; of files read longer ago only the digest is kept
 
 
-class Seen:
+class KnownTexts:
     """Which text of each file the model knows: as it read it last, or as it left it."""
 
     def __init__(self) -> None:

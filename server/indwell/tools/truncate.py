@@ -23,7 +23,7 @@ _ESCAPE = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-class Cut(msgspec.Struct, frozen=True):
+class TextEnds(msgspec.Struct, frozen=True):
     """The two ends of a text that was too long.
 
     Attributes:
@@ -39,7 +39,7 @@ class Cut(msgspec.Struct, frozen=True):
     n_lines: int
 
 
-def cut_output(text: str, max_lines: int = 0) -> Cut | None:
+def cut_output(text: str, max_lines: int = 0) -> TextEnds | None:
     """Cut a command's output by lines, then by characters; None if it can stay whole.
 
     Args:
@@ -59,7 +59,7 @@ def cut_output(text: str, max_lines: int = 0) -> Cut | None:
     elif head == text:
         return None
     middle = text[len(head) : len(text) - len(tail)]
-    return Cut(head=head, tail=tail, n_chars=len(middle), n_lines=middle.count("\n"))
+    return TextEnds(head=head, tail=tail, n_chars=len(middle), n_lines=middle.count("\n"))
 
 
 def cut_diff(diff: str) -> str:

@@ -45,12 +45,12 @@ from indwell.wiring.bounds.command_bounds import (
 from indwell.wiring.bounds.home_view import homes, is_private
 from indwell.wiring.companion import companion_of
 from indwell.wiring.conversation import first_conversation, model_notice, prefix_of, surroundings_of
-from indwell.wiring.features import Given, boards_and_features, tools_of
+from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
 from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project.commands import gate_of, hooks_of
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.wiring.project.skills import shelf_beside, shelf_of
-from indwell.wiring.spill import Spill
+from indwell.wiring.spill import SpillFolder
 from indwell.wiring.subagents import find_agents, lines_of, subagents_of
 from indwell.workspace.base import Workspace
 
@@ -79,7 +79,7 @@ async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -
         raise
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """Where a session is written down; ``notice`` if it is not.
 
     Attributes:
@@ -103,7 +103,7 @@ def look_ahead() -> None:
     find_agents()
 
 
-def new_place(store: SessionStore, model: str) -> Place:
+def new_place(store: SessionStore, model: str) -> SessionPlace:
     """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
     look_ahead()
     now = datetime.now(UTC)
@@ -112,8 +112,8 @@ def new_place(store: SessionStore, model: str) -> Place:
     except SessionError as error:
         identifier = new_id(now, os.urandom(RANDOM_B))
         notice = f"this session is not saved, and cannot be gone on with later: {error}"
-        return Place(identifier, MemoryLog(), scratch_folder(), notice=notice)
-    return Place(identifier, log, store.spill(identifier))
+        return SessionPlace(identifier, MemoryLog(), scratch_folder(), notice=notice)
+    return SessionPlace(identifier, log, store.spill(identifier))
 
 
 def coverage_of(
@@ -193,7 +193,7 @@ def _tell_state(session: Session, held: asyncio.Future[Strength]) -> None:
 
 
 def make_session(
-    place: Place,
+    place: SessionPlace,
     workspace: Workspace,
     approver: Approver,
     settings: Callable[[], Settings],
@@ -226,7 +226,7 @@ def make_session(
     instructions = ProjectInstructions(workspace, settings, trust)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     bounds = BoundsNow(workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine")
-    given = Given(
+    given = FeatureInputs(
         Instructions(instructions.own, instructions.of_folders),
         shelf,
         subagents,
@@ -242,7 +242,7 @@ def make_session(
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
-    spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
+    spill = SpillFolder(spill_folder, n_kept=place.n_spilled, hide=hide)
     readable = (spill_folder, *place.others)
     git = GitEntries(
         lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import CompactionWish, make_compact
 from indwell.agent.core.feature import Features
 from indwell.agent.core.session import Session
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
-from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
@@ -43,11 +43,11 @@ The order is part of every request, so a change of it costs each session its pro
 class Boards(NamedTuple):
     """What the rounds of a turn share with tools: a wish, the background commands."""
 
-    wish: Wish
+    wish: CompactionWish
     background: Board
 
 
-class Given(NamedTuple):
+class FeatureInputs(NamedTuple):
     """What features need of the disk, the settings and the user.
 
     Attributes:
@@ -69,11 +69,11 @@ class Given(NamedTuple):
     companion: Companion
     mode: Callable[[], Mode]
     hooks: HookBook
-    gate: Gate
+    gate: CheckGate
     let_go: Callable[[], None]
 
 
-def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
+def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]]:
     """Those of a session that begins; each line of the list is a feature."""
     companion = given.companion
     background, todo = Board(), TodoList()
@@ -95,7 +95,7 @@ def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
             checks_feature(given.gate),
         )
     )
-    return Boards(Wish(), background), features
+    return Boards(CompactionWish(), background), features
 
 
 def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> Registry:

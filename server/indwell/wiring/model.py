@@ -11,7 +11,7 @@ import msgspec
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
 from indwell.agent.core.parts import holds_nothing
-from indwell.context.compaction.step import Rates
+from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Usage
 from indwell.providers.base import Provider
@@ -62,7 +62,7 @@ class Model(NamedTuple):
     notice: str = ""
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
     pictures: bool = False
-    rates: Rates = Rates()
+    rates: TokenRates = TokenRates()
     small: SmallModel | None = None
     key: Secret | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
@@ -175,8 +175,8 @@ def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
     )
 
 
-def _rates(prices: Prices | None) -> Rates:
+def _rates(prices: Prices | None) -> TokenRates:
     if prices is None:
-        return Rates()
+        return TokenRates()
     one = prices.rates
-    return Rates(one.input, one.cached, one.cache_write, one.output)
+    return TokenRates(one.input, one.cached, one.cache_write, one.output)

@@ -36,15 +36,15 @@ from indwell.service.folder_trust import FolderTrust
 from indwell.service.inherited_task import take_again
 from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
-from indwell.sessions.lines import Reading
-from indwell.sessions.records import ENDED, Repaired, Said, TurnFinished, repairs
+from indwell.sessions.lines import LogReading
+from indwell.sessions.records import ENDED, MessageRecord, Repaired, TurnEndRecord, repairs
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.storage.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
 from indwell.skills.catalogue import without_catalogue
 from indwell.tools.editing.lost_edits import looked_up
-from indwell.wiring.compose import Place, look_ahead, make_session, taken
+from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken
 from indwell.wiring.conversation import prefix_of
 from indwell.wiring.model import Model
 from indwell.wiring.project.skills import shelf_beside
@@ -90,7 +90,7 @@ async def resume_session(
         others = tuple(store.spill(one).resolve() for one in owners)
         spill = store.spill(identifier)
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
-        place = Place(identifier, log, spill, n_spilled, others=others)
+        place = SessionPlace(identifier, log, spill, n_spilled, others=others)
         await asyncio.to_thread(look_ahead)
         skills = await shelf_beside(workspace, settings, trust, environment)
         session = make_session(
@@ -152,7 +152,7 @@ def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(without_catalogue, system))
 
 
-async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
+async def _opened(store: SessionStore, identifier: str) -> tuple[LogReading, LogWriter]:
     now = datetime.now(UTC)
     return await taken(lambda: store.resume(identifier, now=now), lambda opened: opened[1].close())
 
@@ -231,10 +231,10 @@ def _write_down(
         log.append(record)
     if answers:
         turn = past.messages[-1].turn
-        log.append(Said(Message("user", tuple(answers), turn), at))
+        log.append(MessageRecord(Message("user", tuple(answers), turn), at))
         log.append(Repaired(f"{len(answers)} call(s) without a result were answered", at))
     if past.is_broken_off:
-        log.append(TurnFinished(past.turns, "interrupted", at, ENDED, past.draft))
+        log.append(TurnEndRecord(past.turns, "interrupted", at, ENDED, past.draft))
 
 
 def _n_spilled(spill: Path) -> int:

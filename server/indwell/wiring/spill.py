@@ -22,7 +22,7 @@ def highest_number(folder: Path) -> int:
     return max((int(head) for head in heads if head.isascii() and head.isdecimal()), default=0)
 
 
-class Spill:
+class SpillFolder:
     """Keeps texts that are cut for the model, numbered, in a session's own folder.
 
     Args:

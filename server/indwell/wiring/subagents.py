@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.core.compact_tool import Wish, make_compact
+from indwell.agent.core.compact_tool import CompactionWish, make_compact
 from indwell.agent.core.log import Log
 from indwell.agent.core.session import Session
-from indwell.agent.features.subagents.child import Limits, OwnTools
+from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import (
     Definition,
     Origin,
@@ -20,7 +20,7 @@ from indwell.agent.features.subagents.definition import (
     read_definition,
     workspace_catalogue,
 )
-from indwell.agent.features.subagents.tool import Numbered, Subagents
+from indwell.agent.features.subagents.tool import NumberedLog, Subagents
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names
@@ -46,7 +46,7 @@ SUFFIX = ".md"
 _logger = logging.getLogger(__name__)
 
 
-class Found(NamedTuple):
+class FoundSubagents(NamedTuple):
     """Named sub-agents, and in plain words what is wrong with files that give none."""
 
     known: Mapping[str, Definition]
@@ -62,12 +62,12 @@ def subagents_of(
     """For one session; ``folder`` is its own, None if it is not saved. Reads a few small files."""
     logs = AgentLogs(folder, roots[0])
 
-    def limits() -> Limits:
+    def limits() -> SubagentLimits:
         now = settings()
-        return Limits(now.agent_rounds, now.agent_budget_tokens)
+        return SubagentLimits(now.agent_rounds, now.agent_budget_tokens)
 
     def own_tools() -> OwnTools:
-        wish = Wish()
+        wish = CompactionWish()
         shell = Shell(roots[0], timeout_s=settings().command_timeout_s)
         return OwnTools(wish, (make_bash(shell), make_compact(wish)))
 
@@ -95,7 +95,7 @@ def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
 
 def find_agents(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
-) -> Found:
+) -> FoundSubagents:
     """Read all that there are; a workspace's only as they were trusted. Blocks.
 
     Args:
@@ -122,7 +122,7 @@ def find_agents(
             problems.append(f"{one.shown}: {error}")
         else:
             known.append(found)
-    return Found(known_by_name(known), tuple(problems))
+    return FoundSubagents(known_by_name(known), tuple(problems))
 
 
 @lru_cache(maxsize=256)  # 1 ms a file, and each session that begins needs them on the event loop
@@ -130,7 +130,7 @@ def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
     return read_definition(text, stem=stem, origin=origin, path=path)
 
 
-class _File(NamedTuple):
+class _SubagentFile(NamedTuple):
     """A file as it was read, or why it could not be."""
 
     shown: str
@@ -139,19 +139,21 @@ class _File(NamedTuple):
     problem: str = ""
 
 
-def _of_user() -> Iterator[_File]:
+def _of_user() -> Iterator[_SubagentFile]:
     folder = user_file().parent / USER_FOLDER
     for name in _names(folder):
         path = folder / name
         try:
-            yield _File(path.as_posix(), "user", read_own(path, MOST_FILE_B))
+            yield _SubagentFile(path.as_posix(), "user", read_own(path, MOST_FILE_B))
         except OSError as error:
-            yield _File(path.as_posix(), "user", problem=error.strerror or "it cannot be read")
+            yield _SubagentFile(
+                path.as_posix(), "user", problem=error.strerror or "it cannot be read"
+            )
         except ToolError as error:
-            yield _File(path.as_posix(), "user", problem=str(error))
+            yield _SubagentFile(path.as_posix(), "user", problem=str(error))
 
 
-def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_File]:
+def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_SubagentFile]:
     """Those of a trusted folder, as they were trusted; nothing that a link leads out to."""
     for place in WORKSPACE_FOLDERS:
         for name in _names(root / place):
@@ -162,10 +164,10 @@ def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iter
             try:
                 data = read_bytes(real, [root], MOST_FILE_B)
             except ToolError as error:
-                yield _File(shown, "workspace", problem=str(error))
+                yield _SubagentFile(shown, "workspace", problem=str(error))
                 continue
             if trust.obeys(root, shown, data):
-                yield _File(shown, "workspace", data)
+                yield _SubagentFile(shown, "workspace", data)
 
 
 def _names(folder: Path) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ class AgentLogs:
         self._workspace = workspace
         self._number: int | None = None
 
-    async def __call__(self, session: Session, model: str) -> Numbered:
+    async def __call__(self, session: Session, model: str) -> NumberedLog:
         """Begin the next one; in memory where nothing can be written, for the work must go on."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
@@ -206,7 +208,7 @@ class AgentLogs:
                 format=FORMAT,
             )
         )
-        return Numbered(number, log)
+        return NumberedLog(number, log)
 
     def _opened(self, number: int) -> Log:
         if self._folder is None:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Stamp(msgspec.Struct, frozen=True):
+class TextStamp(msgspec.Struct, frozen=True):
     """Which text was read: its digest, and the document version if it came from a buffer."""
 
     digest: str
@@ -43,14 +43,14 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     path: Path
     text: str
-    stamp: Stamp
+    stamp: TextStamp
     origin: Literal["buffer", "disk"] = "disk"
     unsaved: bool = False
     lossless: bool = True
     notes: tuple[str, ...] = ()
 
 
-class Change(msgspec.Struct, frozen=True):
+class AppliedChange(msgspec.Struct, frozen=True):
     """One file as an edit left it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Change(msgspec.Struct, frozen=True):
     path: Path
     before: str | None
     after: str
-    stamp: Stamp
+    stamp: TextStamp
     verified: bool = True
     note: str = ""
     is_part: bool = False
@@ -134,7 +134,7 @@ class Workspace(Protocol):
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Replace a file on disk that is too large for ``read`` by what ``plan`` makes of it.
 
         ``plan`` runs in a thread; what else it gives is handed on.
@@ -146,7 +146,9 @@ class Workspace(Protocol):
         """
         ...
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         """Make ``path`` read ``text``; ``base`` is what the proposal was made from, None to create.
 
         Raises:

@@ -14,12 +14,12 @@ from indwell.files.reading import read_regular
 from indwell.files.user_files import delete_exactly, keep_copy
 from indwell.files.watch.changes import FolderWatch
 from indwell.workspace.base import (
-    Change,
+    AppliedChange,
     Noted,
     PathLocks,
     Settlement,
     Snapshot,
-    Stamp,
+    TextStamp,
     Watch,
     digest,
 )
@@ -72,7 +72,9 @@ class DiskWorkspace:
         """Read a file from disk; see ``Workspace``."""
         return await asyncio.to_thread(self._read, path)
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         """Write a file in one step; see ``Workspace``.
 
         A cancelled write is finished or not begun, before the cancellation goes on.
@@ -91,7 +93,7 @@ class DiskWorkspace:
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Change a file that is too large for ``read``; see ``Workspace``."""
         del label
         stopping = threading.Event()
@@ -136,7 +138,7 @@ class DiskWorkspace:
         return Snapshot(
             path=path,
             text=text.text,
-            stamp=Stamp(digest(text.text)),
+            stamp=TextStamp(digest(text.text)),
             lossless=text.lossless,
             notes=text.notes,
         )
@@ -187,7 +189,7 @@ class DiskWorkspace:
         except ToolError:  # the folder is missing too
             return ()
 
-    def _write(self, path: Path, base: Snapshot | None, text: str) -> Change:
+    def _write(self, path: Path, base: Snapshot | None, text: str) -> AppliedChange:
         if base is None:
             data = self._told(path, lambda: created(text, lambda: self._charset(path)))
             place = write_atomic(
@@ -209,11 +211,11 @@ class DiskWorkspace:
             )
         stands = text if self._holds(place, data) else self._text_now(place)
         after = text if stands is None else stands
-        return Change(
+        return AppliedChange(
             path=place,
             before=None if base is None else base.text,
             after=after,
-            stamp=Stamp(digest(after)),
+            stamp=TextStamp(digest(after)),
             verified=stands == text,
             note="" if stands == text else "the file was changed again right after the edit",
         )

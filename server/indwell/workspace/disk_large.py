@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from indwell.errors import ToolError
-from indwell.files import Opened, copy_range, opened_beneath, replace_with, write_all
-from indwell.workspace.base import Stamp
+from indwell.files import OpenFile, copy_range, opened_beneath, replace_with, write_all
+from indwell.workspace.base import TextStamp
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import LineIndex, index_of
 from indwell.workspace.text import SNIFF_B, binary_kind, wide_mark
@@ -65,7 +65,7 @@ class LargeFiles:
         plan: Callable[[Large], tuple[Large, R]],
         project: Callable[[], str | None],
         stopping: threading.Event,
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Replace the file by what ``plan`` makes of it; unchanged parts stay within the kernel.
 
         Raises:
@@ -93,9 +93,9 @@ class LargeFiles:
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:
             raise ToolError(f"{str(path)!r} was changed again right after the edit; read_file it")
-        return Stamp(index.digest), result
+        return TextStamp(index.digest), result
 
-    def check(self, shown: str, opened: Opened) -> None:
+    def check(self, shown: str, opened: OpenFile) -> None:
         """Refuse what is no text that can be read by lines.
 
         Raises:
@@ -114,7 +114,7 @@ class LargeFiles:
             raise ToolError(f"{shown!r} is no text but a {kind} {size}")
 
     def _large(
-        self, opened: Opened, project: Callable[[], str | None], stopping: threading.Event
+        self, opened: OpenFile, project: Callable[[], str | None], stopping: threading.Event
     ) -> Large:
         def read(offset: int, size: int) -> bytes:
             _check(stopping)

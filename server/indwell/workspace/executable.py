@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from indwell.errors import TooLarge, ToolError
-from indwell.files import Entry, exists, list_folder, read_bytes
+from indwell.files import FolderEntry, exists, list_folder, read_bytes
 from indwell.settings.credentials import redacted
-from indwell.settings.trusted_files import Seen, digest_of, seen
+from indwell.settings.trusted_files import TrustedFile, digest_of, seen
 from indwell.workspace.git.repository import (
     GIT,
     HOOKS,
-    Configuration,
+    ConfigFile,
     Repository,
     around,
     nested,
@@ -83,7 +83,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
         at, depth = waiting.pop()
         entries = _entries(root, at)
         if not entries and _is_shut(root, at):
-            return [Executable(f"{name_in(root, folder)}/…", kind, Seen(""))]
+            return [Executable(f"{name_in(root, folder)}/…", kind, TrustedFile(""))]
         for entry in entries:
             path = at / entry.name
             if _is_chat(root, path):
@@ -91,7 +91,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
             n_seen += 1
             size += _size_b(path)
             if n_seen > MOST_FILES or size > FOLDER_B or depth > MOST_DEEP:
-                return [Executable(f"{name_in(root, folder)}/…", kind, Seen(""))]
+                return [Executable(f"{name_in(root, folder)}/…", kind, TrustedFile(""))]
             if entry.is_folder or (path.is_dir() and path.resolve().is_relative_to(root)):
                 waiting.append((path, depth + 1))
             elif path.is_dir():
@@ -133,7 +133,7 @@ def _size_b(path: Path) -> int:
         return 0
 
 
-def _entries(root: Path, folder: Path) -> tuple[Entry, ...]:
+def _entries(root: Path, folder: Path) -> tuple[FolderEntry, ...]:
     if not exists(folder):
         return ()
     try:
@@ -158,7 +158,7 @@ def git_executables(root: Path) -> Iterator[Executable]:
     for holder in holders:
         yield from _of(root, holder)
     if not is_whole:
-        yield Executable(f"{GIT}/… (of all repositories in it)", "programs", Seen(""))
+        yield Executable(f"{GIT}/… (of all repositories in it)", "programs", TrustedFile(""))
 
 
 def _of(root: Path, holder: Path) -> Iterator[Executable]:
@@ -173,10 +173,10 @@ def _of(root: Path, holder: Path) -> Iterator[Executable]:
         found = known_file(root, path, "programs", [holder])
         yield from [found] if found else []
     if not repository.is_whole:
-        yield Executable(f"{name_in(root, holder / GIT)}/…", "programs", Seen(""))
+        yield Executable(f"{name_in(root, holder / GIT)}/…", "programs", TrustedFile(""))
 
 
-def _configuration(root: Path, repository: Repository, one: Configuration) -> Iterator[Executable]:
+def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Iterator[Executable]:
     """The executing part; nothing if there is none."""
     name = name_in(root, one.path)
     near = (repository.holder, root, *repository.folders)
@@ -197,7 +197,7 @@ def _configuration(root: Path, repository: Repository, one: Configuration) -> It
     yield Executable(name, "programs", seen(text, lines=lines), lines)
 
 
-def _is_own_tree(line: str, repository: Repository, one: Configuration) -> bool:
+def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
     """Does it say of a submodule's repository where its own working tree is?"""
     key, _, value = line.partition(" = ")
     if key != "core.worktree" or "\0" in value:
@@ -214,7 +214,7 @@ def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executa
             continue
         n_found += 1
         if n_found > MOST_HOOKS:
-            yield Executable(f"{name_in(root, folder)}/…", "programs", Seen(""))
+            yield Executable(f"{name_in(root, folder)}/…", "programs", TrustedFile(""))
             return
         found = known_file(root, folder / name, "programs", within)
         yield from [found] if found else []
@@ -263,7 +263,7 @@ def known_file(
     return Executable(name, kind, seen(data, lines=lines), lines)
 
 
-def by_its_times(path: Path) -> Seen:
+def by_its_times(path: Path) -> TrustedFile:
     """A file that is not read: known by what the system notes of each change, and where it is."""
     real = os.path.realpath(path)
     try:
@@ -271,12 +271,12 @@ def by_its_times(path: Path) -> Seen:
     except OSError:
         return elsewhere(path)
     facts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    return Seen(digest_of(repr((real, facts)).encode("utf-8", "surrogatepass")))
+    return TrustedFile(digest_of(repr((real, facts)).encode("utf-8", "surrogatepass")))
 
 
-def elsewhere(path: Path) -> Seen:
+def elsewhere(path: Path) -> TrustedFile:
     """A link that leads out of the folder, or what cannot be read: known by where it leads."""
-    return Seen(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
+    return TrustedFile(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
 
 
 def name_in(root: Path, path: Path) -> str:

@@ -24,7 +24,7 @@ Piece: TypeAlias = bytes | range
 """New bytes, or a range of offsets of the file as it is on disk."""
 
 
-class Splice(NamedTuple):
+class ByteSplice(NamedTuple):
     """Put ``data`` in the place of the bytes from ``start`` up to ``stop``."""
 
     start: int
@@ -69,7 +69,7 @@ class Large:
             offset, size, number = offset + len(part), size - len(part), number + 1
         return b"".join(found)
 
-    def spliced(self, splices: Sequence[Splice]) -> Large:
+    def spliced(self, splices: Sequence[ByteSplice]) -> Large:
         """The text with parts replaced; they ascend and do not overlap."""
         pieces: list[Piece] = []
         at = 0
@@ -79,14 +79,14 @@ class Large:
         pieces += self._between(at, self.size_b)
         return Large(self.path, self._read, self.index, [piece for piece in pieces if len(piece)])
 
-    def back(self) -> tuple[Splice, ...]:
+    def back(self) -> tuple[ByteSplice, ...]:
         """What would make the file as it is on disk of this text again."""
-        splices: list[Splice] = []
+        splices: list[ByteSplice] = []
         start = at = was = 0  # from and to of what is new here, and up to where the file was read
         for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
             if isinstance(piece, range):
                 if start < at or was < piece.start:
-                    splices.append(Splice(start, at, self._read(was, piece.start - was)))
+                    splices.append(ByteSplice(start, at, self._read(was, piece.start - was)))
                 was = piece.stop
             at += len(piece)
             start = at if isinstance(piece, range) else start
@@ -242,7 +242,7 @@ def _is_within_pair(data: bytes, offset: int) -> bool:
     return offset > 0 and data[offset - 1 : offset + 1] == b"\r\n"
 
 
-class Line(msgspec.Struct, frozen=True):
+class LongLine(msgspec.Struct, frozen=True):
     """The beginning of a line, without its end, and how many bytes of it are left out."""
 
     text: str
@@ -262,7 +262,7 @@ class Page(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    lines: tuple[Line, ...]
+    lines: tuple[LongLine, ...]
     n_lines: int
     size_b: int
     digest: str
@@ -271,7 +271,7 @@ class Page(msgspec.Struct, frozen=True):
 
 def page_of(large: Large, first: int, n_lines: int, *, line_b: int, total_b: int) -> Page:
     """Lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
-    lines: list[Line] = []
+    lines: list[LongLine] = []
     if first < large.index.n_lines:
         for start, stop in _lines(large, start_of(first, large.index, large.read)):
             line = _line(large, start, stop, line_b)
@@ -302,12 +302,12 @@ def _lines(large: Large, start: int) -> Iterator[tuple[int, int]]:
         yield line, large.size_b
 
 
-def _line(large: Large, start: int, stop: int, line_b: int) -> Line:
+def _line(large: Large, start: int, stop: int, line_b: int) -> LongLine:
     data = large.read(start, min(stop - start, line_b))
     if stop - start <= line_b:
-        return Line(large.decoded(data.rstrip(b"\r\n")))
+        return LongLine(large.decoded(data.rstrip(b"\r\n")))
     cut = large.whole(start + line_b) - start
-    return Line(large.decoded(data[:cut]), more_b=stop - start - cut)
+    return LongLine(large.decoded(data[:cut]), more_b=stop - start - cut)
 
 
 def _notes(index: LineIndex) -> Iterator[str]:

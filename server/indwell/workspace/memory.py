@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.workspace.base import Change, MemoryWatch, Noted, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import (
+    AppliedChange,
+    MemoryWatch,
+    Noted,
+    Settlement,
+    Snapshot,
+    TextStamp,
+    digest,
+)
 from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
@@ -63,13 +71,13 @@ class MemoryWorkspace:
             return Snapshot(
                 path=path,
                 text=text,
-                stamp=Stamp(digest(text), self._versions[path]),
+                stamp=TextStamp(digest(text), self._versions[path]),
                 origin="buffer",
                 unsaved=text != self.files.get(path),
             )
         if path in self.files:
             text = self.files[path]
-            return Snapshot(path=path, text=text, stamp=Stamp(digest(text)))
+            return Snapshot(path=path, text=text, stamp=TextStamp(digest(text)))
         shown = display(path, self.roots)
         names = self._names(path)
         if names or path == self._root:
@@ -82,7 +90,7 @@ class MemoryWorkspace:
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Change a file as if it were large; see ``Workspace``."""
         del label
         if path in self.buffers:
@@ -91,9 +99,11 @@ class MemoryWorkspace:
         data = made.read(0, made.size_b)
         self.files[path] = data.decode("utf-8", "surrogateescape")
         index = index_of(lambda at, size: data[at : at + size], len(data), nothing_declared)
-        return Stamp(index.digest), result
+        return TextStamp(index.digest), result
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         """Change a buffer, else a file; see ``Workspace``."""
         del label
         shown = display(path, self.roots)
@@ -108,11 +118,11 @@ class MemoryWorkspace:
             self._versions[path] += 1
         else:
             self.files[path] = text
-        return Change(
+        return AppliedChange(
             path=path,
             before=None if base is None else base.text,
             after=text,
-            stamp=Stamp(digest(text), self._versions.get(path)),
+            stamp=TextStamp(digest(text), self._versions.get(path)),
         )
 
     async def keep(self, snapshot: Snapshot) -> Path | None:

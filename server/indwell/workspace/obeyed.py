@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.settings.trusted_files import Seen
+from indwell.settings.trusted_files import TrustedFile
 
 Kind: TypeAlias = Literal["settings", "instructions", "servers", "programs"]
 
@@ -87,5 +87,5 @@ class Executable(msgspec.Struct, frozen=True):
 
     name: str
     kind: Kind
-    seen: Seen
+    seen: TrustedFile
     lines: tuple[str, ...] = ()

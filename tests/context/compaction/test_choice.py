@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from indwell.context.compaction.digesting.choice import (
     LEAST_WORTH,
-    Piece,
     Read,
+    ReducibleText,
     Uses,
     chosen,
     edit_chance,
@@ -55,7 +55,7 @@ def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
 
 def test_of_two_lines_with_the_same_names_only_the_first_is_worth_its_tokens():
     lines = "uses cart_total and tax_rate\nuses cart_total and tax_rate again"
-    kept = chosen([Piece(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
+    kept = chosen([ReducibleText(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
     assert len(kept[0]) == 1
 
 
@@ -64,17 +64,17 @@ def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())
     known = uses(written={"cart_total": 50})
-    assert chosen([Piece(lines)], 1_000, [spoken], known) == [{0}]
-    assert chosen([Piece(lines)], 1_000, [result], known) == [set()]
+    assert chosen([ReducibleText(lines)], 1_000, [spoken], known) == [{0}]
+    assert chosen([ReducibleText(lines)], 1_000, [result], known) == [set()]
 
 
 def test_what_must_stay_stays_even_without_room():
     lines = "<skill>\nwords\n</skill>"
-    assert chosen([Piece(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
+    assert chosen([ReducibleText(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
 
 
 def test_the_second_line_of_a_pair_needs_no_head():
-    piece = Piece("cart_total\ntax_rate here", head=30, pair="1:a")
+    piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
     known = uses(written=dict.fromkeys(NAMES, 50))
     assert chosen([piece], 85, (), known) == [set()]  # 4 + 1 + 30 + 50 is too much
     assert chosen([piece], 100, (), known) == [{0, 1}]
@@ -87,7 +87,9 @@ LINES = st.lists(
 
 @given(st.lists(LINES, max_size=6), st.integers(-50, 400))
 def test_the_choice_never_takes_more_than_the_room_nor_what_is_worth_nothing(texts, room):
-    pieces = [Piece("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)]
+    pieces = [
+        ReducibleText("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)
+    ]
     known = uses(written={"tax_rate": 49})
     kept = chosen(pieces, room, (), known)
     by_number = [{one.number: one for one in lines_of(piece.text)} for piece in pieces]

@@ -17,7 +17,7 @@ from indwell.context.compaction.ladder import (
     next_step,
 )
 from indwell.context.compaction.presets import PRESETS, Collapse, Preset, Rung
-from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.conversation import Conversation, prompt_tokens
 from support.context_driver import fitted
 from support.long_talks import FACTS, code, empty, turned
@@ -59,7 +59,7 @@ def test_where_no_summary_gives_anything_more_the_results_of_the_tail_are_cut() 
     assert prompt_tokens(now) > now.config.budget
     facts = msgspec.structs.replace(FACTS, failed=frozenset({"regions", "collapse"}))
     action = next_action(now, PRESETS["regions-d"], facts)
-    assert isinstance(action, Step)
+    assert isinstance(action, CompactionStep)
     assert action.layer == "trim"
     assert prompt_tokens(fitted(now, PRESETS["regions-d"], FACTS)) <= now.config.budget
 
@@ -68,7 +68,9 @@ def test_where_no_summary_gives_anything_more_the_results_of_the_tail_are_cut() 
 def test_each_step_gains_and_force_ends_at_half_of_what_there_was(preset: str) -> None:
     now, steps = long_talk(64_000), list[tuple[int, int]]()
 
-    def watch(before: Conversation, action: object, step: Step, after: Conversation) -> None:
+    def watch(
+        before: Conversation, action: object, step: CompactionStep, after: Conversation
+    ) -> None:
         assert freed(before.messages, step.splices) > 0
         steps.append((prompt_tokens(before), prompt_tokens(after)))
 
@@ -79,7 +81,7 @@ def test_each_step_gains_and_force_ends_at_half_of_what_there_was(preset: str) -
     assert prompt_tokens(after) < 0.75 * prompt_tokens(now)
     assert next_step(
         Climb(prompt_tokens(after), out=frozenset(map(layer_name, _layers(PRESETS[preset])))),
-        after, PRESETS[preset], Facts(),
+        after, PRESETS[preset], CompactionFacts(),
     ) is None  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Digest
-from indwell.context.compaction.step import Facts, Step, View
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, View
 from indwell.context.compaction.transcripts import is_note
 from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
 from indwell.context.history import transcript
@@ -42,10 +42,10 @@ def filled(now: Conversation, calls: int, first: int = 100) -> Conversation:
     return now
 
 
-def cut(now: Conversation, aim: float = 0.3, *, must: bool = True) -> Step | None:
+def cut(now: Conversation, aim: float = 0.3, *, must: bool = True) -> CompactionStep | None:
     view = View(
         conversation=now,
-        facts=Facts(spill_folder="/spills"),
+        facts=CompactionFacts(spill_folder="/spills"),
         tokens=prompt_tokens(now),
         goal=int(aim * WINDOW),
         must=must,
@@ -223,7 +223,7 @@ def test_paths_with_blanks_stay_whole_in_the_note():
         now = filled(now, 13, first=times * 100)
         view = View(
             conversation=now,
-            facts=Facts(spill_folder="/Users/a/Library/Application Support/x"),
+            facts=CompactionFacts(spill_folder="/Users/a/Library/Application Support/x"),
             tokens=prompt_tokens(now),
             goal=9_000,
             must=True,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.compaction.prospect import growth, pays
-from indwell.context.compaction.step import Facts, Rates
+from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.conversation import Config, Conversation
 from indwell.messages import Message, Meta, Text
 
@@ -14,7 +14,12 @@ TOKENS = st.integers(1, 500_000)
 
 
 def at(freed: float, rewritten: float, grown: float, **rates: float) -> bool:
-    return pays(freed=freed, rewritten=rewritten, growth=grown, facts=Facts(rates=Rates(**rates)))
+    return pays(
+        freed=freed,
+        rewritten=rewritten,
+        growth=grown,
+        facts=CompactionFacts(rates=TokenRates(**rates)),
+    )
 
 
 def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
@@ -49,7 +54,7 @@ def test_where_nothing_costs_anything_the_usual_ratios_stand_for_the_time():
 
 
 def test_without_a_cache_whatever_gets_shorter_pays():
-    facts = Facts(is_cached=False)
+    facts = CompactionFacts(is_cached=False)
     assert pays(freed=1, rewritten=100_000, growth=700, facts=facts)
     assert not pays(freed=0, rewritten=0, growth=700, facts=facts)
 

@@ -7,7 +7,7 @@ import pytest
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Facts, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, SummaryPlan
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -50,7 +50,7 @@ def called(now: Conversation, preset: str, turn: int, words: str | None, summari
     """Fitted and sent."""
     now = counted(now)
     incoming = talk.user_words(words, turn=turn).meta.tokens + 4 if words else 0
-    facts = Facts(incoming=incoming, spill_folder="/s")
+    facts = CompactionFacts(incoming=incoming, spill_folder="/s")
     options = {"summarise": summarise} if summarise else {}
     now = fitted(now, PRESETS[preset], facts, **options)
     now = talk.with_input(now, words=words, turn=turn)
@@ -139,6 +139,6 @@ def test_the_provider_says_too_long_and_the_forced_ladder_makes_it_shorter(prese
     now = empty(400_000)
     for turn in range(1, 40):
         now = turned(now, preset, turn, LINE.format(turn) * 60)
-    facts = Facts(spill_folder="/s", force=True)
+    facts = CompactionFacts(spill_folder="/s", force=True)
     after = fitted(now, PRESETS[preset], facts)
     assert estimated_tokens(after) < 0.7 * estimated_tokens(now)

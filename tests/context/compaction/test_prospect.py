@@ -13,7 +13,7 @@ from indwell.context.compaction.prospect import (
     nothing_pays,
     refusal,
 )
-from indwell.context.compaction.step import Facts
+from indwell.context.compaction.step import CompactionFacts
 from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
 from indwell.context.tally import Sums, Tally, added
 from indwell.messages import Message
@@ -87,8 +87,8 @@ def test_where_nothing_can_pay_the_engine_finds_nothing_to_do(
     messages = (words, assistant("Yes."), *conversation.messages)
     wordy = msgspec.structs.replace(conversation, messages=messages, tally=Tally())
     for one in (conversation, filling(wordy, 0.6)):
-        if nothing_can_pay(one, DEFAULT, Facts(is_cached=is_cached)):
-            assert next_action(one, DEFAULT, Facts(is_cached=is_cached)) is None
+        if nothing_can_pay(one, DEFAULT, CompactionFacts(is_cached=is_cached)):
+            assert next_action(one, DEFAULT, CompactionFacts(is_cached=is_cached)) is None
 
 
 def test_a_long_talk_of_the_user_has_nothing_that_can_pay() -> None:
@@ -97,8 +97,8 @@ def test_a_long_talk_of_the_user_has_nothing_that_can_pay() -> None:
     budget = conversation.config.budget
     assert LEAST_SHARE * budget > Outline(conversation).whole.loose
     assert Outline(conversation).whole.tokens > budget / 2
-    assert nothing_can_pay(conversation, DEFAULT, Facts())
-    assert not nothing_can_pay(conversation, DEFAULT, Facts(force=True))
+    assert nothing_can_pay(conversation, DEFAULT, CompactionFacts())
+    assert not nothing_can_pay(conversation, DEFAULT, CompactionFacts(force=True))
 
 
 CHAT = (*(one for _ in range(200) for one in (user("and"), assistant("word " * 70))), user("on"))
@@ -116,25 +116,25 @@ def chat(share: float) -> Conversation:
 
 def test_what_was_refused_is_asked_again_only_when_the_prompt_has_grown() -> None:
     conversation = chat(0.7)
-    assert not nothing_pays(conversation, DEFAULT, Facts())
-    assert next_action(conversation, DEFAULT, Facts()) is None
-    refused = refusal(conversation, DEFAULT, Facts())
+    assert not nothing_pays(conversation, DEFAULT, CompactionFacts())
+    assert next_action(conversation, DEFAULT, CompactionFacts()) is None
+    refused = refusal(conversation, DEFAULT, CompactionFacts())
     little, much = grown(conversation, 100), grown(conversation, 1_000)
-    assert nothing_pays(little, DEFAULT, Facts(), refused)
-    assert not nothing_pays(much, DEFAULT, Facts(), refused)
+    assert nothing_pays(little, DEFAULT, CompactionFacts(), refused)
+    assert not nothing_pays(much, DEFAULT, CompactionFacts(), refused)
 
 
 def test_a_refusal_is_void_when_the_cache_is_gone_or_the_conversation_is_another() -> None:
     conversation = chat(0.7)
-    refused = refusal(conversation, DEFAULT, Facts())
-    assert nothing_pays(conversation, DEFAULT, Facts(), refused)
-    assert not nothing_pays(conversation, DEFAULT, Facts(is_cached=False), refused)
+    refused = refusal(conversation, DEFAULT, CompactionFacts())
+    assert nothing_pays(conversation, DEFAULT, CompactionFacts(), refused)
+    assert not nothing_pays(conversation, DEFAULT, CompactionFacts(is_cached=False), refused)
     shorter = msgspec.structs.replace(conversation, messages=CHAT[2:])
-    assert not nothing_pays(shorter, DEFAULT, Facts(), refused)
-    assert not nothing_pays(filling(conversation, 0.71), DEFAULT, Facts(), refused)
+    assert not nothing_pays(shorter, DEFAULT, CompactionFacts(), refused)
+    assert not nothing_pays(filling(conversation, 0.71), DEFAULT, CompactionFacts(), refused)
 
 
 def test_rungs_that_need_not_pay_are_never_refused() -> None:
-    assert refusal(chat(0.95), DEFAULT, Facts()) is None
-    assert not nothing_pays(chat(0.95), DEFAULT, Facts())
-    assert refusal(chat(0.7), PRESETS["auto-b"], Facts()) is None
+    assert refusal(chat(0.95), DEFAULT, CompactionFacts()) is None
+    assert not nothing_pays(chat(0.95), DEFAULT, CompactionFacts())
+    assert refusal(chat(0.7), PRESETS["auto-b"], CompactionFacts()) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Micro, Slide, Snip, Summarise
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.step import CompactionStep, SummaryPlan
 from indwell.context.conversation import estimated_tokens
 from indwell.context.injections import inject
 from support.long_talks import (
@@ -25,7 +25,7 @@ LONG = code(400)
 def test_micro_leaves_the_newest_three_and_what_is_short() -> None:
     now = turned(empty(), 1, ["short", LONG, LONG, LONG, LONG])
     step = wanted(Micro(keep=3), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     (spill,) = step.spills
     assert spill.text == LONG
     where = f"{len(LONG):,} characters, in {FOLDER}/{spill.name}]"
@@ -41,7 +41,7 @@ def test_micro_leaves_the_newest_three_and_what_is_short() -> None:
 def test_micro_has_nothing_to_do_with_what_it_did() -> None:
     now = turned(empty(), 1, [LONG] * 5)
     step = wanted(Micro(keep=3), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     assert wanted(Micro(keep=3), taken(now, step)) is None
 
 
@@ -53,7 +53,7 @@ def test_a_placeholder_longer_than_the_result_is_none() -> None:
 def test_snip_keeps_the_first_and_last_three_lines_and_says_how_many_it_cut() -> None:
     now = turned(empty(), 1, [LONG, "seen last"])
     step = wanted(Snip(), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     lines = LONG.split("\n")
     (spill,) = step.spills
     assert results(taken(now, step).messages)[0].split("\n") == [
@@ -66,7 +66,7 @@ def test_snip_keeps_the_first_and_last_three_lines_and_says_how_many_it_cut() ->
 def test_snip_cuts_few_but_huge_lines_by_characters() -> None:
     now = turned(empty(), 1, ["[" + "17, " * 5_000 + "]", "seen last"])
     step = wanted(Snip(), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     text = results(taken(now, step).messages)[0]
     assert (text[:5], text[-5:]) == ("[17, ", "17, ]")
     assert len(text) < 1_500
@@ -79,10 +79,10 @@ def test_snip_leaves_what_the_model_has_not_seen() -> None:
 def test_what_is_cut_twice_is_spilled_as_the_tool_gave_it() -> None:
     now = turned(empty(), 1, [LONG, "a", "b", "c"])
     snipped = wanted(Snip(), now)
-    assert isinstance(snipped, Step)
+    assert isinstance(snipped, CompactionStep)
     now = taken(now, snipped)
     step = wanted(Micro(keep=3), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     assert step.spills == snipped.spills  # it is there already, unless this is a fork: again
     assert snipped.spills[0].name in results(taken(now, step).messages)[0]
 
@@ -92,12 +92,12 @@ def test_a_result_that_names_its_own_file_is_written_all_the_same() -> None:
     for said in (Micro(keep=0), Snip()):
         now = turned(empty(), 1, [LONG], reply="Ok.")
         first = wanted(Snip(), now)
-        assert isinstance(first, Step)
+        assert isinstance(first, CompactionStep)
         cut = results(taken(now, first).messages)[0]
         assert first.spills[0].name in cut
         now = turned(empty(), 1, [f"{LONG}\n{cut}"], reply="Ok.")
         step = wanted(said, now)
-        assert isinstance(step, Step)
+        assert isinstance(step, CompactionStep)
         (spill,) = step.spills
         assert spill.text == f"{LONG}\n{cut}"
 
@@ -105,7 +105,7 @@ def test_a_result_that_names_its_own_file_is_written_all_the_same() -> None:
 def test_results_of_calls_with_the_same_id_go_to_different_files() -> None:
     now = turned(turned(empty(), 1, [LONG], reply="Ok."), 2, [code(300, "g")], reply="Ok.")
     step = wanted(Micro(keep=0), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     assert len({spill.name for spill in step.spills}) == 2
 
 
@@ -115,7 +115,7 @@ def test_slide_drops_the_oldest_exchanges_down_to_the_goal_and_says_so() -> None
         now = turned(now, turn, [code(100)], reply="Done.")
     goal = estimated_tokens(now) // 2
     step = wanted(Slide(), now, goal=goal)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     after = taken(now, step)
     assert goal * 0.8 < estimated_tokens(after) <= goal
     assert after.messages[0].blocks[0].meta.source == "reminder"
@@ -126,7 +126,7 @@ def test_slide_never_drops_the_newest_exchange_nor_a_pin() -> None:
     now = talk.queue(empty(), (inject("instructions", "Use tabs.", turn=1),))
     now = turned(now, 1, [LONG, LONG])
     step = wanted(Slide(), now)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     after = taken(now, step)
     assert [block.meta.source for block in after.messages[0].blocks] == ["reminder", "instructions"]
     assert results(after.messages) == [LONG]

@@ -9,7 +9,7 @@ from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.digesting.repeats import repeats
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Collapse, Digest
-from indwell.context.compaction.step import Facts, SummaryPlan, View
+from indwell.context.compaction.step import CompactionFacts, SummaryPlan, View
 from indwell.context.compaction.summarising.plans import collapse
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
@@ -70,7 +70,9 @@ def test_lines_that_no_longer_stand_there_are_shown():
     now = read(started(), 1, BODY)
     for number in range(2, 14):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
-    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=2_400, must=True)
+    view = View(
+        conversation=now, facts=CompactionFacts(), tokens=prompt_tokens(now), goal=2_400, must=True
+    )
     step = digest(Digest(), view)
     assert step is not None
     shown = "\n".join(str(one) for one in take(now, step).messages)
@@ -91,7 +93,9 @@ def test_a_digest_that_takes_the_lines_away_puts_them_back_where_they_were_point
     for number in range(2, 14):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
     now = pointed(read(now, 20, BODY))
-    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=6_000, must=True)
+    view = View(
+        conversation=now, facts=CompactionFacts(), tokens=prompt_tokens(now), goal=6_000, must=True
+    )
     step = digest(Digest(), view)
     assert step is not None
     assert newest(take(now, step)) == "\n".join(BODY)
@@ -133,7 +137,9 @@ def test_a_summary_of_what_was_pointed_at_puts_the_lines_back():
     for number in range(2, 8):
         now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
     now = pointed(read(now, 20, BODY))
-    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=2_000, must=True)
+    view = View(
+        conversation=now, facts=CompactionFacts(), tokens=prompt_tokens(now), goal=2_000, must=True
+    )
     plan = collapse(Collapse(), view)
     assert isinstance(plan, SummaryPlan)
     assert newest(take(now, apply_summary(now, plan, "They were read."))) == "\n".join(BODY)

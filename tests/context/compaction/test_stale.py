@@ -6,7 +6,7 @@ import pytest
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Regions
-from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary, without_stale
 from indwell.context.injections import inject
 from indwell.messages import Message, Source
@@ -25,7 +25,7 @@ def plans(messages: tuple[Message, ...]) -> list[str]:
 def test_beside_the_users_words_only_the_plan_that_holds_outlives_a_summary(
     unpinned: frozenset[Source], left: list[str]
 ) -> None:
-    facts = Facts(unpinned=unpinned)
+    facts = CompactionFacts(unpinned=unpinned)
     now = talk.queue(empty(), (inject("plan", "old", turn=1),))
     now = turned(now, 1, [code(300)] * 3, words="Carry it out.", reply="One.")
     now = talk.queue(now, (inject("plan", "new", turn=2),))
@@ -39,5 +39,5 @@ def test_beside_the_users_words_only_the_plan_that_holds_outlives_a_summary(
     after = taken(now, without_stale(now.messages, step, facts))
     assert plans(after.messages) == left
     assert users_words(after.messages) == users_words(now.messages)
-    nothing = Step("regions", ())
+    nothing = CompactionStep("regions", ())
     assert without_stale(now.messages, nothing, facts) is nothing

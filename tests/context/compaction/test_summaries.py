@@ -17,7 +17,7 @@ from indwell.context.compaction.presets import (
     Snip,
     Summarise,
 )
-from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.compaction.transcripts import pieces, source_text
 from indwell.context.conversation import Conversation, estimated_tokens
@@ -92,7 +92,7 @@ def test_many_small_runs_become_one_summary_and_the_dialogue_stays_in_order() ->
 def test_regions_have_nothing_to_do_when_the_goal_is_reached() -> None:
     now = turned(turned(empty(), 1, [LONG] * 4, reply="One."), 2, ["a"] * 8)
     assert wanted(Regions(), now, goal=100_000) is None
-    forced = wanted(Regions(tail_tokens=0), now, goal=100_000, facts=Facts(force=True))
+    forced = wanted(Regions(tail_tokens=0), now, goal=100_000, facts=CompactionFacts(force=True))
     assert isinstance(forced, SummaryPlan)
 
 
@@ -123,7 +123,7 @@ def test_a_tail_that_is_too_large_by_itself_is_cut_no_deeper_than_needed() -> No
     now = turned(empty(), 1, [code(2_000)])
     before = estimated_tokens(now)
     step = wanted(Collapse(), now, goal=before // 2)
-    assert isinstance(step, Step)
+    assert isinstance(step, CompactionStep)
     after = taken(now, step)
     assert before // 8 < estimated_tokens(after) <= before // 2
     assert f"all of it is in {FOLDER}/{step.spills[0].name}" in results(after.messages)[0]
@@ -277,7 +277,7 @@ def test_whatever_is_done_nothing_is_orphaned_larger_or_forgotten(
         assert list(dict.fromkeys(users_words(now.messages))) == said
 
 
-def _with(now: Conversation, step: Step) -> Conversation:
+def _with(now: Conversation, step: CompactionStep) -> Conversation:
     return taken(now, step) if step.splices else now
 
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from indwell.context.compaction.ladder import Restraint, after_run, failed
-from indwell.context.compaction.step import Facts, Rates
-from indwell.context.compaction.summarising.summary import Sizes, output_limit, readers
+from indwell.context.compaction.step import CompactionFacts, TokenRates
+from indwell.context.compaction.summarising.summary import SummarySizes, output_limit, readers
 
-SMALL = Rates(input=0.2, cached=0.02, cache_write=0.25, output=1.0)
+SMALL = TokenRates(input=0.2, cached=0.02, cache_write=0.25, output=1.0)
 
 
-def sizes(**given: object) -> Sizes:
+def sizes(**given: object) -> SummarySizes:
     plain = {
         "prefix": 50_000,
         "region": 20_000,
@@ -16,30 +16,33 @@ def sizes(**given: object) -> Sizes:
         "main_budget": 60_000,
         "small_budget": 60_000,
     }
-    return Sizes(**{**plain, **given})  # type: ignore[arg-type]
+    return SummarySizes(**{**plain, **given})  # type: ignore[arg-type]
 
 
 def test_the_cheaper_of_two_is_asked() -> None:
     # main: 50,000 × 0.1 + 300 + 4,000 × 5 = 25,300; small: 20,000 × 0.2 + 4,000 = 8,000
-    assert readers(sizes(), Facts(small=SMALL)) == ("small", "main")
+    assert readers(sizes(), CompactionFacts(small=SMALL)) == ("small", "main")
     # a small model that is hardly cheaper pays the full price for what the other one has cached
-    assert readers(sizes(), Facts(small=Rates(0.9, 0.1, 1.0, 4.5))) == ("main", "small")
+    assert readers(sizes(), CompactionFacts(small=TokenRates(0.9, 0.1, 1.0, 4.5))) == (
+        "main",
+        "small",
+    )
 
 
 def test_a_prefix_that_no_cache_holds_costs_its_full_price() -> None:
-    near = Rates(0.9, 0.1, 1.0, 4.5)
-    assert readers(sizes(), Facts(small=near, is_cached=False)) == ("small", "main")
+    near = TokenRates(0.9, 0.1, 1.0, 4.5)
+    assert readers(sizes(), CompactionFacts(small=near, is_cached=False)) == ("small", "main")
 
 
 def test_a_prefix_with_a_summary_in_it_is_no_source_of_another_one() -> None:
-    assert readers(sizes(is_faithful=False), Facts()) == ("apart",)
-    assert readers(sizes(is_faithful=False), Facts(small=SMALL)) == ("small",)
+    assert readers(sizes(is_faithful=False), CompactionFacts()) == ("apart",)
+    assert readers(sizes(is_faithful=False), CompactionFacts(small=SMALL)) == ("small",)
 
 
 def test_who_does_not_take_it_is_not_asked() -> None:
-    assert readers(sizes(prefix=70_000), Facts(small=SMALL)) == ("small",)
-    assert readers(sizes(small_budget=10_000), Facts(small=SMALL)) == ("main",)
-    assert readers(sizes(prefix=70_000, region=70_000), Facts(small=SMALL)) == ()
+    assert readers(sizes(prefix=70_000), CompactionFacts(small=SMALL)) == ("small",)
+    assert readers(sizes(small_budget=10_000), CompactionFacts(small=SMALL)) == ("main",)
+    assert readers(sizes(prefix=70_000, region=70_000), CompactionFacts(small=SMALL)) == ()
 
 
 def test_a_reply_may_have_the_target_and_200_more() -> None:

@@ -13,16 +13,16 @@ from indwell.context import conversation as talk
 from indwell.context.compaction.exchanges import is_boundary, snapped
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.step import CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import FILE_LENGTH
 from indwell.context.conversation import Conversation
-from indwell.context.history import History, Splice, spliced
+from indwell.context.history import History, MessageSplice, spliced
 from indwell.messages import Message, Reply, Text
 from indwell.sessions import lines
 from indwell.sessions.rebuilding import folded
-from indwell.sessions.records import Compacted, Said
+from indwell.sessions.records import CompactionRecord, MessageRecord
 from support.context_checks import check_words
 from support.long_talks import code, empty, summarised, turned, users_words, viewed, wanted
 from support.requests import words
@@ -60,7 +60,9 @@ def test_a_summary_of_as_many_messages_as_it_replaces_still_stands_for_all_of_th
         now = turned(now, turn, [LONG], reply=f"Done {turn}.")
     plan = planned(now, 1, 7, keep_replies=True)
     (splice,) = apply_summary(now, plan, "It is done.").splices
-    same = Splice(splice.start, splice.start + len(splice.messages), splice.messages, whole=True)
+    same = MessageSplice(
+        splice.start, splice.start + len(splice.messages), splice.messages, whole=True
+    )
     _, history = spliced(now.messages, History(), (same,))
     n = len(splice.messages)
     assert n > 1
@@ -132,7 +134,7 @@ def test_words_that_join_what_a_summary_became_are_found_with_it() -> None:
         Message("user", (words("mind the cart"),), 1),
     )
     n = len(now.messages)
-    now = take(now, Step("regions", (Splice(0, n, summary, whole=True),)))
+    now = take(now, CompactionStep("regions", (MessageSplice(0, n, summary, whole=True),)))
     now = talk.with_input(now, words="Do number 2.", turn=2)
     now = talk.with_reply(now, Reply("Done 2."), turn=2)
     assert now.history.joined == {1, 2}
@@ -144,8 +146,8 @@ def test_words_that_join_what_a_summary_became_are_found_with_it() -> None:
 
 def test_an_old_log_whose_splices_say_nothing_of_it_is_read_as_it_was() -> None:
     message = Message("user", (words("sum"),), 1)
-    splice = Splice(0, 2, (message,))
-    record = Compacted(1, "collapse", (splice,), 2, 1, (), "t", live=3)
+    splice = MessageSplice(0, 2, (message,))
+    record = CompactionRecord(1, "collapse", (splice,), 2, 1, (), "t", live=3)
     encoded = lines.encode(record)
     assert b"whole" not in encoded
     assert lines.decode(encoded).records == (record,)
@@ -160,8 +162,8 @@ def test_what_belongs_together_belongs_together_after_the_log_was_read_again() -
     plan = planned(now, 1, 9, keep_replies=True)
     step = apply_summary(now, plan, "It is done.")
     after = take(now, step)
-    said = [Said(message, "t") for message in now.messages]
-    record = Compacted(1, "regions", step.splices, 2, 1, (), "t", live=len(now.messages))
+    said = [MessageRecord(message, "t") for message in now.messages]
+    record = CompactionRecord(1, "regions", step.splices, 2, 1, (), "t", live=len(now.messages))
     reading = lines.decode(b"".join(map(lines.encode, (*said, record))))
     told = folded(reading.records)
     assert (told.messages, told.history) == (after.messages, after.history)

@@ -9,7 +9,7 @@ from indwell.context.memory import (
     MOST,
     MOST_TOKENS,
     Fact,
-    Query,
+    MemoryQuery,
     alike,
     ranked,
     recalled,
@@ -29,22 +29,22 @@ FACTS = tuple(map(Fact, TEXTS))
 EMPTY = Conversation(Config("small", 64_000, 1_000), ())
 
 
-def found(query: Query) -> list[int]:
+def found(query: MemoryQuery) -> list[int]:
     return [FACTS.index(one) for one in ranked(FACTS, query)]
 
 
 @pytest.mark.parametrize(
     ("query", "best"),
     [
-        (Query("run the tests, please"), 0),
-        (Query("testing takes too long"), 0),
-        (Query("write a migration for the new column"), 1),
-        (Query("commit this"), 2),
-        (Query("Why is parse_http_header slow?"), 3),
-        (Query("ändere die OBERFLÄCHE"), 4),
-        (Query("怎么部署新版本"), 5),
-        (Query("fix this", paths=("db/migrations/0007.py",)), 1),
-        (Query("explain", text="def parse_header(request): ..."), 3),
+        (MemoryQuery("run the tests, please"), 0),
+        (MemoryQuery("testing takes too long"), 0),
+        (MemoryQuery("write a migration for the new column"), 1),
+        (MemoryQuery("commit this"), 2),
+        (MemoryQuery("Why is parse_http_header slow?"), 3),
+        (MemoryQuery("ändere die OBERFLÄCHE"), 4),
+        (MemoryQuery("怎么部署新版本"), 5),
+        (MemoryQuery("fix this", paths=("db/migrations/0007.py",)), 1),
+        (MemoryQuery("explain", text="def parse_header(request): ..."), 3),
     ],
 )
 def test_the_fact_that_fits_comes_first(query, best) -> None:
@@ -54,12 +54,12 @@ def test_the_fact_that_fits_comes_first(query, best) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        Query(""),
-        Query("fix this"),
-        Query("please make it run and change the file"),
-        Query("rename the variable"),
-        Query("fix it", paths=("src/shop.py",)),
-        Query("fix it", text="one request of many"),
+        MemoryQuery(""),
+        MemoryQuery("fix this"),
+        MemoryQuery("please make it run and change the file"),
+        MemoryQuery("rename the variable"),
+        MemoryQuery("fix it", paths=("src/shop.py",)),
+        MemoryQuery("fix it", text="one request of many"),
     ],
 )
 def test_what_shares_nothing_telling_is_not_sent(query) -> None:
@@ -68,16 +68,16 @@ def test_what_shares_nothing_telling_is_not_sent(query) -> None:
 
 def test_a_word_that_most_facts_have_tells_nothing() -> None:
     facts = [Fact(f"Indwell rule number {name}") for name in "abcdefgh"]
-    assert ranked(facts, Query("what does Indwell do")) == ()
+    assert ranked(facts, MemoryQuery("what does Indwell do")) == ()
 
 
 def test_of_equal_facts_the_newer_comes_first() -> None:
     facts = (Fact("tests are slow"), Fact("tests are green"))
-    assert ranked(facts, Query("tests")) == facts[::-1]
+    assert ranked(facts, MemoryQuery("tests")) == facts[::-1]
 
 
 def test_no_facts_are_no_trouble() -> None:
-    assert ranked((), Query("tests")) == ()
+    assert ranked((), MemoryQuery("tests")) == ()
 
 
 @pytest.mark.parametrize(
@@ -101,20 +101,20 @@ def told(facts, query, conversation=EMPTY):
 
 def test_at_most_five_facts_go_along_and_few_tokens() -> None:
     short = [Fact(f"tests of part {number} are slow") for number in range(4 * MOST)]
-    assert told(short, Query("slow tests")) is None, "a word of all of them tells nothing"
+    assert told(short, MemoryQuery("slow tests")) is None, "a word of all of them tells nothing"
     some = [*short[:MOST], *(Fact(f"word{number} counts") for number in range(2 * MOST))]
-    block = told([*some, *short[MOST : MOST + 2]], Query("slow tests"))
+    block = told([*some, *short[MOST : MOST + 2]], MemoryQuery("slow tests"))
     assert block is not None
     assert block.text.count("\n- ") == MOST
     long = [Fact(f"tests {number} " + "löng wörds " * 25) for number in range(3)]
-    block = told(long, Query("tests"))
+    block = told(long, MemoryQuery("tests"))
     assert block is not None
     assert block.meta.tokens <= MOST_TOKENS
     assert block.text.count("\n- ") < len(long)
 
 
 def test_a_fact_that_stands_in_the_conversation_is_not_said_again() -> None:
-    query = Query("tests and migrations")
+    query = MemoryQuery("tests and migrations")
     one = told(FACTS[:1], query)
     assert one is not None
     waiting = queue(EMPTY, (one,))
@@ -127,7 +127,7 @@ def test_a_fact_that_stands_in_the_conversation_is_not_said_again() -> None:
 
 
 def test_it_is_data_of_a_kind_of_its_own() -> None:
-    block = told(FACTS, Query("tests"))
+    block = told(FACTS, MemoryQuery("tests"))
     assert block is not None
     assert block.text.startswith("<remembered-facts>\nKept from earlier sessions")
     assert (block.meta.tier, block.meta.source, block.meta.pinned) == (2, "memory", False)

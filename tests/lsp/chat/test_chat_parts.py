@@ -11,8 +11,8 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import (
     COMMANDS,
     SHOWN,
-    Command,
-    Lines,
+    ChatCommand,
+    NamedLines,
     NameIndex,
     command_of,
     completed,
@@ -21,7 +21,7 @@ from indwell.lsp.chat.completion import (
 from indwell.lsp.chat.files import caught_up, chat_of, new_chat, new_text
 from indwell.lsp.chat.outline import links
 from indwell.service.mentions import Mention, is_chat, mention_of, mentions_in
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import TranscriptPiece, TurnView
 from indwell.workspace.executable import executables
 
 
@@ -37,7 +37,8 @@ def test_mentions_are_found_among_words() -> None:
 
 
 @pytest.mark.parametrize(("words", "command"), [
-    ("/new", Command("new")), ("/stop", Command("stop")), ("/mode plan", Command("mode", "plan")),
+    ("/new", ChatCommand("new")), ("/stop", ChatCommand("stop")),
+    ("/mode plan", ChatCommand("mode", "plan")),
     ("/compact", None), ("/usr/bin is odd", None), ("/new thing", None), ("fix /new", None),
 ])  # fmt: skip
 def test_only_whole_words_are_commands(words, command) -> None:
@@ -77,7 +78,7 @@ def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
     names = NameIndex(("a/shop.py", "my shop.txt", "z.py"))
 
     def labels(line: str, *, start: bool = False) -> list[str]:
-        lines = (Lines("total", 1, 2),)
+        lines = (NamedLines("total", 1, 2),)
         found = completed(line, is_draft_start=start, names=lambda: names, lines_of=lambda _: lines)
         return [one.text for one in found]
 
@@ -87,9 +88,9 @@ def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
     assert labels("see @z.py#") == ["#L1-2"]
     assert labels("mail@z") == []
     assert named_lines("class A:\n    def b(self):\n        x\n\ndef c():\n    y\n") == (
-        Lines("A", 1, 3),
-        Lines("b", 2, 3),
-        Lines("c", 5, 6),
+        NamedLines("A", 1, 3),
+        NamedLines("b", 2, 3),
+        NamedLines("c", 5, 6),
     )
 
 
@@ -135,7 +136,10 @@ def test_only_relative_paths_are_links() -> None:
 
 
 def turn(number: int, answer: str) -> TurnView:
-    pieces = (Piece("user", f"ask {number}", "user"), Piece("assistant", answer))
+    pieces = (
+        TranscriptPiece("user", f"ask {number}", "user"),
+        TranscriptPiece("assistant", answer),
+    )
     return TurnView(number, "2026", f"ask {number}", ending="done", pieces=pieces)
 
 

@@ -10,11 +10,11 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.files import NOT_ENDED, caught_up
 from indwell.lsp.chat.layout import draft_of, edited
-from indwell.lsp.chat.outline import State, lenses
+from indwell.lsp.chat.outline import ChatState, lenses
 from indwell.lsp.fake.clients import EGLOT
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.paths import is_protected
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import TranscriptPiece, TurnView
 from support.chatting import chat, draft, held, is_over, opened, send, write
 from support.editing import Editor, Home, editing
 from support.loopback_endpoint import Answer, LoopbackEndpoint, say
@@ -182,14 +182,14 @@ def test_what_the_user_adds_to_waiting_words_is_kept() -> None:
 def test_turns_of_an_earlier_session_have_no_lenses() -> None:
     turns = [f"## You\n\nq\n\n## Indwell · turn {number}\n\na\n\n" for number in (1, 2, 1)]
     text = "<!-- indwell: session s-2 -->\n\n" + "".join(turns) + "## You\n\n"
-    found = lenses(text, State("file:///a.chat.md", "s-2"), lambda at: {"at": at})
+    found = lenses(text, ChatState("file:///a.chat.md", "s-2"), lambda at: {"at": at})
     rewinds = [one for one in found if one["command"]["title"] == "Rewind to here"]
     assert [one["range"]["start"]["at"] for one in rewinds] == [text.rindex("## Indwell")]
 
 
 def test_a_turn_that_was_killed_says_so_once_and_one_that_runs_does_not() -> None:
     text = "## You\n\nask\n\n## Indwell · turn 1\n\nThe ans\n\n## You\n\n"
-    turn = TurnView(1, "2026", "ask", pieces=(Piece("user", "ask", "user"),))
+    turn = TurnView(1, "2026", "ask", pieces=(TranscriptPiece("user", "ask", "user"),))
     now = caught_up(text, [turn], "s-1")
     assert f"The ans\n\n{NOT_ENDED}\n\n## You" in now
     assert caught_up(now, [turn], "s-1") == now

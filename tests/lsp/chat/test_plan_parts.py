@@ -7,7 +7,7 @@ import pytest
 from indwell.agent.core import events
 from indwell.context.todo import TodoItem
 from indwell.lsp.chat.layout import YOU, headings
-from indwell.lsp.chat.outline import State, actions, lenses, of_plan
+from indwell.lsp.chat.outline import ChatState, actions, lenses, of_plan
 from indwell.lsp.chat.rendering import Rendering
 
 STEPS = (TodoItem("Read", "done"), TodoItem("Fix `x`", "open", (1,)), TodoItem("Test", after=(2,)))
@@ -50,7 +50,7 @@ def test_only_a_plan_that_waits_is_shown_as_one(state) -> None:
 
 def test_a_plan_that_waits_can_be_approved_and_edited_at_the_draft() -> None:
     text = f"## Indwell · turn 1\n\n1. Do\n\n{YOU}\n\n"
-    waiting = State("file:///c.chat.md", "s1", plan=True)
+    waiting = ChatState("file:///c.chat.md", "s1", plan=True)
     titles = [one["title"] for one in of_plan(waiting)]
     assert titles == ["Approve the plan", "Edit the plan"]
     assert [one["title"] for one in actions(text, waiting, len(text))][1:3] == titles

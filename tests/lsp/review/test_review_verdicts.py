@@ -11,7 +11,7 @@ from lsprotocol import types
 from indwell.errors import UserError
 from indwell.lsp.editor.answering import Answering
 from indwell.lsp.messages.documents import VerdictArguments
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.review.verdicts import KEEP, RESTORE, Verdicts
 from indwell.review.hunk import Actor
 from indwell.workspace.disk import DiskWorkspace
@@ -32,7 +32,7 @@ class Client:
     """Answers questions, and notes what it is told; ``answer`` None: never."""
 
     def __init__(self) -> None:
-        self.features = Features(progress=True)
+        self.features = ClientFeatures(progress=True)
         self.answer: str | None = KEEP
         self.asked: list[tuple[str, tuple[str, ...]]] = []
         self.told: list[str] = []
@@ -111,7 +111,7 @@ async def test_a_hunk_of_three_goes_and_the_sentence_says_so(court) -> None:
 
 
 async def test_a_rich_client_reads_the_answer_and_is_not_told_twice(court) -> None:
-    court.client.features = Features(experimental=frozenset({"events"}))
+    court.client.features = ClientFeatures(experimental=frozenset({"events"}))
     path = await court.changed("a.txt", 3)
     result = await court.judge("accept", uri=path.as_uri())
     assert result.message == "accepted 1 change in a.txt"

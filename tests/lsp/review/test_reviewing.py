@@ -104,7 +104,7 @@ async def test_the_same_file_under_another_name_is_marked_once(desk) -> None:
     desk.reviewing.attach(desk.ledger)
     await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
     other = path.as_uri().replace("%20", "%20").replace("a%20b", "%61%20b")
-    desk.documents.open(sync.Item(other, "text", 1, new(3)))
+    desk.documents.open(sync.OpenedDocument(other, "text", 1, new(3)))
     await desk.screen.until(lambda: desk.screen.lines(other) == [3])
     assert desk.screen.lines(path.as_uri()) == []
 

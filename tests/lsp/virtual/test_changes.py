@@ -9,7 +9,7 @@ import pytest
 
 from indwell.errors import UserError
 from indwell.lsp.virtual.texts import Changes
-from indwell.lsp.virtual.uris import Base, Diff, Span
+from indwell.lsp.virtual.uris import Base, ChangeSpan, Diff
 from indwell.policy.paths import matches_any
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
@@ -64,14 +64,14 @@ async def test_a_diff_is_of_all_of_a_session_or_of_a_turn(desk) -> None:
         "+++ b/b.txt",
         "+new",
     ]
-    of_two = await desk.changes.diff(Diff(desk.uri_path("a.txt"), Span(ONE, 2)))
+    of_two = await desk.changes.diff(Diff(desk.uri_path("a.txt"), ChangeSpan(ONE, 2)))
     assert "+D" in of_two
     assert "+B" not in of_two
-    assert "a.txt" not in await desk.changes.diff(Diff("", Span(TWO)))
+    assert "a.txt" not in await desk.changes.diff(Diff("", ChangeSpan(TWO)))
     a = desk.uri_path("a.txt")
     assert await desk.changes.base(Base(a)) == "1\n2\n3\n4\n"
-    assert await desk.changes.base(Base(a, Span(ONE, 2))) == "1\nB\n3\n4\n"
-    assert await desk.changes.base(Base(a, Span(TWO))) == "1\nB\n3\nD\n"
+    assert await desk.changes.base(Base(a, ChangeSpan(ONE, 2))) == "1\nB\n3\n4\n"
+    assert await desk.changes.base(Base(a, ChangeSpan(TWO))) == "1\nB\n3\nD\n"
     assert await desk.changes.base(Base(desk.uri_path("b.txt"))) == ""
 
 

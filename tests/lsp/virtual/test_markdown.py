@@ -26,7 +26,7 @@ from indwell.lsp.virtual.markdown import (
     transcript_markdown,
 )
 from indwell.sessions.overview import Overview
-from indwell.sessions.transcript import Piece, TurnView
+from indwell.sessions.transcript import TranscriptPiece, TurnView
 
 
 @given(st.text("`~ax\n\r", max_size=60))
@@ -184,13 +184,15 @@ def test_a_transcript_reads_like_a_talk() -> None:
         words="Mend it",
         ending="done",
         pieces=(
-            Piece("user", "Mend it\n<!-- now", "user"),
-            Piece("thinking", "hm", "assistant"),
-            Piece("assistant", "I **look**.\n```py\nx = 1", "assistant"),
-            Piece("tool", "def total():\n    ```", "read_file", "c1", '{"path": "shop.py"}'),
-            Piece("tool", "", "bash", "c2", '{"command": "ls"}', is_answered=False),
-            Piece("attached", "one line", "reminder"),
-            Piece("notice", "it was repaired"),
+            TranscriptPiece("user", "Mend it\n<!-- now", "user"),
+            TranscriptPiece("thinking", "hm", "assistant"),
+            TranscriptPiece("assistant", "I **look**.\n```py\nx = 1", "assistant"),
+            TranscriptPiece(
+                "tool", "def total():\n    ```", "read_file", "c1", '{"path": "shop.py"}'
+            ),
+            TranscriptPiece("tool", "", "bash", "c2", '{"command": "ls"}', is_answered=False),
+            TranscriptPiece("attached", "one line", "reminder"),
+            TranscriptPiece("notice", "it was repaired"),
         ),
     )
     seen = Overview("20261121-034012", at="2026-11-21T03:40:12", model="a-model", turns=2)
@@ -261,7 +263,7 @@ _2026-11-21 · failed, left behind_
 
 
 def test_of_a_session_without_end_the_newest_turns_are_shown() -> None:
-    said = Piece("assistant", "y" * 30_000, "assistant")
+    said = TranscriptPiece("assistant", "y" * 30_000, "assistant")
     turns = [TurnView(number, "", "", "done", pieces=(said,)) for number in range(1, 201)]
     text = transcript_markdown(Overview("s"), turns)
     assert len(text) < 2_100_000

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from indwell.errors import UserError
 from indwell.lsp.virtual.uris import (
     Base,
+    ChangeSpan,
     Diff,
     NextRequest,
-    Span,
     Transcript,
     parsed,
     uri_of,
@@ -22,11 +22,11 @@ SESSION = "20261121-034012-123-9f3a1c7e2b4d"
 KNOWN = [
     (Base("/w/shop.py"), "indwell-base:/w/shop.py"),
     (
-        Base("/w/a b#1.py", Span(SESSION, 3)),
+        Base("/w/a b#1.py", ChangeSpan(SESSION, 3)),
         f"indwell-base:/w/a%20b%231.py?session={SESSION}&turn=3",
     ),
     (Diff(), "indwell-diff:all.diff"),
-    (Diff("", Span(SESSION)), f"indwell-diff:all.diff?session={SESSION}"),
+    (Diff("", ChangeSpan(SESSION)), f"indwell-diff:all.diff?session={SESSION}"),
     (Diff("/w/x.diff"), "indwell-diff:/w/x.diff.diff"),
     (NextRequest(), "indwell-request:next.md"),
     (Transcript(SESSION), f"indwell-transcript:{SESSION}.md"),
@@ -41,7 +41,7 @@ def test_each_document_has_one_uri(document, uri) -> None:
 
 def test_a_query_is_read_as_vs_code_writes_it() -> None:
     assert parsed(f"indwell-base:/w/x?session%3D{SESSION}%26turn%3D12") == Base(
-        "/w/x", Span(SESSION, 12)
+        "/w/x", ChangeSpan(SESSION, 12)
     )
 
 
@@ -101,7 +101,7 @@ def test_nonsense_names_nothing(uri) -> None:
 parts = st.text(
     st.characters(exclude_categories=["Cc"], exclude_characters="/\x7f"), min_size=1, max_size=20
 ).filter(lambda one: one not in {".", ".."})
-spans = st.builds(Span, st.just(SESSION), st.integers(0, 99)) | st.just(Span())
+spans = st.builds(ChangeSpan, st.just(SESSION), st.integers(0, 99)) | st.just(ChangeSpan())
 
 
 @given(st.lists(parts, min_size=1, max_size=4), spans, st.sampled_from([Base, Diff]))

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.commands.verdict import Verdict
-from indwell.policy.decide import Asked, Deny, Policy, decide
-from indwell.policy.rules import Rules
+from indwell.policy.commands.verdict import CommandVerdict
+from indwell.policy.decide import CallFacts, Deny, Policy, decide
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.settings.model import SECRETS
 
@@ -21,10 +21,10 @@ ALL = (OPEN, CONFINED, PLAN, msgspec.structs.replace(CONFINED, reads_only=True))
 
 
 def under(situation: Situation, **rules: tuple[str, ...]) -> Situation:
-    return msgspec.structs.replace(situation, rules=Rules(**rules))
+    return msgspec.structs.replace(situation, rules=PatternRules(**rules))
 
 
-def confined(command: str, **rules: tuple[str, ...]) -> Verdict:
+def confined(command: str, **rules: tuple[str, ...]) -> CommandVerdict:
     return judge(command, under(CONFINED, **rules))
 
 
@@ -428,7 +428,7 @@ def test_cmd_03_a_name_that_a_program_may_set_is_not_known() -> None:
 
 
 def test_pol_12_a_rule_for_files_holds_for_what_was_committed_too() -> None:
-    policy = Policy(mode="auto", roots=("/w/p",), rules=Rules(deny=("read: private/**",)))
+    policy = Policy(mode="auto", roots=("/w/p",), rules=PatternRules(deny=("read: private/**",)))
     for command in ("git show HEAD:private/x", "git show :private/x", "git log -p -- private/x"):
-        asked = Asked("bash", "run", command=command, cwd="/w/p")
+        asked = CallFacts("bash", "run", command=command, cwd="/w/p")
         assert isinstance(decide(asked, policy), Deny), command

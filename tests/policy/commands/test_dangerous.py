@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.decide import Asked, Deny, Mode, Policy, decide, rule_of
+from indwell.policy.decide import CallFacts, Deny, Mode, Policy, decide, rule_of
 from tools.shared_data import shared_cases
 
 REFUSED = [
@@ -241,12 +241,12 @@ def test_the_reason_is_said_in_plain_words(command: str, why: str) -> None:
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 def test_pol_13_no_standing_answer_and_no_mode_lets_it_through(mode: Mode) -> None:
-    asked = Asked("bash", "run", command="cd x && rm -rf ~", cwd="")
+    asked = CallFacts("bash", "run", command="cd x && rm -rf ~", cwd="")
     assert isinstance(decide(asked, Policy(mode, granted=frozenset([rule_of(asked)]))), Deny)
 
 
 def test_the_reason_goes_to_the_model() -> None:
-    decision = decide(Asked("bash", "run", command="rm -rf /"), Policy("auto"))
+    decision = decide(CallFacts("bash", "run", command="rm -rf /"), Policy("auto"))
     assert decision == Deny(
         "the command removes '/' with all that is in it; no answer allows that here. If the user "
         "wants it, they can run it in a terminal of their own",

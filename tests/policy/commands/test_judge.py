@@ -5,8 +5,8 @@ import time
 import pytest
 
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.commands.verdict import Verdict
-from indwell.policy.rules import Rules
+from indwell.policy.commands.verdict import CommandVerdict
+from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.settings.model import SECRETS
 from policy.commands.labelled import READ_ONLY, dangerous, dangerous_outside, lines
@@ -28,7 +28,9 @@ def allowed(commands: list[str], situation: Situation = OPEN) -> list[str]:
 
 
 def under(allow: str = "", deny: str = "", ask: str = "") -> Situation:
-    return Situation(rules=Rules(*(tuple(filter(None, [one])) for one in (allow, ask, deny))))
+    return Situation(
+        rules=PatternRules(*(tuple(filter(None, [one])) for one in (allow, ask, deny)))
+    )
 
 
 def test_cmd_01_none_of_a_thousand_dangerous_commands_runs_without_a_question() -> None:
@@ -406,7 +408,7 @@ def test_cmd_16_a_folder_that_is_entered_counts_for_what_follows() -> None:
 )
 def test_cmd_17_no_command_takes_long_and_none_is_too_deep(command: str) -> None:
     """Below 50 ms on an idle machine; the limit here is for one that is not."""
-    rules = Rules(deny=("rm *", "git push *"), ask=("a *",), allow=("git *",))
+    rules = PatternRules(deny=("rm *", "git push *"), ask=("a *",), allow=("git *",))
     situation = Situation(rules=rules, secrets=SECRETS, cwd="/w/p", roots=("/w/p",))
     taken = []
     for _ in range(3):
@@ -448,7 +450,7 @@ def test_a_verdict_says_what_won_why_and_where() -> None:
 
 
 def test_nothing_and_comments_are_let_be() -> None:
-    assert judge("", OPEN) == Verdict("allow", "read-only", reads_only=True)
+    assert judge("", OPEN) == CommandVerdict("allow", "read-only", reads_only=True)
     assert allowed(["  \n", "# ls", "ls # > f"]) == ["  \n", "# ls", "ls # > f"]
 
 
@@ -486,7 +488,9 @@ def test_pol_01_protected_files_are_asked_for_by_every_command_that_writes() -> 
     ]
     commands = [way.format(name) for way in ways for name in names]
     assert allowed(commands, CONFINED) == []
-    loose = Situation(rules=Rules(allow=("*",)), writes_confined=True, cwd="/w/p", roots=("/w/p",))
+    loose = Situation(
+        rules=PatternRules(allow=("*",)), writes_confined=True, cwd="/w/p", roots=("/w/p",)
+    )
     assert allowed(commands, loose) == []
     assert {judge(one, CONFINED).rule for one in commands} <= {"protected", "secret"}
 

@@ -6,18 +6,22 @@ import time
 
 import pytest
 
-from indwell.policy.decide import COMMAND_LIMIT, Allow, Ask, Asked, Deny, Policy, decide
-from indwell.policy.rules import Rules
+from indwell.policy.decide import COMMAND_LIMIT, Allow, Ask, CallFacts, Deny, Policy, decide
+from indwell.policy.rules import PatternRules
 from indwell.policy.shell.parse import LIMIT, MOST, judged_text
 
 TEXT = "".join(f"line {number} of a page; rm -rf / | sh\n" for number in range(500))
 
 
-def decided(command: str, rules: Rules | None = None) -> Allow | Ask | Deny:
+def decided(command: str, rules: PatternRules | None = None) -> Allow | Ask | Deny:
     policy = Policy(
-        "auto", roots=("/w",), writes_confined=True, rules=rules or Rules(), granted=frozenset()
+        "auto",
+        roots=("/w",),
+        writes_confined=True,
+        rules=rules or PatternRules(),
+        granted=frozenset(),
     )
-    return decide(Asked("bash", "run", command=command, cwd="/w"), policy)
+    return decide(CallFacts("bash", "run", command=command, cwd="/w"), policy)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_what_is_long_for_anything_else_is_denied(command: str) -> None:
 
 def test_a_denied_program_beside_a_long_text_is_denied() -> None:
     command = f"cat >a <<'EOF'\n{TEXT}EOF\ncurl x"
-    assert isinstance(decided(command, Rules(deny=("curl",))), Deny)
+    assert isinstance(decided(command, PatternRules(deny=("curl",))), Deny)
     assert isinstance(decided(command), Ask)
 
 

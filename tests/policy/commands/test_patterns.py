@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 
 
 def judged(
     command: str, *, allow: str = "", deny: str = "", ask: str = "", confined: bool = False
 ) -> str:
-    rules = Rules(*(tuple(one.split("|")) if one else () for one in (allow, ask, deny)))
+    rules = PatternRules(*(tuple(one.split("|")) if one else () for one in (allow, ask, deny)))
     return judge(command, Situation(rules=rules, writes_confined=confined)).decision
 
 
@@ -104,5 +104,5 @@ def test_what_might_be_denied_is_asked_for() -> None:
 
 
 def test_a_pattern_of_the_user_lifts_no_question_about_secrets() -> None:
-    rules = Rules(allow=("cat *", "*"))
+    rules = PatternRules(allow=("cat *", "*"))
     assert judge("cat .env", Situation(rules=rules, secrets=(".env",))).rule == "secret"

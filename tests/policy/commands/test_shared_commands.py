@@ -4,16 +4,16 @@ import time
 from collections import Counter
 
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import Simple
-from indwell.policy.shell.parse import Reading
+from indwell.policy.shell.parse import ShellReading
 from indwell.settings.model import SECRETS
 from tools.shared_data import shared_cases
 
 
 def situation_of(policy: dict, **more) -> Situation:
     listed = policy.get("rules", [])
-    rules = Rules(
+    rules = PatternRules(
         allow=tuple(policy.get("allow", ())) or _of(listed, "ALLOW"),
         deny=tuple(policy.get("deny", ())) or _of(listed, "DENY"),
     )
@@ -65,7 +65,7 @@ def test_most_commands_of_real_sessions_need_no_question_in_a_sandbox_and_are_ju
 
 def test_commands_are_split_where_others_split_them() -> None:
     for case in shared_cases("bash_parse.json"):
-        simple = [item for item in Reading(case["input"]).items if isinstance(item, Simple)]
+        simple = [item for item in ShellReading(case["input"]).items if isinstance(item, Simple)]
         match case["function"]:
             case "getCommandRoots" if "@P" not in case["input"]:
                 roots = [item.words[0].text for item in simple if item.words]

@@ -6,8 +6,8 @@ import h11
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.sandbox.proxy.asking import Refusal, Wanted, forwarded, wanted
-from indwell.sandbox.proxy.hosts import Place, allowed
+from indwell.sandbox.proxy.asking import RequestRefusal, WantedRequest, forwarded, wanted
+from indwell.sandbox.proxy.hosts import HostPort, allowed
 
 HOSTS = allowed(["allowed.example", "*.below.example", "10.0.0.9:8080"])
 ODD = st.sampled_from(
@@ -29,11 +29,11 @@ def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> 
         return
     assert isinstance(request, h11.Request)
     wish = wanted(request, HOSTS)
-    if isinstance(wish, Refusal):
+    if isinstance(wish, RequestRefusal):
         return
     name, port = wish.place.host, wish.place.port
     is_below = name.endswith(".below.example")
-    assert wish.place == Place("10.0.0.9", 8080) or (
+    assert wish.place == HostPort("10.0.0.9", 8080) or (
         port in {80, 443} and (name == "allowed.example" or is_below)
     )
     if wish.target:
@@ -53,4 +53,4 @@ def test_no_bytes_are_more_than_a_request_or_none(data: bytes) -> None:
     except h11.RemoteProtocolError:
         return
     if isinstance(event, h11.Request):
-        assert isinstance(wanted(event, HOSTS), Refusal | Wanted)
+        assert isinstance(wanted(event, HOSTS), RequestRefusal | WantedRequest)

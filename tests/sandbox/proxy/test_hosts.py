@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.sandbox.proxy.hosts import Place, allowed, host_of, is_public, literal, place_of
+from indwell.sandbox.proxy.hosts import HostPort, allowed, host_of, is_public, literal, place_of
 
 TWO_READINGS = [
     "attacker.example\x00.allowed.com",
@@ -68,14 +68,14 @@ def test_sbx_19_what_has_two_readings_has_none(authority: str) -> None:
 @pytest.mark.parametrize(
     ("authority", "place"),
     [
-        ("GitHub.com:443", Place("github.com", 443)),
-        ("a_b.example", Place("a_b.example")),
-        ("xn--bcher-kva.example:80", Place("xn--bcher-kva.example", 80)),
-        ("[2606:4700::0:1111]:443", Place("[2606:4700::1111]", 443)),
-        ("1.1.1.1:80", Place("1.1.1.1", 80)),
+        ("GitHub.com:443", HostPort("github.com", 443)),
+        ("a_b.example", HostPort("a_b.example")),
+        ("xn--bcher-kva.example:80", HostPort("xn--bcher-kva.example", 80)),
+        ("[2606:4700::0:1111]:443", HostPort("[2606:4700::1111]", 443)),
+        ("1.1.1.1:80", HostPort("1.1.1.1", 80)),
     ],
 )
-def test_what_has_one_reading_is_spelt_in_one_way(authority: str, place: Place) -> None:
+def test_what_has_one_reading_is_spelt_in_one_way(authority: str, place: HostPort) -> None:
     assert place_of(authority) == place
 
 
@@ -154,12 +154,12 @@ def test_addresses_of_the_internet_are_public() -> None:
 def test_an_address_that_was_named_is_itself_but_never_of_the_link() -> None:
     hosts = allowed(["192.168.1.5", "169.254.169.254", "[::1]:8080", "localhost:3000"])
     near, link, loop = map(ipaddress.ip_address, ("192.168.1.5", "169.254.169.254", "::1"))
-    assert hosts.lets(Place("192.168.1.5", 80))
+    assert hosts.lets(HostPort("192.168.1.5", 80))
     assert hosts.lets_address("192.168.1.5", near)
     assert not hosts.lets_address("169.254.169.254", link)
-    assert hosts.lets(Place("[::1]", 8080))
+    assert hosts.lets(HostPort("[::1]", 8080))
     assert hosts.lets_address("[::1]", loop)
-    assert hosts.lets(Place("localhost", 3000))
+    assert hosts.lets(HostPort("localhost", 3000))
     assert hosts.lets_address("localhost", loop)
     assert not hosts.lets_address("localhost", near)
 

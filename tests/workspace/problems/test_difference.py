@@ -15,7 +15,7 @@ from indwell.workspace.problems.difference import (
     MOST,
     SAME,
     UNKNOWN,
-    Difference,
+    ProblemDifference,
     counted,
     difference,
     in_changed_lines,
@@ -49,21 +49,25 @@ def edited(start: int, stop: int, *new: str) -> str:
 
 def test_a_problem_whose_line_was_moved_is_not_new() -> None:
     edits = line_map(TEXT, edited(3, 3, "new\n", "new too\n"))
-    assert difference([error(2), error(5)], [error(2), error(7)], edits) == Difference(
+    assert difference([error(2), error(5)], [error(2), error(7)], edits) == ProblemDifference(
         moved=((error(5), error(7)),)
     )
 
 
 def test_the_same_words_in_another_line_are_another_problem() -> None:
     edits = line_map(TEXT, edited(15, 16, "totl\n"))
-    assert difference([error(2)], [error(2), error(15)], edits) == Difference(new=(error(15),))
+    assert difference([error(2)], [error(2), error(15)], edits) == ProblemDifference(
+        new=(error(15),)
+    )
 
 
 def test_a_problem_of_a_line_that_was_rewritten_is_the_nearest_such_one_in_the_new_lines() -> None:
     edits = line_map(TEXT, edited(5, 7, "x\n", "y\n", "z\n"))
     found = difference([error(6)], [error(7)], edits)
-    assert found == Difference(moved=((error(6), error(7)),))
-    assert difference([error(6)], [error(15)], edits) == Difference((error(15),), (error(6),))
+    assert found == ProblemDifference(moved=((error(6), error(7)),))
+    assert difference([error(6)], [error(15)], edits) == ProblemDifference(
+        (error(15),), (error(6),)
+    )
 
 
 def test_a_checker_may_point_a_few_lines_away() -> None:
@@ -77,12 +81,12 @@ def test_without_the_texts_every_line_may_have_moved() -> None:
 
 def test_numbers_of_other_lines_in_a_message_may_change() -> None:
     before, after = error(9, "already defined on line 3"), error(9, "already defined on line 5")
-    assert difference([before], [after]) == Difference()
+    assert difference([before], [after]) == ProblemDifference()
 
 
 def test_another_severity_is_news() -> None:
     warning = msgspec.structs.replace(error(1), severity="warning")
-    assert difference([warning], [error(1)]) == Difference((error(1),), (warning,))
+    assert difference([warning], [error(1)]) == ProblemDifference((error(1),), (warning,))
 
 
 def test_errors_stand_before_warnings_and_hints_and_our_own_never_count() -> None:
@@ -116,8 +120,8 @@ def test_very_many_problems_are_soon_compared() -> None:
 
 @given(problems, texts)
 def test_nothing_changes_where_nothing_was_edited(some: list[Problem], text: str) -> None:
-    assert difference(some, some) == Difference()
-    assert difference(some, some, line_map(text, text)) == Difference()
+    assert difference(some, some) == ProblemDifference()
+    assert difference(some, some, line_map(text, text)) == ProblemDifference()
 
 
 @given(problems, st.integers(1, 21), st.integers(0, 5))

@@ -31,7 +31,7 @@ from indwell.context.compaction.ladder import (
 )
 from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.prospect import Outline, nothing_pays, refusal
-from indwell.context.compaction.step import Action, Facts, Step
+from indwell.context.compaction.step import Action, CompactionFacts, CompactionStep
 from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
@@ -132,7 +132,7 @@ async def _climb(
             session.refusal = refusal(now, preset, facts)
             break
         before = _tokens(session, incoming)
-        if isinstance(action, Step):
+        if isinstance(action, CompactionStep):
             step = action
         else:
             step = await summary_step(session, turn, action, facts, emit)
@@ -143,7 +143,7 @@ async def _climb(
 
 
 def _decided(
-    climb: Climb, conversation: talk.Conversation, preset: Preset, facts: Facts
+    climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
     """What should be done next; at the end of the ladder nothing that was read is kept."""
     action = next_step(climb, conversation, preset, facts)
@@ -153,7 +153,7 @@ def _decided(
 
 
 async def _taken(
-    session: Session, turn: TurnState, step: Step, incoming: int, emit: Listener
+    session: Session, turn: TurnState, step: CompactionStep, incoming: int, emit: Listener
 ) -> int:
     """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not taken."""
     now = session.conversation
@@ -171,7 +171,7 @@ async def _taken(
     return before - after
 
 
-async def _keep(session: Session, step: Step) -> None:
+async def _keep(session: Session, step: CompactionStep) -> None:
     """Put what is cut on disk; a name that a step has twice stands for one text.
 
     Raises:
@@ -192,13 +192,13 @@ def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: L
     emit(events.Notice(turn.number, "warning", words))
 
 
-def _facts(session: Session, incoming: int) -> Facts:
+def _facts(session: Session, incoming: int) -> CompactionFacts:
     parts = session.parts
     payer = parts if session.helping is None else session.helping.session.parts
     small = parts.small
     if small is not None and payer.budgets.counts(payer.cost):
         small = small if payer.budgets.counts(small.cost) else None
-    return Facts(
+    return CompactionFacts(
         incoming=incoming,
         rates=parts.rates,
         small=small.rates if small else None,

@@ -21,7 +21,7 @@ from indwell.agent.requests.cache_watch import idle_s
 from indwell.agent.requests.sent import log_alone, log_attempt, log_request
 from indwell.agent.requests.spending import charge, leave
 from indwell.agent.review.pending_hunks import pending_hunks
-from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import (
@@ -47,8 +47,8 @@ LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, and part of the bu
 
 
 async def summary_step(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
-) -> Step:
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
+) -> CompactionStep:
     """The step that puts a summary in the place of what ``plan`` names.
 
     What is cut stays readable: all of it goes to files that the summary names (H31).
@@ -68,12 +68,12 @@ def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ())
 def _step(
     session: Session,
     plan: SummaryPlan,
-    facts: Facts,
+    facts: CompactionFacts,
     text: str,
     trouble: str,
     *,
     pending: Sequence[tuple[str, int]],
-) -> Step:
+) -> CompactionStep:
     """Audit a summary and make its step; some 0.1 s for 100,000 tokens."""
     now = session.conversation
     card: Text | None = None
@@ -91,7 +91,7 @@ def _step(
 
 
 async def _summary(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
     """A text for ``plan``, and what went wrong if no model wrote it."""
     try:
@@ -109,7 +109,7 @@ async def _summary(
 
 
 async def _by_model(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: Facts, emit: Listener
+    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
 ) -> str:
     """Ask for all of it at once, or for pieces that a model takes.
 
@@ -135,7 +135,7 @@ async def _by_model(
 
 
 def _reader(
-    session: Session, plan: SummaryPlan, facts: Facts, *, whole: bool
+    session: Session, plan: SummaryPlan, facts: CompactionFacts, *, whole: bool
 ) -> tuple[Reader | None, int]:
     """Who reads it, and how many estimated tokens of a source one request takes at most."""
     small, now = session.parts.small, session.conversation
@@ -216,7 +216,7 @@ async def _complete(  # noqa: PLR0917 - all of them are what it is about
                 said.append(text)
             case stream.Discarded():
                 said.clear()
-            case stream.Waiting(seconds=seconds, reason=reason):
+            case stream.RetryWait(seconds=seconds, reason=reason):
                 words = f"summing up: {reason}; trying again in {seconds:.0f} s"
                 emit(events.Notice(turn.number, "warning", words))
             case stream.Sending():

@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summarising.summary import Sizes, output_limit
+from indwell.context.compaction.summarising.summary import SummarySizes, output_limit
 from indwell.context.compaction.transcripts import source_text
 from indwell.context.conversation import (
     Conversation,
@@ -29,7 +29,7 @@ _QUOTED = 80  # characters of the words by which the model finds an end of the p
 
 def sizes_of(
     conversation: Conversation, plan: SummaryPlan, *, small_window: int, whole: bool
-) -> Sizes:
+) -> SummarySizes:
     """What a summary of ``plan`` would read and write.
 
     Args:
@@ -42,7 +42,7 @@ def sizes_of(
     instructions = part_tokens(conversation, appended_words(plan)) + BLOCK_OVERHEAD
     live = conversation.messages[plan.start : plan.stop]
     summaries = (one.meta.source == "compactor" for message in live for one in message.blocks)
-    return Sizes(
+    return SummarySizes(
         prefix=prompt_tokens(conversation),
         region=part_tokens(conversation, source_text(plan)) + instructions,
         instructions=instructions,

@@ -14,8 +14,8 @@ from indwell.errors import ToolError
 from indwell.files import exists
 from indwell.messages import Text
 from indwell.prompt.aftermath import Became, aftermath_words, more_changed_words
-from indwell.tools.seen import Seen
-from indwell.workspace.base import Change, Snapshot, Workspace, digest
+from indwell.tools.seen import KnownTexts
+from indwell.workspace.base import AppliedChange, Snapshot, Workspace, digest
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 
@@ -35,7 +35,7 @@ class Aftermath:
         self._changed: frozenset[Path] = frozenset()  # that a peek heard of: not told yet
         self._late: frozenset[Path] = frozenset()
 
-    async def made(self, change: Change) -> None:
+    async def made(self, change: AppliedChange) -> None:
         """The agent has just edited a file."""
         before = change.before
         self._before[change.path] = (
@@ -49,7 +49,7 @@ class Aftermath:
 
     async def blocks(
         self,
-        seen: Seen,
+        seen: KnownTexts,
         workspace: Workspace,
         hidden: Callable[[str], bool],
         *,
@@ -84,7 +84,7 @@ class Aftermath:
         self,
         changed: Sequence[Path],
         late: frozenset[Path],
-        seen: Seen,
+        seen: KnownTexts,
         workspace: Workspace,
         turn: int,
         *,
@@ -123,7 +123,7 @@ class Aftermath:
         self,
         path: Path,
         now: Snapshot | str,
-        seen: Seen,
+        seen: KnownTexts,
         roots: Sequence[Path],
         *,
         is_late: bool,

@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "compact"
 
 
-class Wish:
+class CompactionWish:
     """That the conversation be compacted before the next model call; whoever fits it takes it."""
 
     def __init__(self) -> None:
@@ -28,16 +28,16 @@ class Wish:
         return was_open
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     reason: Annotated[str, Meta(description="why now, in a few words")] = ""
 
 
-def make_compact(wish: Wish) -> Tool[Arguments]:
+def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
     """The tool of the session that ``wish`` belongs to."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: CompactArguments, context: ToolContext) -> Outcome:
         del arguments, context
         wish.want()
         return Outcome("older parts will be shortened before your next step", figure="asked")
@@ -46,8 +46,8 @@ def make_compact(wish: Wish) -> Tool[Arguments]:
         name=NAME,
         description="Shorten the older parts of this conversation, when a new phase of the work "
         "begins or they only distract. The user's words and the task stay.",
-        arguments=Arguments,
+        arguments=CompactArguments,
         effect="read",
-        facts=lambda given: Facts(tool=NAME, effect="read", subject=given.reason),
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.reason),
         run=run,
     )

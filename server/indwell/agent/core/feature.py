@@ -2,7 +2,7 @@
 
 The loop knows no feature by name. It calls the slots below at fixed moments, and a slot that is
 unset is never called. A feature keeps its state to itself; what of it belongs to the session goes
-into the log as records and comes back through ``State``.
+into the log as records and comes back through ``DurableState``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Reminder(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State(Generic[StateT]):
+class DurableState(Generic[StateT]):
     """How the state of a feature survives a restart and goes along to a new session.
 
     Attributes:
@@ -101,7 +101,7 @@ class Ended(NamedTuple):
     message: str
 
 
-class Steered(Protocol):
+class SteeredSlot(Protocol):
     """See ``Feature.steered``."""
 
     def __call__(self, words: str, *, numbered: bool) -> bool:
@@ -186,7 +186,7 @@ class Feature(Generic[SessionT]):
     result: Callable[[Outcome, Sequence[Message], Collection[ToolResult]], Outcome] | None = None
     tell: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     around: Callable[[Moment[SessionT]], AbstractAsyncContextManager[None]] | None = None
-    steered: Steered | None = None
+    steered: SteeredSlot | None = None
     ends_turn: Callable[[int], str | None] | None = None
     end: Callable[[Moment[SessionT], Ended], Awaitable[None]] | None = None
     changed: Callable[[int], Collection[Path]] | None = None
@@ -194,7 +194,7 @@ class Feature(Generic[SessionT]):
     after_compaction: Callable[[Moment[SessionT], int, int], Awaitable[None]] | None = None
     unpinned: Callable[[], frozenset[Source]] | None = None
     compacted: Callable[[], None] | None = None
-    state: State[Any] | None = None
+    state: DurableState[Any] | None = None
     for_child: Callable[[], Feature[SessionT] | None] | None = None
     close: Callable[[], Awaitable[None]] | None = None
 

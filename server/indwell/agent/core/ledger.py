@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Protocol
 
-from indwell.sessions.spending_lines import Hold
+from indwell.sessions.spending_lines import Reservation
 
 
 class Ledger(Protocol):
@@ -15,7 +15,7 @@ class Ledger(Protocol):
         """Count a call; returns at once, and survives the end of the process."""
         ...
 
-    async def hold(self, dollars: float, limit: float) -> Hold | float:
+    async def hold(self, dollars: float, limit: float) -> Reservation | float:
         """Keep money for a call, unless the day's spent and held money would pass ``limit``.
 
         Looking and keeping are one step, also among processes. What is held counts as spent until
@@ -26,7 +26,7 @@ class Ledger(Protocol):
         """
         ...
 
-    def release(self, hold: Hold) -> None:
+    def release(self, hold: Reservation) -> None:
         """Let go of a hold when its call is over and counted; returns at once."""
         ...
 
@@ -51,16 +51,16 @@ class MemoryLedger:
         """Count a call."""
         self._dollars += dollars
 
-    async def hold(self, dollars: float, limit: float) -> Hold | float:
+    async def hold(self, dollars: float, limit: float) -> Reservation | float:
         """Keep money, or give the sum."""
         known = await self.today()
         if known + dollars > limit:
             return known
-        hold = Hold(str(next(self._ids)), "", dollars)
+        hold = Reservation(str(next(self._ids)), "", dollars)
         self._held[hold.id] = dollars
         return hold
 
-    def release(self, hold: Hold) -> None:
+    def release(self, hold: Reservation) -> None:
         """Let go of it."""
         del self._held[hold.id]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from indwell.context.compaction.step import Rates
+from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.providers.base import Provider
 
@@ -28,7 +28,7 @@ class OtherModel(NamedTuple):
     window: int
     max_output: int
     cost: Callable[[Usage], float | None]
-    rates: Rates = Rates()
+    rates: TokenRates = TokenRates()
     pictures: bool = False
 
 
@@ -52,4 +52,4 @@ class SmallModel(NamedTuple):
     name: str
     window: int
     cost: Callable[[Usage], float | None]
-    rates: Rates = Rates()
+    rates: TokenRates = TokenRates()

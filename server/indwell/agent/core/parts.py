@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import Wish
+from indwell.agent.core.compact_tool import CompactionWish
 from indwell.agent.core.feature import Features
 from indwell.agent.core.ledger import Ledger, MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
 from indwell.agent.git.entries import GitEntries
 from indwell.context.compaction.presets import DEFAULT, Preset
-from indwell.context.compaction.step import Rates
+from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.call_facts import Policy
@@ -126,10 +126,10 @@ class Parts:
     ledger: Ledger = field(default_factory=MemoryLedger)
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
     preset: Preset = DEFAULT
-    rates: Rates = Rates()  # noqa: RUF009 - a frozen value, safe to share
+    rates: TokenRates = TokenRates()  # noqa: RUF009 - a frozen value, safe to share
     small: SmallModel | None = None
     summary_timeout_s: float = 60.0
-    wish: Wish = field(default_factory=Wish)
+    wish: CompactionWish = field(default_factory=CompactionWish)
     features: Features[Any] = field(default_factory=Features)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is

@@ -7,9 +7,9 @@ import msgspec
 from indwell.context.attachments import (
     FileProblems,
     Listing,
+    NamedPicture,
     OpenedFile,
     PastedText,
-    Picture,
     Problem,
     Selection,
 )
@@ -42,7 +42,7 @@ class Prompt(msgspec.Struct, frozen=True):
     folders: tuple[Listing, ...] = ()
     texts: tuple[PastedText, ...] = ()
     reported: tuple[FileProblems, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[NamedPicture, ...] = ()
 
     @property
     def n_characters(self) -> int:

@@ -19,8 +19,8 @@ from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.agent.core.turn_state import TurnState
 from indwell.context.compaction.ladder import Restraint
-from indwell.context.compaction.prospect import Refusal
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.prospect import NothingPays
+from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.history import spliced
 from indwell.context.request.cache_health import Health, after_compaction
@@ -30,9 +30,9 @@ from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.review.hunk import Verdict
 from indwell.sessions.rebuilding import rewritten
-from indwell.sessions.records import Compacted, Said, Steered, repairs
+from indwell.sessions.records import CompactionRecord, MessageRecord, SteeringRecord, repairs
 from indwell.sessions.told import Titled
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Session:
     parts: Parts
     conversation: Conversation
     turns: int = 0
-    seen: Seen = field(default_factory=Seen)
+    seen: KnownTexts = field(default_factory=KnownTexts)
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
     spent: float = 0.0
@@ -109,7 +109,7 @@ class Session:
     refused: int = 0
     aftermath: Aftermath = field(default_factory=Aftermath)
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
-    refusal: Refusal | None = None
+    refusal: NothingPays | None = None
     told_overhead: bool = False
     told_unkept: bool = False
     answered_at: datetime | None = None
@@ -149,7 +149,7 @@ class Session:
             )
         is_choice = self.parts.features.steered(words, numbered=numbered)
         if not is_choice:
-            self.parts.log.append(Steered(self.turns, words, self.timestamp()))
+            self.parts.log.append(SteeringRecord(self.turns, words, self.timestamp()))
             self.steering = (*self.steering, words)
         return is_choice
 
@@ -157,7 +157,7 @@ class Session:
         """Take the next value of the conversation, and log what it has more than the last."""
         at = self.timestamp()
         for message in added_messages(self.conversation.messages, conversation.messages):
-            self.parts.log.append(Said(message=message, at=at))
+            self.parts.log.append(MessageRecord(message=message, at=at))
         self.conversation = conversation
 
     def mend(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
@@ -171,13 +171,13 @@ class Session:
             now, messages=messages, history=history, tally=Tally()
         )
 
-    def compact(self, step: Step, shorter: Conversation) -> None:
+    def compact(self, step: CompactionStep, shorter: Conversation) -> None:
         """Go on with what ``step`` made of the conversation; the log keeps what it replaced.
 
         Its spills are on disk already.
         """
         before = self.conversation
-        record = Compacted(
+        record = CompactionRecord(
             turn=self.turns,
             layer=step.layer,
             splices=step.splices,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from indwell.agent.core.prompt import Prompt
 from indwell.messages import Block, Text, Usage
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 
 
 @dataclass(slots=True)
@@ -51,4 +51,4 @@ class TurnState:
     streamed: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[AppliedChange] = field(default_factory=list)

@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.git.note import Entry, GitNote, Kept, State
-from indwell.agent.git.store import NO_OBJECT, Store, Unreadable, faults, refs_of, store_of
+from indwell.agent.git.note import GitEntry, GitNote, KeptFile, RepositoryState
+from indwell.agent.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.policy.paths import is_protected
@@ -71,12 +71,12 @@ class GitEntries:
         self._roots = roots
         self._note = note or GitNote(None)
         self._runs_on = runs_on
-        self._before: Mapping[Path, State | str] = {}
-        self._kept = Kept()
-        self._untold: tuple[Entry, ...] = ()
-        self._ended: tuple[Entry, ...] = ()  # of which other sessions are to hear, too
+        self._before: Mapping[Path, RepositoryState | str] = {}
+        self._kept = KeptFile()
+        self._untold: tuple[GitEntry, ...] = ()
+        self._ended: tuple[GitEntry, ...] = ()  # of which other sessions are to hear, too
         self._one_at_a_time = asyncio.Lock()
-        self.waiting: tuple[Entry, ...] = ()
+        self.waiting: tuple[GitEntry, ...] = ()
 
     @property
     def in_git(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class GitEntries:
         """What else waits, in words."""
         return tuple(one.words for one in self.waiting if one.kind not in _NAMED)
 
-    async def news(self) -> tuple[Entry, ...]:
+    async def news(self) -> tuple[GitEntry, ...]:
         """What programs of ours brought in since the last look, and nobody was told yet."""
         async with self._one_at_a_time:
             await self._take_over()
@@ -112,7 +112,7 @@ class GitEntries:
             await self._keep()  # before the mark: a mark without a note tells nothing
             await asyncio.to_thread(self._note.open)
 
-    async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[Entry, ...]:
+    async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
         """What is new since the last look; each waits for ``agree`` or for its end.
 
         Args:
@@ -135,7 +135,7 @@ class GitEntries:
         async with self._one_at_a_time:
             await self._look()
 
-    async def agree(self, entries: Iterable[Entry]) -> None:
+    async def agree(self, entries: Iterable[GitEntry]) -> None:
         """The user has agreed to these."""
         async with self._one_at_a_time:
             agreed = set(entries)
@@ -156,7 +156,7 @@ class GitEntries:
         """Put what is new since the last look to what waits and is untold."""
         before = self._before
         after = await self._states(before, is_quick=is_quick)
-        found: list[Entry] = []
+        found: list[GitEntry] = []
         for holder, state in after.items():
             was = before.get(holder)
             if state is was:
@@ -164,28 +164,28 @@ class GitEntries:
             if isinstance(state, str):
                 found.append(_unread(holder, state))
                 continue
-            known = was if isinstance(was, State) else State()
+            known = was if isinstance(was, RepositoryState) else RepositoryState()
             try:
                 if was is not None:  # a new repository has no object that anybody knew
                     found += await self._faults(holder, known, state, fetches=fetches)
                 found += await self._new(holder, known, state, fetches=fetches)
-            except Unreadable as error:
+            except UnreadableStore as error:
                 after[holder] = words = _unreadable(holder, error)  # compared again next time
                 found.append(_unread(holder, words))
         self._before = after
         await self._forget_gone()
         self._add(found)
 
-    def _told(self) -> tuple[Entry, ...]:
+    def _told(self) -> tuple[GitEntry, ...]:
         told, self._untold = self._untold, ()
         return told
 
-    def _add(self, found: Iterable[Entry]) -> None:
+    def _add(self, found: Iterable[GitEntry]) -> None:
         new = tuple(one for one in dict.fromkeys(found) if one not in self.waiting)
         self.waiting = (*self.waiting, *new)
         self._untold = (*self._untold, *new)
 
-    def _wait_for(self, kept: Iterable[Entry]) -> None:
+    def _wait_for(self, kept: Iterable[GitEntry]) -> None:
         """Let only these wait on."""
         left = tuple(kept)
         self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
@@ -206,34 +206,36 @@ class GitEntries:
                 f"Indwell's note of what you did not agree to cannot be read; the damaged note is "
                 f"{damaged!r}"
             )
-            self._add([Entry("note", "", "", words, "", damaged)])
+            self._add([GitEntry("note", "", "", words, "", damaged)])
 
     async def _keep(self) -> None:
         ended = dict.fromkeys(one for one in self._ended if one not in self.waiting)
         self._ended = tuple(ended)[-MOST_ENDED:]
         states = {str(holder): state for holder, state in self._before.items()}
-        kept = Kept(states, self.waiting, self._ended)
+        kept = KeptFile(states, self.waiting, self._ended)
         if kept != self._kept:
             await asyncio.to_thread(self._note.keep, kept)
             self._kept = kept
 
     async def _states(
-        self, known: Mapping[Path, State | str], *, is_quick: bool
-    ) -> dict[Path, State | str]:
+        self, known: Mapping[Path, RepositoryState | str], *, is_quick: bool
+    ) -> dict[Path, RepositoryState | str]:
         roots = tuple(self._roots())
         holders = await asyncio.to_thread(_holders, roots)
-        states: dict[Path, State | str] = {}
+        states: dict[Path, RepositoryState | str] = {}
         for holder in holders:
             try:
                 states[holder] = await self._state(holder, known.get(holder), is_quick=is_quick)
-            except (Unreadable, OSError) as error:
+            except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
                 states[holder] = before if before == words else words  # the same one is no news
         return states
 
-    async def _state(self, holder: Path, known: State | str | None, *, is_quick: bool) -> State:
-        was = known if isinstance(known, State) else State()
+    async def _state(
+        self, holder: Path, known: RepositoryState | str | None, *, is_quick: bool
+    ) -> RepositoryState:
+        was = known if isinstance(known, RepositoryState) else RepositoryState()
         stamps, tips, replaced = await asyncio.to_thread(refs_of, holder)
         repository = await asyncio.to_thread(repository_of, holder)
         folders = repository.folders if repository is not None else ()
@@ -249,9 +251,11 @@ class GitEntries:
             if name and self._is_protected(holder, path):
                 mode, blob, stage = head.decode("ascii", "replace").split()
                 index[path if stage == "0" else f"{path}\0{stage}"] = f"{mode[:2]} {blob}"
-        return State(stamps, tips, index, replaced, store)
+        return RepositoryState(stamps, tips, index, replaced, store)
 
-    async def _new(self, holder: Path, was: State, now: State, *, fetches: bool) -> list[Entry]:
+    async def _new(
+        self, holder: Path, was: RepositoryState, now: RepositoryState, *, fetches: bool
+    ) -> list[GitEntry]:
         found = [
             (path.partition("\0")[0], blob, "the index")
             for path, blob in now.index.items()
@@ -261,7 +265,7 @@ class GitEntries:
         if tips:
             found += await self._committed(holder, tips, sorted(was.tips), fetches=fetches)
         entries = [
-            Entry("replacement", "", other, f"{_REPLACED} {name[:10]}", str(holder), name)
+            GitEntry("replacement", "", other, f"{_REPLACED} {name[:10]}", str(holder), name)
             for name, other in now.replaced.items()
             if was.replaced.get(name) != other
         ]
@@ -269,10 +273,12 @@ class GitEntries:
             if await self._is_known(holder, path, blob, was):
                 continue
             shown = self._shown(holder, path)
-            entries.append(Entry("file", shown, blob, where, str(holder), path))
+            entries.append(GitEntry("file", shown, blob, where, str(holder), path))
         return entries
 
-    async def _faults(self, holder: Path, was: State, now: State, *, fetches: bool) -> list[Entry]:
+    async def _faults(
+        self, holder: Path, was: RepositoryState, now: RepositoryState, *, fetches: bool
+    ) -> list[GitEntry]:
         """Files of the store that are new and do not hold what git believes."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
         if fetches:  # git notes there how much of the history a host has sent
@@ -283,12 +289,12 @@ class GitEntries:
         async def run(words: Sequence[str], seconds: float) -> str:
             try:
                 await self._git(holder, *words, seconds=seconds)
-            except Unreadable as error:
+            except UnreadableStore as error:
                 return str(error)
             return ""
 
         return [
-            Entry(
+            GitEntry(
                 *("store", "", _mark(now.store, one.path)),
                 f"{self._shown(holder, one.path)!r}: {one.words}",
                 *(str(holder), one.path),
@@ -334,7 +340,7 @@ class GitEntries:
             name for name, line in zip(names, lines, strict=False) if line.startswith("commit ")
         )
 
-    async def _is_known(self, holder: Path, path: str, entry: str, was: State) -> bool:
+    async def _is_known(self, holder: Path, path: str, entry: str, was: RepositoryState) -> bool:
         """Did git have this content under this name before, or does the user's file hold it?"""
         mode, _, blob = entry.partition(" ")
         if was.index.get(path) == entry:
@@ -351,7 +357,7 @@ class GitEntries:
         """What was taken out of the index again, or whose commit no ref leads to, waits no more."""
         self._wait_for([one for one in self.waiting if await self._still(one)])
 
-    async def _still(self, one: Entry) -> bool:
+    async def _still(self, one: GitEntry) -> bool:
         """Is it still so?"""
         if one.kind == "note":
             return await asyncio.to_thread(os.path.lexists, one.inner)
@@ -370,13 +376,13 @@ class GitEntries:
             case _:
                 return await self._is_reached(Path(one.repository), one.where, state)
 
-    async def _is_reached(self, holder: Path, where: str, state: State) -> bool:
+    async def _is_reached(self, holder: Path, where: str, state: RepositoryState) -> bool:
         commit = where.removeprefix("commit ")
         try:
             there = await self._existing(holder, sorted(state.tips))
             asked = f"{commit}\n" + "".join(f"^{one}\n" for one in sorted(there))
             left = await self._git(holder, "rev-list", "--stdin", "-1", stdin=asked.encode())
-        except Unreadable:
+        except UnreadableStore:
             return True
         return not left.strip()
 
@@ -390,10 +396,10 @@ class GitEntries:
         """
         git = await asyncio.to_thread(find_program, "git", tuple(self._roots()))
         if git is None:
-            raise Unreadable("git is not installed")
+            raise UnreadableStore("git is not installed")
         repository = await asyncio.to_thread(repository_of, holder)
         if repository is None or not repository.folders:
-            raise Unreadable("it is no repository any more")
+            raise UnreadableStore("it is no repository any more")
         try:
             ended = await run_program(
                 [str(git), f"--git-dir={repository.folders[0]}", *_SETTINGS, *words],
@@ -405,12 +411,12 @@ class GitEntries:
                 alone=True,
             )
         except ToolError as error:
-            raise Unreadable(str(error)) from error
+            raise UnreadableStore(str(error)) from error
         if ended.timed_out:
-            raise Unreadable(f"git did not come to its end within {seconds:.0f} s")
+            raise UnreadableStore(f"git did not come to its end within {seconds:.0f} s")
         if ended.exit_code or ended.cut_b:
             said = ended.errors.decode("utf-8", "replace").strip().splitlines()
-            raise Unreadable(said[-1] if said else "git did not come to its end")
+            raise UnreadableStore(said[-1] if said else "git did not come to its end")
         return ended.head + ended.tail
 
     def _is_protected(self, holder: Path, path: str) -> bool:
@@ -433,8 +439,8 @@ def _unreadable(holder: Path, error: Exception) -> str:
     return f"git's data in {str(holder)!r} could not be read: {error}"
 
 
-def _unread(holder: Path, words: str) -> Entry:
-    return Entry("unread", "", "", words, str(holder), "")
+def _unread(holder: Path, words: str) -> GitEntry:
+    return GitEntry("unread", "", "", words, str(holder), "")
 
 
 def _mark(store: Store, path: str) -> str:

@@ -35,7 +35,7 @@ _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary(
 Kind: TypeAlias = Literal["file", "replacement", "unread", "store", "note"]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class GitEntry(msgspec.Struct, frozen=True):
     """One thing in git that the user is asked about.
 
     Attributes:
@@ -62,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True):
         return f"{self.path!r} in {self.where}" if self.path else self.where
 
 
-class State(msgspec.Struct, frozen=True):
+class RepositoryState(msgspec.Struct, frozen=True):
     """One repository at one moment.
 
     Attributes:
@@ -80,7 +80,7 @@ class State(msgspec.Struct, frozen=True):
     store: Store = Store()
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptFile(msgspec.Struct, frozen=True):
     """What the file holds.
 
     Attributes:
@@ -89,9 +89,9 @@ class Kept(msgspec.Struct, frozen=True):
         ended: What waited before, so that no other session lets it wait on.
     """
 
-    states: Mapping[str, State | str] = {}
-    waiting: tuple[Entry, ...] = ()
-    ended: tuple[Entry, ...] = ()
+    states: Mapping[str, RepositoryState | str] = {}
+    waiting: tuple[GitEntry, ...] = ()
+    ended: tuple[GitEntry, ...] = ()
 
 
 class GitNote:
@@ -116,7 +116,7 @@ class GitNote:
         path = self._folder / name if self._folder else None
         return str(path) if path is not None and path.is_file() else ""
 
-    def news(self) -> Kept | None:
+    def news(self) -> KeptFile | None:
         """What another process or an earlier one wrote; None if nothing did since ours.
 
         A note that is damaged is put aside under another name, see ``damaged``.
@@ -142,7 +142,7 @@ class GitNote:
         self._stamp = stamp
         return kept
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: KeptFile) -> None:
         """Write it down; logged where that fails, as it counts for this process all the same."""
         if self._folder is None or (self._is_stuck and self.damaged):
             return
@@ -218,26 +218,26 @@ def _is_of_others(mark: str) -> bool:
     return True
 
 
-def _encoded(kept: Kept) -> bytes:
+def _encoded(kept: KeptFile) -> bytes:
     try:
         return msgspec.json.encode(kept)
     except UnicodeEncodeError:  # a file's name of other bytes: JSON of ASCII holds it
         return json.dumps(msgspec.to_builtins(kept)).encode("ascii")
 
 
-def _decoded(data: bytes) -> Kept:
+def _decoded(data: bytes) -> KeptFile:
     try:
-        return msgspec.json.decode(data, type=Kept)
+        return msgspec.json.decode(data, type=KeptFile)
     except msgspec.DecodeError:
-        return msgspec.convert(json.loads(data), Kept)
+        return msgspec.convert(json.loads(data), KeptFile)
 
 
-def _without_stores(kept: Kept) -> Kept:
+def _without_stores(kept: KeptFile) -> KeptFile:
     states = {
         holder: state if isinstance(state, str) else msgspec.structs.replace(state, store=Store())
         for holder, state in kept.states.items()
     }
-    return Kept(states, kept.waiting, kept.ended)
+    return KeptFile(states, kept.waiting, kept.ended)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

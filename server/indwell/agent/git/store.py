@@ -76,7 +76,7 @@ class Fault(msgspec.Struct, frozen=True):
     words: str
 
 
-class Unreadable(Exception):
+class UnreadableStore(Exception):
     """Git's data cannot be read, or holds more than can be looked at; in words."""
 
 
@@ -96,7 +96,7 @@ def refs_of(
         if at.name == "index":
             continue
         if len(stamps) > MOST_REFS:
-            raise Unreadable(f"there are more than {MOST_REFS:,} refs")
+            raise UnreadableStore(f"there are more than {MOST_REFS:,} refs")
         text = _text(at)
         tips.update(_SHA.findall(text))
         if at.name == "packed-refs":
@@ -111,7 +111,7 @@ def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         yield folder / "index"
         if (folder / "reftable").exists():
-            raise Unreadable("its refs are in a format (reftable) that Indwell does not read")
+            raise UnreadableStore("its refs are in a format (reftable) that Indwell does not read")
         yield folder / "packed-refs"
         yield folder / "logs" / "refs" / "stash"
         for one in sorted(folder.glob("*")):
@@ -138,7 +138,7 @@ def _text(path: Path) -> str:
     try:
         return read_bytes(path, (path.parent,), REFS_B).decode("ascii", "replace")
     except ToolError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableStore(str(error)) from error
 
 
 def store_of(
@@ -171,7 +171,7 @@ def store_of(
                 if (now := _stamp(entry)) is not None and entry.is_file():
                     files[entry.path] = now
         if len(files) > MOST_FILES:
-            raise Unreadable(f"it holds more than {MOST_FILES:,} loose objects; run `git gc`")
+            raise UnreadableStore(f"it holds more than {MOST_FILES:,} loose objects; run `git gc`")
     return known if Store(there, files) == known else Store(there, files)
 
 
@@ -261,7 +261,7 @@ def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
             if is_ours and other not in found:
                 found.append(other)
         if len(found) > MOST_STORES:
-            raise Unreadable(f"it names more than {MOST_STORES} other stores of objects")
+            raise UnreadableStore(f"it names more than {MOST_STORES} other stores of objects")
     return found
 
 
@@ -272,7 +272,7 @@ def _redirects(path: str) -> Iterator[str]:
     try:
         text = os.fsdecode(read_bytes(real, (real.parent,), REDIRECT_B))
     except ToolError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableStore(str(error)) from error
     yield from (one.strip('"') for one in text.splitlines() if one and not one.startswith("#"))
 
 

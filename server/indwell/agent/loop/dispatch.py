@@ -32,7 +32,7 @@ from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent
 from indwell.sessions.told import CallEnded, kept_diff, kept_failure
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import visible
 from indwell.workspace.text import shown
@@ -52,7 +52,7 @@ async def dispatch(
     *,
     results: dict[str, ToolResult],
     pictures: list[Image],
-    changes: list[Change],
+    changes: list[AppliedChange],
 ) -> None:
     """Run ``uses``: put each result into ``results`` by the id of its call, edits into ``changes``.
 
@@ -231,7 +231,9 @@ def _target(call: Call) -> str:
     return call.facts.command or call.facts.subject or ", ".join(call.facts.paths)
 
 
-def _edit_applied(session: Session, use: ToolUse, change: Change, outcome: Outcome) -> EditApplied:
+def _edit_applied(
+    session: Session, use: ToolUse, change: AppliedChange, outcome: Outcome
+) -> EditApplied:
     path = visible(display(session, str(change.path)))
     if outcome.counts is not None:  # the tool has compared the texts already
         (added, removed), diff = outcome.counts, outcome.diff

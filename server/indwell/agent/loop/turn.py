@@ -33,9 +33,9 @@ from indwell.context.request.cache_health import named, of_turn
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.installation import installation
 from indwell.sessions.overview import preview_of
-from indwell.sessions.records import ENDED, Ending, TurnFinished, TurnStarted
+from indwell.sessions.records import ENDED, Ending, TurnEndRecord, TurnStartRecord
 from indwell.sessions.told import FileLines
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 
 FEW = 200  # messages; less than a millisecond to count and check
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.TurnFinished:
     """Run one turn of ``session`` and tell what happens through ``emit``.
 
-    Cancelling the task ends the turn at once: the history stays valid, ``TurnFinished`` is told,
+    Cancelling the task ends the turn at once: the history stays valid, ``TurnEndRecord`` is told,
     and the cancellation travels on.
     """
     session.turns += 1
@@ -131,7 +131,9 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     title = prompt.title or prompt.words[:80]
     attached = (*labels(prompt), *session.parts.features.labels(prompt.words))
     mode = session.parts.mode()
-    log.append(TurnStarted(turn.number, prompt.words, session.timestamp(), title, attached, mode))
+    log.append(
+        TurnStartRecord(turn.number, prompt.words, session.timestamp(), title, attached, mode)
+    )
     session.own_title = session.own_title or preview_of(prompt.words)
     await log.commit()
     await _count_what_was_loaded(session)
@@ -174,7 +176,7 @@ def _finish(
     files = tuple(FileLines(one.path, one.added, one.removed) for one in changes)
     at = session.timestamp()
     session.parts.log.append(
-        TurnFinished(
+        TurnEndRecord(
             turn.number, ending, at, message, turn.draft, seconds, files, session.is_outgrown
         )
     )
@@ -195,7 +197,7 @@ def _finish(
     )
 
 
-def _changes(session: Session, changes: list[Change]) -> tuple[FileChanged, ...]:
+def _changes(session: Session, changes: list[AppliedChange]) -> tuple[FileChanged, ...]:
     """Net lines by file: from the text before its first edit to that after its last.
 
     Of a large file only the places of each edit are known, so these are added up.

@@ -20,19 +20,19 @@ from indwell.files import (
     locate,
     read_bytes,
 )
-from indwell.policy.call_facts import NO_FILE, Asked
-from indwell.policy.commands.verdict import Part, Situation
+from indwell.policy.call_facts import NO_FILE, CallFacts
+from indwell.policy.commands.verdict import CommandPart, Situation
 from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded import BARE, is_obeyed_by_git
 from indwell.policy.paths import is_at_root_unknown
 from indwell.sandbox.environment import program_within
-from indwell.tools.base import Facts
+from indwell.tools.base import ToolFacts
 from indwell.workspace.paths import parse
 
 SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one is no script
 
 
-async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
+async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFacts:
     """The facts with every path as written, as it resolves (FS-05), and by its other names.
 
     ``arguments`` are the call's, under our own names.
@@ -46,7 +46,7 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
     linked = [path for path in resolved if has_other_names(path)]
     twins = await asyncio.to_thread(_twins, linked, session) if linked else ()
     paths = (*facts.paths, *(display(session, str(path)) for path in (*resolved, *twins)))
-    return Asked(
+    return CallFacts(
         tool=facts.tool,
         effect=facts.effect,
         paths=tuple(dict.fromkeys(paths)),
@@ -66,7 +66,7 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
     )
 
 
-async def with_scripts(session: Session, asked: Asked) -> Asked:
+async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
     """The same, bound to what the scripts hold that a command runs, as they are now."""
     if asked.effect != "run":
         return asked
@@ -101,7 +101,7 @@ def display(session: Session, path: str) -> str:
     return path
 
 
-def _resolved(session: Session, written: str, facts: Facts) -> tuple[Path, bool]:
+def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, bool]:
     """Where a path leads: in the workspace or, for reading, in the folders that may be read.
 
     True with it: a link of the workspace leads out of it, to a file that may be asked for (FS-03).
@@ -174,7 +174,7 @@ MOST_LOOKED_UP = 100  # bare words of one command; each costs a look into every 
 PROGRAM_LIMIT_B = 1 << 24  # of a program that an answer is bound to
 
 
-def planted(parts: Iterable[Part], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
+def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
     """The files behind a command's bare words, with digests of what they hold; blocks.
 
     An activated environment is what PATH is for, but what a sandboxed command wrote there as

@@ -14,10 +14,10 @@ from indwell.agent.permission.call_facts import asked_of, with_scripts
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
 from indwell.policy.approvals import short_line
-from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
 from indwell.policy.decide import decide
 from indwell.sessions.told import Decided, Verdict
-from indwell.tools.base import Call, Facts
+from indwell.tools.base import Call, ToolFacts
 
 _WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 class Weighed(msgspec.Struct, frozen=True):
     """A call, what the rules of that moment say of it, and what they are."""
 
-    asked: Asked
+    asked: CallFacts
     decision: Decision
     policy: Policy
 
@@ -43,7 +43,9 @@ async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
         return await weigh(session, call)
     except ToolError as error:
         facts = call.facts
-        asked = Asked(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
+        asked = CallFacts(
+            facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd
+        )
         note(session, use, Weighed(asked, Deny(str(error), by="place"), Policy("plan")))
         raise
 
@@ -64,7 +66,7 @@ async def weigh(session: Session, call: Call) -> Weighed:
         return Weighed(asked, Deny(reason, by="fault"), policy)
 
 
-async def by_policy(session: Session, asked: Asked, policy: Policy) -> Weighed:
+async def by_policy(session: Session, asked: CallFacts, policy: Policy) -> Weighed:
     """Decide by a policy, with what only the disk can tell where something hangs on it."""
     if asked.effect == "run" and not policy.writes_confined:
         policy = await asyncio.to_thread(_looked_around, session, policy)
@@ -155,6 +157,6 @@ async def weighed(session: Session, command: str, folder: Path) -> Weighed:
         ToolError: Its folder cannot be used.
     """
     arguments = msgspec.json.encode({"command": command}).decode()
-    facts = Facts(tool=TOOL, effect="run", command=command, cwd=str(folder))
+    facts = ToolFacts(tool=TOOL, effect="run", command=command, cwd=str(folder))
     asked = await asked_of(session, arguments, facts)
     return await by_policy(session, asked, session.parts.policy())

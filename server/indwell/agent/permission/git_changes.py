@@ -10,7 +10,7 @@ import msgspec
 
 from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
 from indwell.agent.core.session import Session
-from indwell.agent.git.note import Entry
+from indwell.agent.git.note import GitEntry
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Said, one_line
 from indwell.policy.widening import Widening
@@ -21,7 +21,7 @@ UNCOVERED = "it is about protected files"
 _UNTIL = "until then nothing is sent anywhere without a question"
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _ChangeWords(msgspec.Struct, frozen=True):
     """How entries of one kind are told.
 
     Attributes:
@@ -37,27 +37,27 @@ class _Words(msgspec.Struct, frozen=True):
     refused: str
 
 
-_FILES = _Words(
+_FILES = _ChangeWords(
     "Keep these protected files in git?",
     "a checkout puts them where tools run or obey them, though no file of these names was written",
     "protected files came into git",
     "take it out again (`git rm --cached`, `git reset`, `git replace -d`)",
 )
-_UNREAD = _Words(
+_UNREAD = _ChangeWords(
     "Go on although git's data could not be checked?",
     "Indwell cannot tell whether a command brought protected files into git; run `git status` and "
     "`git fsck` to see what is wrong",
     "git's data could not be checked",
     "the user can run `git status` and `git fsck`, and repair the repository",
 )
-_STORE = _Words(
+_STORE = _ChangeWords(
     "Keep these changed files of git's store?",
     "git trusts these files, so a checkout can write content that no commit lists; run `git fsck` "
     "to check all objects",
     "git's store of objects changed in a way that git does not notice",
     "the user can run `git fsck`, delete these files, and fetch the objects again",
 )
-_NOTE = _Words(
+_NOTE = _ChangeWords(
     "Forget what you did not agree to before?",
     "the damaged note may have named protected files that you refused; look at `git status` and "
     "`git log` before you agree, or delete the note to be rid of this question",
@@ -120,14 +120,16 @@ def _surely_reads(session: Session, widening: Widening) -> bool:
     return widening.reads_only and session.parts.policy().writes_confined
 
 
-def _was_asked(entry: Entry, widening: Widening) -> bool:
+def _was_asked(entry: GitEntry, widening: Widening) -> bool:
     """Did the user's yes to the command cover this?"""
     if entry.kind == "store":
         return widening.unconfined  # it could have written anything of the user's
     return widening.writes_protected and entry.kind in {"file", "replacement"}
 
 
-async def _ask_about(session: Session, use: ToolUse, new: Sequence[Entry], emit: Listener) -> str:
+async def _ask_about(
+    session: Session, use: ToolUse, new: Sequence[GitEntry], emit: Listener
+) -> str:
     """Ask about each kind by itself; gives the lines that the model is told."""
     lines = []
     for words in dict.fromkeys(_WORDS[one.kind] for one in new):
@@ -147,7 +149,7 @@ async def _ask_about(session: Session, use: ToolUse, new: Sequence[Entry], emit:
 
 
 async def _asked(
-    session: Session, use: ToolUse, words: _Words, new: Sequence[Entry], emit: Listener
+    session: Session, use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry], emit: Listener
 ) -> Said:
     turn = use.meta.turn
     question = _question(use, words, new)
@@ -168,7 +170,7 @@ async def _asked(
     return answer
 
 
-def _question(use: ToolUse, words: _Words, new: Sequence[Entry]) -> Question:
+def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Question:
     lines = [one_line(one.words) for one in new]
     detail = "\n".join(lines[:MOST_NAMED])
     if len(lines) > MOST_NAMED:

@@ -25,7 +25,7 @@ from indwell.policy.approvals import (
     question_for,
     why_uncovered,
 )
-from indwell.policy.call_facts import Ask, Asked, Deny
+from indwell.policy.call_facts import Ask, CallFacts, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.tools.base import Call, Preview
 from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
@@ -236,5 +236,5 @@ async def _check_unchanged(
         raise ToolError("how commands are held changed while the user was asked; nothing was done")
 
 
-def _judged(call: Call, asked: Asked) -> Mapping[str, Path]:
+def _judged(call: Call, asked: CallFacts) -> Mapping[str, Path]:
     return dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))

@@ -22,8 +22,16 @@ from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
 from indwell.review.looking import Pending
 from indwell.review.verdicts import COPIES
-from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Watch, Workspace
-from indwell.workspace.large import Large, Splice
+from indwell.workspace.base import (
+    AppliedChange,
+    Noted,
+    Settlement,
+    Snapshot,
+    TextStamp,
+    Watch,
+    Workspace,
+)
+from indwell.workspace.large import ByteSplice, Large
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -104,9 +112,9 @@ class RecordedWorkspace:
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Change a large file; it has no hunks, and its way back is the places that changed."""
-        before: list[tuple[Large, tuple[Splice, ...]]] = []
+        before: list[tuple[Large, tuple[ByteSplice, ...]]] = []
 
         def noted(large: Large) -> tuple[Large, R]:
             made, result = plan(large)
@@ -123,7 +131,7 @@ class RecordedWorkspace:
         await to_its_end(self._spliced(path, opaque, back))
         return stamp, result
 
-    async def _spliced(self, path: Path, opaque: Opaque, back: Sequence[Splice]) -> None:
+    async def _spliced(self, path: Path, opaque: Opaque, back: Sequence[ByteSplice]) -> None:
         """Keep the way back, and write the change down."""
         assert opaque.before is not None
         assert opaque.after is not None
@@ -135,7 +143,9 @@ class RecordedWorkspace:
             self._actor, self._id, path, None, None, accepted=self._accepted(), opaque=opaque
         )
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         """Write down what is about to be done, do it, and write down what came of it."""
         before = None if base is None else base.text
         ledger, accepted = self._ledger, self._accepted()

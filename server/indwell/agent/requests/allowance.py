@@ -11,7 +11,7 @@ from indwell.agent.core.budget import Budgets, Outlay, refusal
 from indwell.agent.core.ledger import Ledger
 from indwell.errors import UserError
 from indwell.messages import Usage
-from indwell.sessions.spending_lines import Hold
+from indwell.sessions.spending_lines import Reservation
 
 
 class OverBudget(UserError):
@@ -41,7 +41,7 @@ async def allowance(
         yield
         return
     held = await ledger.hold(cost, budgets.day)
-    if not isinstance(held, Hold):
+    if not isinstance(held, Reservation):
         outlay = msgspec.structs.replace(outlay, day=held)
         raise OverBudget(refusal(budgets, outlay, usage, cost))
     try:

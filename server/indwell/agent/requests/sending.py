@@ -118,7 +118,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
         case stream.Discarded():
             turn.streamed, turn.thought = [], []
             emit(events.Text(turn.number, "", restart=True))
-        case stream.Waiting(seconds=seconds, reason=reason):
+        case stream.RetryWait(seconds=seconds, reason=reason):
             wait = f"{reason}; trying again in {seconds:.0f} s"
             emit(events.Notice(turn.number, "warning", wait))
 

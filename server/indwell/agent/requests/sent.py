@@ -5,7 +5,7 @@ from __future__ import annotations
 from indwell.agent.core.session import Session, added_messages
 from indwell.messages import Request
 from indwell.providers.base import Sending
-from indwell.sessions.records import Purpose, Sent, Wire
+from indwell.sessions.records import Purpose, RequestRecord, Wire
 
 
 def log_request(
@@ -15,7 +15,7 @@ def log_request(
     session.requests += 1
     config = session.conversation.config
     session.parts.log.append(
-        Sent(
+        RequestRecord(
             turn=turn,
             number=session.requests,
             model=request.model,
@@ -40,7 +40,7 @@ def log_alone(session: Session, request: Request, turn: int, *, window: int) -> 
     """
     session.requests += 1
     session.parts.log.append(
-        Sent(
+        RequestRecord(
             turn=turn,
             number=session.requests,
             model=request.model,

@@ -18,7 +18,7 @@ from indwell.context.tokens import Calibration, is_plausible
 from indwell.errors import SessionError
 from indwell.messages import Request
 from indwell.sessions.rebuilding import rebuilt
-from indwell.sessions.records import Compacted, Forked, Record, Sent, Spent
+from indwell.sessions.records import CompactionRecord, Forked, Record, RequestRecord, Spent
 
 
 class Recalled(NamedTuple):
@@ -44,15 +44,15 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
     """
     health, calibration = Health(), Calibration()
     answered: datetime | None = None
-    sent: Sent | None = None
-    last: Sent | None = None
+    sent: RequestRecord | None = None
+    last: RequestRecord | None = None
     for record in records:
         match record:
-            case Sent():
+            case RequestRecord():
                 sent = record
             case Forked():  # what was copied was paid for elsewhere
                 health = Health(has_cache=health.has_cache, misses=health.misses)
-            case Compacted():
+            case CompactionRecord():
                 figures = of_compaction(record.layer, record.before, record.after)
                 health = added(health, record.turn, figures)
             case Spent(usage=usage):
@@ -87,7 +87,7 @@ def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
     return msgspec.structs.replace(health, has_cache=known, misses=misses)
 
 
-def _request(records: Sequence[Record], sent: Sent) -> Request | None:
+def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
     try:
         request = rebuilt(records, sent.number).request
     except SessionError:  # of an older log; then nothing is expected of the cache

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from indwell.context.conversation import tool_result
-from indwell.context.history import History, Splice, spliced
+from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolUse, Usage
 from indwell.sessions.branches import lived
@@ -17,23 +17,23 @@ from indwell.sessions.rebuilding import folded, rewritten
 from indwell.sessions.records import (
     Forked,
     Intent,
+    MessageRecord,
     Prefixed,
     Record,
     Repaired,
+    RequestRecord,
     Rewound,
-    Said,
-    Sent,
     SessionStarted,
     Spent,
-    Steered,
-    TurnFinished,
-    TurnStarted,
+    SteeringRecord,
+    TurnEndRecord,
+    TurnStartRecord,
     was_interrupted,
 )
 from indwell.sessions.told import Inherited, Titled
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
-_STEPS = (Rewound, Forked, TurnStarted)
+_STEPS = (Rewound, Forked, TurnStartRecord)
 _R = TypeVar("_R", bound=Record)
 
 
@@ -76,7 +76,7 @@ class Past(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...] = ()
     history: History = History()
     notes: tuple[str, ...] = ()
-    mended: tuple[Splice, ...] = ()
+    mended: tuple[MessageSplice, ...] = ()
     n_live: int = 0
     open_calls: tuple[OpenCall, ...] = ()
     turns: int = 0
@@ -114,13 +114,13 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         match record:
             case SessionStarted():
                 model = record.model
-            case Sent():
+            case RequestRecord():
                 requests = max(requests, record.number)
             case Forked():  # what was copied was paid for elsewhere
                 usage, cost, spent = Usage(), 0.0, 0.0
-            case TurnStarted() | TurnFinished():
+            case TurnStartRecord() | TurnEndRecord():
                 turns = max(turns, record.turn)
-            case Said():
+            case MessageRecord():
                 turns = max(turns, record.message.turn)
             case Spent():
                 if not record.agent:
@@ -161,17 +161,17 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         title=next((one.title for one in reversed(records) if isinstance(one, Titled)), ""),
         own_title=_own_title(records),
         origin="" if messages else _origin(branch),
-        is_outgrown=(ended_last := _newest(branch, (TurnStarted, TurnFinished))) is not None
-        and isinstance(ended_last, TurnFinished)
+        is_outgrown=(ended_last := _newest(branch, (TurnStartRecord, TurnEndRecord))) is not None
+        and isinstance(ended_last, TurnEndRecord)
         and ended_last.outgrown,
-        is_interrupted=isinstance(ended_last, TurnFinished)
+        is_interrupted=isinstance(ended_last, TurnEndRecord)
         and was_interrupted(ended_last)
         and not ended_last.words,
     )
 
 
 def _own_title(records: Sequence[Record]) -> str:
-    first = (one.words for one in records if isinstance(one, TurnStarted))
+    first = (one.words for one in records if isinstance(one, TurnStartRecord))
     return preview_of(next(first, ""))
 
 
@@ -186,7 +186,7 @@ def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> 
 
 def _cache_key(branch: Sequence[Record]) -> str:
     """Of the last request of the conversation itself; a fork keeps the one of its origin."""
-    sent = (one for one in reversed(branch) if isinstance(one, Sent) and one.alone is None)
+    sent = (one for one in reversed(branch) if isinstance(one, RequestRecord) and one.alone is None)
     return next((one.cache_key for one in sent), "")
 
 
@@ -201,7 +201,7 @@ def _begun(records: Iterable[Record]) -> frozenset[str]:
     for record in records:
         if isinstance(record, Intent):
             begun.add(record.tool_use_id)
-        elif isinstance(record, Said) and record.message.role == "user":
+        elif isinstance(record, MessageRecord) and record.message.role == "user":
             begun.clear()
     return frozenset(begun)
 
@@ -219,9 +219,9 @@ def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[s
 
 def _is_broken_off(records: Sequence[Record]) -> bool:
     for record in reversed(records):
-        if isinstance(record, TurnFinished):
+        if isinstance(record, TurnEndRecord):
             return False
-        if isinstance(record, TurnStarted | Said):
+        if isinstance(record, TurnStartRecord | MessageRecord):
             return True
     return False
 
@@ -232,16 +232,16 @@ def _draft(records: Sequence[Record]) -> str:
     n_heard = 0
     for record in records:
         match record:
-            case TurnStarted(words=words):
+            case TurnStartRecord(words=words):
                 typed, n_heard = [words], 0
-            case Steered(words=words):
+            case SteeringRecord(words=words):
                 typed.append(words)
-            case Said(message=message):
+            case MessageRecord(message=message):
                 n_heard += sum(
                     isinstance(block, Text) and block.meta.source == "user"
                     for block in message.blocks
                 )
-            case TurnFinished(words=words):
+            case TurnEndRecord(words=words):
                 typed, n_heard = [words] if words else [], 0
             case _:
                 pass

@@ -28,7 +28,7 @@ from indwell.workspace.text import shown
 MOST_FILES = 10  # of which the changes are shown in one request; of others only their names
 
 
-class _Account(NamedTuple):
+class _RejectedFile(NamedTuple):
     """What is said of one file, and whether the model knows all of it then."""
 
     words: str
@@ -93,7 +93,7 @@ async def _told(
     *,
     is_long: bool,
     peek: dict[Path, str] | None,
-) -> _Account | None:
+) -> _RejectedFile | None:
     """What is said of a file, if anything is; ``is_long``: only that there is something."""
     now = await stands_there(session.parts.workspace, path)
     known = session.seen.text(path) if session.seen.digest(path) else None
@@ -103,7 +103,7 @@ async def _told(
     if is_long:
         n_rejected = account.n_rejected
         words = f"The user rejected {n_rejected} of your changes of this file; read it again"
-        return _Account(words, n_rejected, knows_all=False)
+        return _RejectedFile(words, n_rejected, knows_all=False)
     if peek is not None:
         peek[path] = now.stamp.digest if isinstance(now, Snapshot) else now
         return account
@@ -115,7 +115,7 @@ async def _told(
 
 def _account(
     name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
-) -> _Account | None:
+) -> _RejectedFile | None:
     """None: the user has put back what was rejected, so it is as if nothing had been."""
     text = now.text if isinstance(now, Snapshot) else None
     holding = in_force(verdicts, digest(text)) if text is not None or now == "" else None
@@ -139,14 +139,14 @@ def _account(
     )
     n_rejected = len(rejected)
     if difference is None or not difference.places:
-        return _Account(words, n_rejected, knows_all=False)
+        return _RejectedFile(words, n_rejected, knows_all=False)
     is_chain = holding is not None and verdicts[0].was == digest(known)
     if is_chain or Counter(places) == Counter(undone):
-        return _Account(words, n_rejected, knows_all=True)
+        return _RejectedFile(words, n_rejected, knows_all=True)
     more = shown(unified(difference, name))
     is_whole = len(more) <= EDITED_DIFF
     beyond = beyond_verdict_words(cut_to_lines(more, EDITED_DIFF), is_whole=is_whole)
-    return _Account(f"{words}\n{beyond}", n_rejected, knows_all=is_whole)
+    return _RejectedFile(f"{words}\n{beyond}", n_rejected, knows_all=is_whole)
 
 
 def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | None:

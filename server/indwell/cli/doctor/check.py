@@ -14,7 +14,7 @@ from indwell.providers.endpoint import State
 CHECK_S = 12.0  # seconds for one check; all run at once, so the whole stays under 15
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DoctorFinding(msgspec.Struct, frozen=True):
     """What a check found.
 
     Attributes:
@@ -30,32 +30,32 @@ class Finding(msgspec.Struct, frozen=True):
     mend: str = ""
 
 
-Findings: TypeAlias = tuple[Finding, ...]
+Findings: TypeAlias = tuple[DoctorFinding, ...]
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """Something to look at."""
 
     name: str
     look: Callable[[], Awaitable[Findings]]
 
 
-def blocking(name: str, look: Callable[[], Findings]) -> Check:
+def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
     """A check that blocks, and so runs in a thread."""
-    return Check(name, lambda: asyncio.to_thread(look))
+    return DoctorCheck(name, lambda: asyncio.to_thread(look))
 
 
-async def run_checks(checks: Sequence[Check], *, timeout_s: float = CHECK_S) -> Findings:
+async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
     """All findings, in the order of ``checks``; one that fails or hangs is a finding, too."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 
 
-async def _run(check: Check, timeout_s: float) -> Findings:
+async def _run(check: DoctorCheck, timeout_s: float) -> Findings:
     try:
         async with asyncio.timeout(timeout_s):
             return await check.look()
     except TimeoutError:
-        return (Finding(check.name, "fail", f"no answer within {timeout_s:g} s"),)
+        return (DoctorFinding(check.name, "fail", f"no answer within {timeout_s:g} s"),)
     except (IndwellError, OSError) as error:
-        return (Finding(check.name, "fail", str(error)),)
+        return (DoctorFinding(check.name, "fail", str(error)),)

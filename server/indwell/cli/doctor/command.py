@@ -21,7 +21,7 @@ from indwell.cli.doctor import project as agents
 from indwell.cli.doctor import project as hooks
 from indwell.cli.doctor import project as safety
 from indwell.cli.doctor import project as skills
-from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
+from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
@@ -123,13 +123,15 @@ def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
     return 1 if any(one.state == "fail" for one in findings) else 0
 
 
-def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -> tuple[Check, ...]:
+def _checks(
+    environment: Mapping[str, str], store: KeyStore, *, offline: bool
+) -> tuple[DoctorCheck, ...]:
     checks = [
         blocking("Indwell", machine.versions),
         blocking("settings", lambda: own_files.settings(environment)),
         blocking("key", lambda: own_files.key(environment, store)),
         blocking("proxy", lambda: endpoint.proxies(environment)),
-        Check("programs", lambda: programs.programs(Path.cwd())),
+        DoctorCheck("programs", lambda: programs.programs(Path.cwd())),
         blocking("own place", lambda: programs.installation(Path.cwd())),
         blocking("sandbox", lambda: safety.sandbox(environment, Path.cwd())),
         blocking("trust", lambda: safety.trust(environment, Path.cwd())),
@@ -137,18 +139,18 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
         blocking("skills", lambda: skills.skills(environment, Path.cwd())),
         blocking("sub-agents", lambda: agents.agents(environment, Path.cwd())),
         blocking("hooks", lambda: hooks.hooks(environment, Path.cwd())),
-        Check("prompt size", lambda: size.size(environment, Path.cwd())),
+        DoctorCheck("prompt size", lambda: size.size(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("sessions", lambda: own_files.kept(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),
         blocking("text", machine.text),
-        Check("editors", lambda: editors.editors(Path.home(), Path.cwd())),
+        DoctorCheck("editors", lambda: editors.editors(Path.home(), Path.cwd())),
     ]
     if not offline:
         checks[4:4] = [
-            Check("endpoint", lambda: endpoint.endpoint(environment, store)),
-            Check("local model", lambda: endpoint.local(environment)),
+            DoctorCheck("endpoint", lambda: endpoint.endpoint(environment, store)),
+            DoctorCheck("local model", lambda: endpoint.local(environment)),
         ]
     return tuple(checks)
 
@@ -176,7 +178,7 @@ def _show(findings: Findings) -> None:
     console.print(_sum(findings), markup=False, soft_wrap=True)
 
 
-def _sum(findings: tuple[Finding, ...]) -> str:
+def _sum(findings: tuple[DoctorFinding, ...]) -> str:
     n_failed = sum(one.state == "fail" for one in findings)
     n_warned = sum(one.state == "warn" for one in findings)
     if n_failed:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.providers.discovery import find_servers
-from indwell.providers.endpoint import Step, failure, shown
-from indwell.service.endpoint.trial import Looked, look, talk
+from indwell.providers.endpoint import EndpointStep, failure, shown
+from indwell.service.endpoint.trial import EndpointAnswer, look, talk
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import OPENAI_URL
@@ -35,9 +35,9 @@ def proxies(environment: Mapping[str, str]) -> Findings:
         address = shown(value) or "(no address)"
         if urlsplit(value).scheme.startswith("socks"):
             mend = "name an http proxy, or install the package socksio beside Indwell"
-            found.append(Finding("proxy", "warn", f"{name} is {address}", mend))
+            found.append(DoctorFinding("proxy", "warn", f"{name} is {address}", mend))
         else:
-            found.append(Finding("proxy", "ok", f"{name} is {address}"))
+            found.append(DoctorFinding("proxy", "ok", f"{name} is {address}"))
     return tuple(found)
 
 
@@ -52,9 +52,9 @@ async def endpoint(
     try:
         chosen = await asyncio.to_thread(_settings, environment, store)
     except SettingsError:
-        return (Finding("endpoint", "skipped", "there is no usable model yet"),)
+        return (DoctorFinding("endpoint", "skipped", "there is no usable model yet"),)
     if chosen.provider == "scripted":
-        return (Finding("endpoint", "ok", "the scripted model needs no network"),)
+        return (DoctorFinding("endpoint", "ok", "the scripted model needs no network"),)
     url = chosen.base_url or OPENAI_URL
     key = chosen.api_key.reveal() if chosen.api_key is not None else None
     talking = asyncio.create_task(talk(url, key, chosen.model, timeout_s=talk_s))
@@ -77,9 +77,9 @@ async def local(environment: Mapping[str, str]) -> Findings:
         number = len(server.models)
         sentence = f"{server.title} runs at {server.base_url} with {number} models"
         if server.warning:
-            findings.append(Finding("local model", "warn", server.warning))
+            findings.append(DoctorFinding("local model", "warn", server.warning))
         else:
-            findings.append(Finding("local model", "ok", sentence))
+            findings.append(DoctorFinding("local model", "ok", sentence))
     return tuple(findings)
 
 
@@ -91,17 +91,19 @@ def _settings(environment: Mapping[str, str], store: KeyStore) -> Settings:
     return chosen
 
 
-def _exists(looked: Looked, model: str) -> tuple[Step, ...]:
+def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
     if not looked.models:
         return ()
     if any(one.name == model for one in looked.models):
-        return (Step("model", "ok", f"it offers {model}"),)
+        return (EndpointStep("model", "ok", f"it offers {model}"),)
     return (
-        Step("model", "warn", f"{model!r} is not in its list", "`indwell models` shows the list"),
+        EndpointStep(
+            "model", "warn", f"{model!r} is not in its list", "`indwell models` shows the list"
+        ),
     )
 
 
-def _window(looked: Looked, chosen: Settings) -> tuple[Step, ...]:
+def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
     """Is the model's window known, or will one be assumed?"""
     from indwell.providers.facts import facts_for
 
@@ -111,8 +113,8 @@ def _window(looked: Looked, chosen: Settings) -> tuple[Step, ...]:
     said = next((one.window for one in looked.models if one.name == chosen.model), None)
     sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
     mend = f"write window = {said or '…'} in {user_file()}"
-    return (Step("window", "warn", sentence, mend),)
+    return (EndpointStep("window", "warn", sentence, mend),)
 
 
-def _finding(step: Step) -> Finding:
-    return Finding(step.name, step.state, step.sentence, step.mend)
+def _finding(step: EndpointStep) -> DoctorFinding:
+    return DoctorFinding(step.name, step.state, step.sentence, step.mend)

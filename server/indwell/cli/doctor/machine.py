@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indwell import __version__
-from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import ToolError
 from indwell.files import read_own
 from indwell.providers.endpoint import State
@@ -45,7 +45,9 @@ def installation(folder: Path) -> Findings:
         f"Indwell itself is installed in {found[0]}, where the agent works: sandboxed commands may "
         "not write there, but what you allow without the sandbox could change Indwell"
     )
-    return (Finding("own place", "warn", words, "install it outside of the folders you work in"),)
+    return (
+        DoctorFinding("own place", "warn", words, "install it outside of the folders you work in"),
+    )
 
 
 async def version_of(program: Path) -> str | None:
@@ -61,17 +63,17 @@ async def version_of(program: Path) -> str | None:
     return next(iter(ended.output.strip().splitlines()), "")[:100]
 
 
-async def _program(name: str, folder: Path, without: State, mend: str) -> Finding:
+async def _program(name: str, folder: Path, without: State, mend: str) -> DoctorFinding:
     path = await asyncio.to_thread(find_program, name, (folder,))
     if path is None and (there := await asyncio.to_thread(find_program, name)):
         words = f"{there} lies in the folder that the agent works in, so it is not used"
-        return Finding(name, without, words, mend)
+        return DoctorFinding(name, without, words, mend)
     if path is None:
-        return Finding(name, without, f"{name} is not on PATH", mend)
+        return DoctorFinding(name, without, f"{name} is not on PATH", mend)
     version = await version_of(path)
     if version is None:
-        return Finding(name, without, f"{path} does not run", mend)
-    return Finding(name, "ok", f"{version}, {path}")
+        return DoctorFinding(name, without, f"{path} does not run", mend)
+    return DoctorFinding(name, "ok", f"{version}, {path}")
 
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
@@ -90,12 +92,12 @@ def versions() -> Findings:
             missing.append(name)
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     python = f"Indwell {__version__} on Python {platform.python_version()}, {system}"
-    findings = [Finding("Indwell", "ok", python)]
+    findings = [DoctorFinding("Indwell", "ok", python)]
     if missing:
         mend = "install Indwell again, into an environment of its own"
-        findings.append(Finding("packages", "fail", f"missing: {', '.join(missing)}", mend))
+        findings.append(DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", mend))
     else:
-        findings.append(Finding("packages", "ok", ", ".join(found)))
+        findings.append(DoctorFinding("packages", "ok", ", ".join(found)))
     return tuple(findings)
 
 
@@ -109,8 +111,8 @@ def text() -> Findings:
     odd = [f"{what} is {name or 'unknown'}" for what, name in used.items() if not _is_utf8(name)]
     if odd:
         mend = "set LANG=C.UTF-8, or another UTF-8 locale"
-        return (Finding("text", "warn", "not UTF-8: " + ", ".join(odd), mend),)
-    return (Finding("text", "ok", "everything is UTF-8"),)
+        return (DoctorFinding("text", "warn", "not UTF-8: " + ", ".join(odd), mend),)
+    return (DoctorFinding("text", "ok", "everything is UTF-8"),)
 
 
 def limits() -> Findings:
@@ -125,12 +127,12 @@ def _open_files() -> Findings:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return (Finding("open files", "ok", "without limit"),)
+        return (DoctorFinding("open files", "ok", "without limit"),)
     if soft >= FEW_FILES:
-        return (Finding("open files", "ok", f"up to {soft:,}"),)
+        return (DoctorFinding("open files", "ok", f"up to {soft:,}"),)
     most = "more" if hard == resource.RLIM_INFINITY else f"up to {hard:,}"
     mend = f"run `ulimit -n 1024` before the editor starts ({most} may be asked for)"
-    return (Finding("open files", "warn", f"only {soft:,} may be open at once", mend),)
+    return (DoctorFinding("open files", "warn", f"only {soft:,} may be open at once", mend),)
 
 
 def _watches() -> Findings:
@@ -139,9 +141,9 @@ def _watches() -> Findings:
     except (OSError, ToolError, ValueError):
         return ()  # no Linux, or a container that hides it
     if number >= FEW_WATCHES:
-        return (Finding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
+        return (DoctorFinding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
     return (
-        Finding(
+        DoctorFinding(
             "file watches",
             "warn",
             f"inotify watches only {number:,} folders, and editors share them",
@@ -195,10 +197,10 @@ async def editors(home: Path, folder: Path | None = None) -> Findings:
     here = tuple(finding for finding in found if finding is not None)
     if here:
         return here
-    return (Finding("editor", "warn", "no editor that speaks LSP was found on PATH"),)
+    return (DoctorFinding("editor", "warn", "no editor that speaks LSP was found on PATH"),)
 
 
-async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Finding | None:
+async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> DoctorFinding | None:
     program = await asyncio.to_thread(find_program, editor.program, never_in)
     if program is None:
         return None
@@ -206,7 +208,7 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Fin
     return finding_of(editor, version, await asyncio.to_thread(_naming_us, editor, home))
 
 
-def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> Finding:
+def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFinding:
     """What to say of an editor with this first line of ``--version``; pure.
 
     Args:
@@ -216,15 +218,15 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> Finding:
     """
     setup = "nvim-older" if is_older_neovim(version) else editor.setup
     if setup == "nvim-older" and ours and _is_newer_neovims(ours):
-        return Finding(
+        return DoctorFinding(
             editor.title,
             "warn",
             f"{version}; its configuration of Indwell is for Neovim 0.11 or later",
             f"`indwell setup {setup} --write` makes one for yours; or install a newer Neovim",
         )
     if ours:
-        return Finding(editor.title, "ok", f"{version}; its configuration names Indwell")
-    return Finding(
+        return DoctorFinding(editor.title, "ok", f"{version}; its configuration names Indwell")
+    return DoctorFinding(
         editor.title,
         "skipped",
         f"{version}; its configuration does not name Indwell",

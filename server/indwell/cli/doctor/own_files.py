@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
 from indwell.files.private import remove_own
@@ -37,10 +37,10 @@ def settings(environment: Mapping[str, str]) -> Findings:
         loaded = read_settings(environment)
         trusted_folders(loaded.settings.trusted)
     except SettingsError as error:
-        return (Finding("settings", "fail", str(error), _settings_mend(error, path)),)
+        return (DoctorFinding("settings", "fail", str(error), _settings_mend(error, path)),)
     where = str(path) if path.exists() else f"{path} does not exist, so the defaults count"
-    findings = [Finding("settings", "ok", where)]
-    findings += [Finding("settings", "warn", notice) for notice in loaded.notices]
+    findings = [DoctorFinding("settings", "ok", where)]
+    findings += [DoctorFinding("settings", "warn", notice) for notice in loaded.notices]
     return (*findings, *_readable_by_others(path), *_only_here(environment, path))
 
 
@@ -49,14 +49,16 @@ def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
-        return (Finding("key", "skipped", "the settings cannot be read, so the key is not known"),)
+        return (
+            DoctorFinding("key", "skipped", "the settings cannot be read, so the key is not known"),
+        )
     try:
         with_key = with_stored_key(chosen, store)
     except SettingsError as error:
-        return (Finding("key", "fail", str(error), "indwell login"),)
+        return (DoctorFinding("key", "fail", str(error), "indwell login"),)
     problem = lacking(with_key, str(user_file()))
     if problem:
-        return (Finding("model", "fail", problem, "indwell login"),)
+        return (DoctorFinding("model", "fail", problem, "indwell login"),)
     return (_where(chosen, with_key, environment, store), *_readable_by_others(store.path))
 
 
@@ -76,13 +78,13 @@ def state(environment: Mapping[str, str]) -> Findings:
     except OSError as error:
         mend = "make it writable, or set INDWELL_STATE to a folder that is"
         sentence = f"{folder} cannot be written ({error.strerror})"
-        return (Finding("state folder", "fail", sentence, mend),)
+        return (DoctorFinding("state folder", "fail", sentence, mend),)
     free_b = shutil.disk_usage(folder).free
     room = f"{free_b / (1 << 30):.1f} GB free"
     if free_b < LITTLE_SPACE_B:
         level: State = "fail" if free_b < NO_SPACE_B else "warn"
-        return (Finding("state folder", level, f"{folder}: only {room}", "make room there"),)
-    return (Finding("state folder", "ok", f"{folder}: writable, {room}"),)
+        return (DoctorFinding("state folder", level, f"{folder}: only {room}", "make room there"),)
+    return (DoctorFinding("state folder", "ok", f"{folder}: writable, {room}"),)
 
 
 def kept(environment: Mapping[str, str]) -> Findings:
@@ -99,17 +101,19 @@ def kept(environment: Mapping[str, str]) -> Findings:
     if chosen.keep_sessions_mb and b > chosen.keep_sessions_mb * MB:
         words = f"{words}; the next session deletes the oldest ones, but none that is open or "
         words += "waits for review"
-        findings.append(Finding("sessions", "warn", words, "indwell review, or indwell sessions"))
+        findings.append(
+            DoctorFinding("sessions", "warn", words, "indwell review, or indwell sessions")
+        )
     else:
-        findings.append(Finding("sessions", "ok", words))
+        findings.append(DoctorFinding("sessions", "ok", words))
     if known.doubted:
         sentence = (
             f"no old session is deleted until a day after {known.doubted[:16]}: at that time the "
             "clock was far from the time of the newest session"
         )
-        findings.append(Finding("sessions", "warn", sentence, "set the clock if it is wrong"))
+        findings.append(DoctorFinding("sessions", "warn", sentence, "set the clock if it is wrong"))
     if gone := gone_words(recent(known.gone, datetime.now(UTC))):
-        findings.append(Finding("sessions", "ok", gone))
+        findings.append(DoctorFinding("sessions", "ok", gone))
     return tuple(findings)
 
 
@@ -123,27 +127,27 @@ def clock() -> Findings:
     """Is the clock plausible? Certificates, prices and session names depend on it."""
     now = datetime.now(UTC)
     if now.year < 2026:  # noqa: PLR2004 -- the year of this version
-        return (Finding("clock", "warn", f"it says {now:%Y-%m-%d}", "set the clock"),)
+        return (DoctorFinding("clock", "warn", f"it says {now:%Y-%m-%d}", "set the clock"),)
     return ()
 
 
 def _where(
     chosen: Settings, with_key: Settings, environment: Mapping[str, str], store: KeyStore
-) -> Finding:
+) -> DoctorFinding:
     origin = origin_of(with_key.base_url)
     if with_key.provider == "scripted":
-        return Finding("key", "ok", "the scripted model needs none")
+        return DoctorFinding("key", "ok", "the scripted model needs none")
     if chosen.api_key is not None:
         from_shell = environment.get("OPENAI_API_KEY", "").strip() == chosen.api_key.reveal()
         source = "OPENAI_API_KEY" if from_shell else user_file().name
-        return Finding("key", "ok", f"from {source}, for {origin}")
+        return DoctorFinding("key", "ok", f"from {source}, for {origin}")
     where = store.origins().get(origin)
     if where == "file":
         sentence = f"from {store.path}, for {origin}; it is not encrypted there"
-        return Finding("key", "ok", sentence)
+        return DoctorFinding("key", "ok", sentence)
     if where == "keyring":
-        return Finding("key", "ok", f"from the system's keyring, for {origin}")
-    return Finding("key", "ok", f"none, which {origin} may do with")
+        return DoctorFinding("key", "ok", f"from the system's keyring, for {origin}")
+    return DoctorFinding("key", "ok", f"none, which {origin} may do with")
 
 
 def _readable_by_others(path: Path) -> Findings:
@@ -155,7 +159,7 @@ def _readable_by_others(path: Path) -> Findings:
     if sys.platform == "win32" or not mode & _OTHERS or not _holds_key(path):
         return ()
     sentence = f"{path} holds a key, and others on this machine may read it (mode {mode:o})"
-    return (Finding("permissions", "fail", sentence, f"chmod 600 {path}"),)
+    return (DoctorFinding("permissions", "fail", sentence, f"chmod 600 {path}"),)
 
 
 def _holds_key(path: Path) -> bool:
@@ -183,4 +187,4 @@ def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
         "does not see that"
     )
     mend = f"`indwell login` stores it for both, in {path} and the keyring"
-    return (Finding("shell", "warn", sentence, mend),)
+    return (DoctorFinding("shell", "warn", sentence, mend),)

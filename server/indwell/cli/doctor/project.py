@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import short_line
 from indwell.providers.endpoint import State
@@ -45,10 +45,10 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:  # said by the check of the settings
-        return (Finding("sandbox", state, state_words(held) + home_words(held), held.reason),)
+        return (DoctorFinding("sandbox", state, state_words(held) + home_words(held), held.reason),)
     is_restricted = standing.state != "trusted"
     words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
-    return (Finding("sandbox", state, words + home_words(held), held.reason),)
+    return (DoctorFinding("sandbox", state, words + home_words(held), held.reason),)
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:
@@ -59,19 +59,19 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
     except SettingsError:
         return ()  # said by the check of the settings
     if standing.state == "trusted":
-        return (Finding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
+        return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
     sentence = f"{folder} is restricted, so nothing in it is changed, run or obeyed: {standing.by}"
     if "indwell trust" in standing.remedy:
         mend = "`indwell trust` says what it would enable"
-        return (Finding("trust", "skipped", sentence, mend),)
-    return (Finding("trust", "warn", sentence, standing.remedy),)
+        return (DoctorFinding("trust", "skipped", sentence, mend),)
+    return (DoctorFinding("trust", "warn", sentence, standing.remedy),)
 
 
 def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
     """What was allowed for always in this folder, and which rules the settings have."""
     kept = RuleBook(state_folder(environment) / "permissions" / f"{folder_name(folder)}.json")
     if kept.problem:
-        return (Finding("allowed", "warn", kept.problem),)
+        return (DoctorFinding("allowed", "warn", kept.problem),)
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -84,11 +84,11 @@ def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
     }
     words = ", ".join(f"{number} {what}" for what, number in found.items() if number)
     if not words:
-        return (Finding("allowed", "ok", "you have no rules and no standing answers here"),)
+        return (DoctorFinding("allowed", "ok", "you have no rules and no standing answers here"),)
     always = "`indwell permissions` lists what is for always" if kept.granted else ""
     rules = f"your rules stand in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
     mend = "; ".join(filter(None, (always, rules)))
-    return (Finding("allowed", "ok", words, mend),)
+    return (DoctorFinding("allowed", "ok", words, mend),)
 
 
 def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
@@ -100,13 +100,13 @@ def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
         return ()  # said by the check of the settings
     found = hooks_of(DiskWorkspace([folder]), lambda: chosen, trust).look().hooks
     if not found:
-        return (Finding("hooks", "ok", "there are none"),)
+        return (DoctorFinding("hooks", "ok", "there are none"),)
     counts = Counter((one.is_own, one.hook.event) for one in found)
     words = ", ".join(
         f"{number} {'of yours' if is_own else 'of this project'} for {event}"
         for (is_own, event), number in counts.items()
     )
-    return (Finding("hooks", "ok", words),)
+    return (DoctorFinding("hooks", "ok", words),)
 
 
 _SENTENCE = 300  # characters of a problem
@@ -127,13 +127,13 @@ def skills(environment: Mapping[str, str], folder: Path) -> Findings:
         f"{counts['indwell']} of Indwell"
     )
     problems = [
-        Finding("skill", "warn", short_line(one, _SENTENCE), _MEND) for one in found.problems
+        DoctorFinding("skill", "warn", short_line(one, _SENTENCE), _MEND) for one in found.problems
     ]
-    notices = [Finding("skill", "ok", short_line(one, _SENTENCE)) for one in known.notices]
+    notices = [DoctorFinding("skill", "ok", short_line(one, _SENTENCE)) for one in known.notices]
     if len(known.own) > MOST_LISTED:
         said = f"only {MOST_LISTED} of your {len(known.own)} skills are listed for the model"
-        notices.append(Finding("skill", "warn", said, "call the others by `/name`"))
-    return (Finding("skills", "ok", words), *problems, *notices)
+        notices.append(DoctorFinding("skill", "warn", said, "call the others by `/name`"))
+    return (DoctorFinding("skills", "ok", words), *problems, *notices)
 
 
 _NAMES = 200  # of the names
@@ -146,9 +146,10 @@ def agents(environment: Mapping[str, str], folder: Path) -> Findings:
         return ()
     chosen, trust = here
     found = find_agents((folder,), trust, chosen.deny)
-    names = Finding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
+    names = DoctorFinding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
     mend = "mend the file, or move it away"
     problems = (
-        Finding("sub-agent", "warn", short_line(one, _SENTENCE), mend) for one in found.problems
+        DoctorFinding("sub-agent", "warn", short_line(one, _SENTENCE), mend)
+        for one in found.problems
     )
     return (names, *problems)

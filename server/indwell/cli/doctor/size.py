@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.cli.terminal.person import TerminalApprover
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
@@ -21,7 +21,7 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
-from indwell.wiring.compose import Place, make_session
+from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.model import make_model
 from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
@@ -29,7 +29,7 @@ from indwell.workspace.disk import DiskWorkspace
 MOST = 3_000  # tokens, of both together, without what is the user's own
 
 
-class Sizes(msgspec.Struct, frozen=True):
+class PromptSizes(msgspec.Struct, frozen=True):
     """Estimated tokens, which err on the high side.
 
     Attributes:
@@ -56,7 +56,9 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conve
     """
     chosen = await asyncio.to_thread(lambda: read_settings(environment).settings)
     chosen = msgspec.structs.replace(chosen, provider="scripted", memory=True)
-    place = Place(new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder())
+    place = SessionPlace(
+        new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder()
+    )
     session = make_session(
         place,
         DiskWorkspace([folder]),
@@ -69,7 +71,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conve
     return session.conversation, chosen
 
 
-async def sizes(environment: Mapping[str, str], folder: Path) -> Sizes:
+async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
     """Of that.
 
     Raises:
@@ -78,7 +80,7 @@ async def sizes(environment: Mapping[str, str], folder: Path) -> Sizes:
     talk, chosen = await beginning(environment, folder)
     own = estimate_tokens(standing_instructions(chosen)[0])
     system = sum(block.meta.tokens for block in talk.system) - own
-    return Sizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools})
+    return PromptSizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools})
 
 
 async def size(environment: Mapping[str, str], folder: Path) -> Findings:
@@ -95,5 +97,7 @@ async def size(environment: Mapping[str, str], folder: Path) -> Findings:
         f"{', '.join(parts)}{own}"
     )
     if found.together > MOST:
-        return (Finding("prompt size", "warn", sentence, "remove skills that you do not use"),)
-    return (Finding("prompt size", "ok", sentence),)
+        return (
+            DoctorFinding("prompt size", "warn", sentence, "remove skills that you do not use"),
+        )
+    return (DoctorFinding("prompt size", "ok", sentence),)

@@ -16,14 +16,14 @@ import msgspec
 from indwell.cli.replay.files import read_sessions
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Rates
+from indwell.context.compaction.step import TokenRates
 from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
 from indwell.policy.approvals import one_line
 from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS
 from indwell.replay.loss import Reader
-from indwell.replay.measure import Figures, replayed, total
+from indwell.replay.measure import RequestSums, replayed, total
 from indwell.replay.plot import FORMATS, plot
 from indwell.replay.summaries import Summarise
 from indwell.sandbox.workers import mapped
@@ -38,7 +38,7 @@ _WIDTH = 100  # characters, where no terminal says it
 _NOTES = 5  # shown of what was mended; the rest is a number
 
 
-class Report(msgspec.Struct, frozen=True):
+class ReplayReport(msgspec.Struct, frozen=True):
     """A replay of several sessions under several presets.
 
     Attributes:
@@ -56,8 +56,8 @@ class Report(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     notes: tuple[str, ...]
     presets: tuple[str, ...]
-    each: tuple[tuple[Figures, ...], ...]
-    totals: tuple[Figures, ...]
+    each: tuple[tuple[RequestSums, ...], ...]
+    totals: tuple[RequestSums, ...]
     prices: str = ""
 
     def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
@@ -82,7 +82,7 @@ def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
             yield one
 
 
-def print_json(report: Report, *, each: bool) -> None:
+def print_json(report: ReplayReport, *, each: bool) -> None:
     """One object with the totals; before it, if asked for, one for each session.
 
     What was mended is told on stderr.
@@ -95,7 +95,7 @@ def print_json(report: Report, *, each: bool) -> None:
         print(one_line(note), file=sys.stderr)
 
 
-def print_table(report: Report, *, each: bool) -> None:
+def print_table(report: ReplayReport, *, each: bool) -> None:
     """A table of the totals, and one for each session if asked for."""
     from rich.console import Console
 
@@ -117,7 +117,7 @@ def print_table(report: Report, *, each: bool) -> None:
         console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def _rules(report: Report) -> Iterator[str]:
+def _rules(report: ReplayReport) -> Iterator[str]:
     """For each preset that broke rules: which, and in how many requests."""
     for name, figures in zip(report.presets, report.totals, strict=True):
         broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
@@ -125,7 +125,7 @@ def _rules(report: Report) -> Iterator[str]:
             yield f"violations of {name}, in requests: {', '.join(broken)}"
 
 
-def _object(report: Report, n: int, figures: Iterable[Figures]) -> dict[str, object]:
+def _object(report: ReplayReport, n: int, figures: Iterable[RequestSums]) -> dict[str, object]:
     by_name = {name: one.shown() for name, one in zip(report.presets, figures, strict=True)}
     return {"window": report.window, "sessions": n, "presets": by_name}
 
@@ -136,7 +136,7 @@ def _print_table(console: Console, title: str, table: object) -> None:
     console.print(table)
 
 
-def _table(presets: Sequence[str], figures: Iterable[Figures]) -> object:
+def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
     """Presets side by side: six of them fit on 80 columns, their twelve figures would not."""
     from rich.box import SIMPLE
     from rich.table import Table
@@ -156,7 +156,7 @@ _ROWS = (
 )  # fmt: skip
 
 
-def _cells(one: Figures) -> tuple[str, ...]:
+def _cells(one: RequestSums) -> tuple[str, ...]:
     shown = one.shown()
     return (
         f"{one.requests:,}",
@@ -177,7 +177,7 @@ def _cells(one: Figures) -> tuple[str, ...]:
 RATIO = 0.2  # of simulated summaries, if nothing else is asked for
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ReplayOptions(msgspec.Struct, frozen=True):
     """What the command line asks for, checked.
 
     Attributes:
@@ -215,10 +215,10 @@ class _Job(msgspec.Struct, frozen=True):
     ratio: float
     cache: CacheRules
     pause_s: float
-    rates: Rates
+    rates: TokenRates
 
 
-def wish_of(options: argparse.Namespace) -> Wish:
+def wish_of(options: argparse.Namespace) -> ReplayOptions:
     """The wish of parsed options.
 
     Raises:
@@ -242,7 +242,7 @@ def wish_of(options: argparse.Namespace) -> Wish:
         raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
     if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
         raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
-    return Wish(
+    return ReplayOptions(
         files=tuple(options.files),
         presets=preset_names(options.preset),
         window=options.window,
@@ -292,7 +292,7 @@ def cache_rules(name: str, **given: float | None) -> CacheRules:
     return msgspec.structs.replace(CACHES[name], **told)
 
 
-def replay(wish: Wish) -> int:
+def replay(wish: ReplayOptions) -> int:
     """Replay, and print.
 
     Raises:
@@ -306,9 +306,9 @@ def replay(wish: Wish) -> int:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
     listed = _rates(wish)
-    measured = tuple(_all(wish, sessions, listed[0] if listed else Rates()))
+    measured = tuple(_all(wish, sessions, listed[0] if listed else TokenRates()))
     troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
-    report = Report(
+    report = ReplayReport(
         window=wish.window,
         names=tuple(one.id for one in sessions),
         notes=(*notes, *(f"summaries were extracted by code: {why}" for why in troubles)),
@@ -325,7 +325,7 @@ def replay(wish: Wish) -> int:
     return 0
 
 
-def _rates(wish: Wish) -> tuple[Rates, str] | None:
+def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
     """The price list to go by, and in words whose it is; None: none is known, so ratios count.
 
     Raises:
@@ -344,7 +344,9 @@ def _rates(wish: Wish) -> tuple[Rates, str] | None:
     return listed
 
 
-def _all(wish: Wish, sessions: Sequence[Recorded], rates: Rates) -> Iterator[tuple[Figures, ...]]:
+def _all(
+    wish: ReplayOptions, sessions: Sequence[Recorded], rates: TokenRates
+) -> Iterator[tuple[RequestSums, ...]]:
     """The figures of each session under each preset."""
     job = _Job(wish.presets, wish.window, wish.ratio, wish.cache, wish.pause_s, rates)
     if wish.model:
@@ -360,10 +362,10 @@ def _all(wish: Wish, sessions: Sequence[Recorded], rates: Rates) -> Iterator[tup
 
 def measured(
     job: _Job, session: Recorded, summarise: Summarise | None = None
-) -> tuple[Figures, ...]:
+) -> tuple[RequestSums, ...]:
     """One recording under each preset; the texts are read once."""
     reader = Reader()
-    figures: list[Figures] = []
+    figures: list[RequestSums] = []
     for name in job.presets:
         began_s = perf_counter()
         one = replayed(

@@ -27,17 +27,17 @@ from indwell.agent.requests.receipt import usage_words
 from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.step import Facts, Rates, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
 from indwell.context.conversation import Conversation
 from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
-from indwell.replay.summaries import Summarise, Written
+from indwell.replay.summaries import Summarise, WrittenSummary
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
-from indwell.wiring.compose import Place, make_session
+from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.model import Model, make_model
 from indwell.workspace.disk import DiskWorkspace
 
@@ -89,8 +89,8 @@ class _Asking:
         return self._watched.n_calls
 
     def __call__(
-        self, conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
-    ) -> Written:
+        self, conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset
+    ) -> WrittenSummary:
         session, model = self._session, self._model
         config = msgspec.structs.replace(conversation.config, model=model.name)
         session.conversation = msgspec.structs.replace(conversation, config=config)
@@ -104,7 +104,7 @@ class _Asking:
         if self._watched.hopeless:
             raise NobodyThere(f"{model.name!r} cannot write summaries: {self._watched.hopeless}")
         trouble = step.note.partition(_TROUBLE)[2].removesuffix(")")
-        return Written(step, price(before, session.usage, model.rates), trouble)
+        return WrittenSummary(step, price(before, session.usage, model.rates), trouble)
 
 
 class _Watched:
@@ -125,7 +125,7 @@ class _Watched:
         return reply
 
 
-def price(before: Usage, after: Usage, rates: Rates) -> float:
+def price(before: Usage, after: Usage, rates: TokenRates) -> float:
     """What the calls between two sums of usage cost, times a million."""
     cached = after.cached - before.cached
     written = after.cache_write - before.cache_write
@@ -139,7 +139,7 @@ def price(before: Usage, after: Usage, rates: Rates) -> float:
     )
 
 
-def listed_rates(name: str, *, anywhere: bool = False) -> tuple[Rates, str] | None:
+def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str] | None:
     """The prices of a model, in US dollars for a million tokens, and in words whose they are.
 
     The user's own settings count first, then what its endpoint asks.
@@ -163,12 +163,12 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[Rates, str] | No
     if prices is None:
         return None
     one = prices.rates
-    return Rates(one.input, one.cached, one.cache_write, one.output), f"{name} costs {whose}"
+    return TokenRates(one.input, one.cached, one.cache_write, one.output), f"{name} costs {whose}"
 
 
 def _session(settings: Settings, model: Model) -> Session:
     """A session that is never saved and has no turn: only its summaries are used."""
-    place = Place("replay", MemoryLog(), NOWHERE)
+    place = SessionPlace("replay", MemoryLog(), NOWHERE)
     session = make_session(
         place,
         DiskWorkspace([Path.cwd()]),

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.cli.review.files import UNSAVED, Looked, Wanted, look
-from indwell.cli.review.screen import Screen
-from indwell.cli.review.session import Review, Verdict
+from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
+from indwell.cli.review.screen import TerminalScreen
+from indwell.cli.review.session import TerminalReview, Verdict
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for
@@ -21,7 +21,7 @@ from indwell.files import exists
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Done
+from indwell.review.verdicts import VerdictOutcome
 from indwell.service.review_ledgers import open_ledger
 from indwell.sessions.storage.store import SessionStore, review_folder
 from indwell.settings.places import state_folder, undo_folder
@@ -42,7 +42,7 @@ class HunkRow(msgspec.Struct, frozen=True):
     turns: tuple[Actor, ...]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SkippedHunk(msgspec.Struct, frozen=True):
     """What was not done, and why; ``hunk`` is empty if it is about the whole file."""
 
     path: str
@@ -50,7 +50,7 @@ class Kept(msgspec.Struct, frozen=True):
     hunk: str = ""
 
 
-class Report(msgspec.Struct, frozen=True):
+class ReviewReport(msgspec.Struct, frozen=True):
     """What is pending, or what became of a verdict.
 
     Attributes:
@@ -67,7 +67,7 @@ class Report(msgspec.Struct, frozen=True):
     hunks: tuple[HunkRow, ...]
     accepted: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[SkippedHunk, ...] = ()
     unsaved: dict[str, int] = {}
     copies: dict[str, str] = {}
 
@@ -90,13 +90,13 @@ def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
     )
 
 
-def kept_of(done: Done, looked: Looked) -> tuple[Kept, ...]:
+def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
     """Everything that was asked for and not done."""
     return (
-        *(Kept(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
-        *(Kept(named(path), why) for path, why in done.failed),
-        *(Kept("", "it is not pending any more", one) for one in done.unknown),
-        *(Kept(named(path), UNSAVED) for path in looked.unsaved),
+        *(SkippedHunk(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
+        *(SkippedHunk(named(path), why) for path, why in done.failed),
+        *(SkippedHunk("", "it is not pending any more", one) for one in done.unknown),
+        *(SkippedHunk(named(path), UNSAVED) for path in looked.unsaved),
     )
 
 
@@ -108,7 +108,7 @@ def named(path: Path) -> str:
 MOST_SESSIONS = 20  # of the newest, that are asked whether an editor has them open
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ReviewOptions(msgspec.Struct, frozen=True):
     """What was asked for on the command line."""
 
     files: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class WrongLine(UserError):
     """The command line is wrong."""
 
 
-def review(wish: Wish) -> int:
+def review(wish: ReviewOptions) -> int:
     """Do it; 0 done, 1 something was not done.
 
     Raises:
@@ -139,7 +139,7 @@ def review(wish: Wish) -> int:
         return 1
 
 
-async def _review(wish: Wish) -> int:
+async def _review(wish: ReviewOptions) -> int:
     state = state_folder(os.environ)
     folder = _folder(Path.cwd(), state)
     workspace = DiskWorkspace([folder], private=undo_folder(os.environ))
@@ -151,7 +151,7 @@ async def _review(wish: Wish) -> int:
 
 
 async def _reviewed(
-    wish: Wish, ledger: ReviewLedger, workspace: DiskWorkspace, store: SessionStore
+    wish: ReviewOptions, ledger: ReviewLedger, workspace: DiskWorkspace, store: SessionStore
 ) -> int:
     everything = tuple(hunk for path in ledger.paths() for hunk in ledger.hunks(path))
     wanted = _wanted(wish, everything, store)
@@ -163,8 +163,8 @@ async def _reviewed(
     for notice in ledger.take_notices():
         print(visible(notice), file=sys.stderr)
     looked = await look(ledger, workspace, wanted, is_edited=is_edited)
-    screen = Screen(Console(highlight=False), workspace.roots)
-    doing = Review(ledger, workspace, wanted, is_edited, screen)
+    screen = TerminalScreen(Console(highlight=False), workspace.roots)
+    doing = TerminalReview(ledger, workspace, wanted, is_edited, screen)
     if wish.verdict is not None:
         return await _judged(wish, doing, looked, workspace.roots[0])
     if wish.json:
@@ -182,7 +182,9 @@ async def _reviewed(
     return await doing.walk(looked)
 
 
-async def _judged(wish: Wish, doing: Review, looked: Looked, folder: Path) -> int:
+async def _judged(
+    wish: ReviewOptions, doing: TerminalReview, looked: FileLook, folder: Path
+) -> int:
     assert wish.verdict is not None
     done = await doing.carry_out(wish.verdict, looked.hunks)
     kept = kept_of(done, looked)
@@ -204,14 +206,14 @@ async def _judged(wish: Wish, doing: Review, looked: Looked, folder: Path) -> in
     return 1 if kept else 0
 
 
-def _tell_kept(kept: Collection[Kept], doing: Review) -> None:
+def _tell_kept(kept: Collection[SkippedHunk], doing: TerminalReview) -> None:
     for one in kept:
         doing.warn(f"not done: {Path(one.path).name or one.hunk}: {one.why}")
 
 
-def _report(folder: Path, looked: Looked) -> Report:
+def _report(folder: Path, looked: FileLook) -> ReviewReport:
     unsaved = {named(path): len(hunks) for path, hunks in looked.unsaved.items()}
-    return Report(folder=named(folder), hunks=rows(looked.hunks), unsaved=unsaved)
+    return ReviewReport(folder=named(folder), hunks=rows(looked.hunks), unsaved=unsaved)
 
 
 def _folder(here: Path, state: Path) -> Path:
@@ -221,7 +223,7 @@ def _folder(here: Path, state: Path) -> Path:
     return next(known, here)
 
 
-def _wanted(wish: Wish, pending: Collection[Hunk], store: SessionStore) -> Wanted:
+def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore) -> WantedFiles:
     """What is looked at.
 
     Raises:
@@ -235,14 +237,14 @@ def _wanted(wish: Wish, pending: Collection[Hunk], store: SessionStore) -> Wante
     places = tuple(_place(one, pending) for one in wish.files)
     session = _session(wish.session, pending, store) if wish.session else ""
     if wish.turn is None:
-        return Wanted(places, session)
+        return WantedFiles(places, session)
     if wish.turn < 1:
         raise WrongLine(f"--turn: {wish.turn} is no number of a turn; the first one is 1")
     actors = {one for hunk in pending for one in hunk.actors if one.turn == wish.turn}
     sessions = sorted({one.session for one in actors})
     if not session and len(sessions) > 1:
         raise WrongLine(f"--turn: say which with --session: {', '.join(sessions)}")
-    return Wanted(places, session or next(iter(sessions), ""), wish.turn)
+    return WantedFiles(places, session or next(iter(sessions), ""), wish.turn)
 
 
 def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:

@@ -19,7 +19,7 @@ from indwell.workspace.text import line_at
 UNSAVED = "not saved in your editor yet: review it there, or save it and come back"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedFiles(msgspec.Struct, frozen=True):
     """What is looked at.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wanted(msgspec.Struct, frozen=True):
         )
 
 
-class Looked(msgspec.Struct, frozen=True):
+class FileLook(msgspec.Struct, frozen=True):
     """What stands there.
 
     Attributes:
@@ -60,10 +60,10 @@ class Looked(msgspec.Struct, frozen=True):
 async def look(
     ledger: ReviewLedger,
     workspace: Workspace,
-    wanted: Wanted,
+    wanted: WantedFiles,
     *,
     is_edited: Callable[[Collection[str]], bool],
-) -> Looked:
+) -> FileLook:
     """Look at every file that the ledger follows, as far as it is wanted.
 
     Args:
@@ -72,7 +72,7 @@ async def look(
         wanted: Which.
         is_edited: Has an editor this workspace open, perhaps with one of these sessions? Blocks.
     """
-    found = Looked()
+    found = FileLook()
     for path in filter(wanted.has_path, ledger.known()):
         before = ledger.hunks(path)
         text, is_known = await _text(workspace, path)

@@ -22,7 +22,7 @@ _KINDS = {
 }
 
 
-class Screen:
+class TerminalScreen:
     """Prints for people.
 
     Args:

@@ -9,14 +9,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.cli.review.files import UNSAVED, Looked, Wanted, look
-from indwell.cli.review.screen import Screen
+from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
+from indwell.cli.review.screen import TerminalScreen
 from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
 from indwell.errors import ToolError
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
-from indwell.review.verdicts import Done, Scope, accept, reject
+from indwell.review.verdicts import Scope, VerdictOutcome, accept, reject
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
@@ -93,7 +93,7 @@ def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
 _WORDS: Mapping[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
 
-class Tally:
+class ReviewTally:
     """What was answered so far, for people.
 
     Args:
@@ -122,7 +122,7 @@ class Tally:
         self._n_left = n_left
 
 
-class Review:
+class TerminalReview:
     """What is wanted of which files.
 
     Args:
@@ -140,9 +140,9 @@ class Review:
         self,
         ledger: ReviewLedger,
         workspace: Workspace,
-        wanted: Wanted,
+        wanted: WantedFiles,
         is_edited: Callable[[Collection[str]], bool],
-        screen: Screen,
+        screen: TerminalScreen,
     ) -> None:
         self._ledger = ledger
         self._workspace = workspace
@@ -151,17 +151,17 @@ class Review:
         self._screen = screen
         self.copies: dict[Path, Path] = {}
 
-    async def look(self) -> Looked:
+    async def look(self) -> FileLook:
         """What is pending now; an editor may have answered something meanwhile."""
         await self._ledger.refresh()
         return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
 
     async def carry_out(
         self, verdict: Verdict, hunks: Sequence[Hunk], *, force: bool = False
-    ) -> Done:
+    ) -> VerdictOutcome:
         """Carry a verdict out for these; files are kept aside before anything is taken back."""
         if not hunks:
-            return Done()
+            return VerdictOutcome()
         scope = Scope(
             hunks=tuple(one.id for one in hunks),
             session=self._wanted.session or None,
@@ -175,9 +175,9 @@ class Review:
         self.copies.update(done.copies)
         return done
 
-    async def walk(self, looked: Looked) -> int:
+    async def walk(self, looked: FileLook) -> int:
         """Ask for one hunk after the other; 1 if something that was answered was not done."""
-        tally = Tally(len(looked.hunks))
+        tally = ReviewTally(len(looked.hunks))
         try:
             return await self._walk(looked, tally)
         except asyncio.CancelledError:
@@ -187,7 +187,7 @@ class Review:
             self._screen.say(tally.words)
             self.tell_copies()
 
-    async def _walk(self, looked: Looked, tally: Tally) -> int:
+    async def _walk(self, looked: FileLook, tally: ReviewTally) -> int:
         at, code = 0, 0
         while at < len(looked.hunks):
             shown, text = looked.hunks[at], looked.texts.get(looked.hunks[at].path)
@@ -219,7 +219,7 @@ class Review:
                 return said
             self._screen.say(said.words)
 
-    async def _judge(self, judge: Judge) -> Done:
+    async def _judge(self, judge: Judge) -> VerdictOutcome:
         """Carry it out, and ask again where somebody else has a part in it."""
         done = await self.carry_out(judge.verdict, judge.hunks)
         for hunk, why in done.kept:
@@ -242,7 +242,7 @@ class Review:
             self._screen.warn("it has changed since it was shown; look at it again")
         return done
 
-    async def print_diff(self, looked: Looked) -> int:
+    async def print_diff(self, looked: FileLook) -> int:
         """Print everything that is wanted as one diff."""
         for path in dict.fromkeys(one.path for one in looked.hunks):
             hunks = [one for one in looked.hunks if one.path == path]
@@ -258,12 +258,12 @@ class Review:
         self.tell_aside(looked)
         return 0
 
-    def tell_aside(self, looked: Looked) -> None:
+    def tell_aside(self, looked: FileLook) -> None:
         """Say what is not asked about, and why."""
         for path, hunks in looked.unsaved.items():
             self._screen.warn(f"{self._screen.name(path)}: {_changes(len(hunks))}, {UNSAVED}")
 
-    def tell_done(self, verdict: Verdict, done: Done) -> None:
+    def tell_done(self, verdict: Verdict, done: VerdictOutcome) -> None:
         """Say what a verdict was carried out for."""
         for path in dict.fromkeys(one.path for one in done.hunks):
             number = sum(one.path == path for one in done.hunks)

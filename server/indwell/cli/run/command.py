@@ -21,7 +21,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.agent.permission.other_names import denied_name
 from indwell.cli import DONE, LIMITED, USAGE, code_of_stop
-from indwell.cli.run.grammar import Wish
+from indwell.cli.run.grammar import RunOptions
 from indwell.cli.run.limits import Limiting, within
 from indwell.cli.run.session import Footing, carrying_out, rewound, session_of, tell_rewound
 from indwell.cli.terminal.closed_output import stopping
@@ -97,7 +97,7 @@ def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
     return denied_name(path, workspace.roots, secret, deny)
 
 
-def run(wish: Wish) -> int:
+def run(wish: RunOptions) -> int:
     """Run it; gives the exit code."""
     shown = TerminalView(Console(), errors=Console(stderr=True))
     view: events.Listener = _print_json if wish.json else shown
@@ -128,7 +128,7 @@ def run(wish: Wish) -> int:
         return 1  # nobody reads any more
 
 
-def _refused(wish: Wish) -> str:
+def _refused(wish: RunOptions) -> str:
     """Why nothing is begun for these words, if it is a command that cannot be done."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
@@ -140,14 +140,14 @@ def _refused(wish: Wish) -> str:
     return ""
 
 
-async def _timed(wish: Wish, view: events.Listener) -> int:
+async def _timed(wish: RunOptions, view: events.Listener) -> int:
     """Do it within its time; gives the exit code."""
     view = stopping(_placing(view))
     untold = _failed("", wish.words)
     return await within(wish.limits.seconds, view, partial(_turns, wish), untold)
 
 
-async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> int:
+async def _turns(wish: RunOptions, view: events.Listener, ending: AsyncExitStack) -> int:
     attached = ""
     if wish.stdin == "text":
         attached = await stdin_text()

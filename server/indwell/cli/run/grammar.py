@@ -15,7 +15,7 @@ Format: TypeAlias = Literal["text", "jsonl"]
 """What stands on stdin: one text, or a prompt on each line."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RunLimits(msgspec.Struct, frozen=True):
     """What a run may take at most; None: as much as the settings allow.
 
     Attributes:
@@ -75,9 +75,9 @@ def limit_options(run: argparse.ArgumentParser) -> None:
     )
 
 
-def limits_of(options: argparse.Namespace) -> Limits:
+def limits_of(options: argparse.Namespace) -> RunLimits:
     """What was said."""
-    return Limits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
+    return RunLimits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
 
 
 def _count(text: str) -> int:
@@ -107,7 +107,7 @@ def _positive(text: str, what: str) -> float:
 NEWEST = "newest"  # no session can have this name: ids begin with a date
 
 
-class Wish(msgspec.Struct, frozen=True):
+class RunOptions(msgspec.Struct, frozen=True):
     """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
     ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
@@ -134,4 +134,4 @@ class Wish(msgspec.Struct, frozen=True):
     trust: bool = False
     approves: bool = False
     stdin: Format | None = None
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()

@@ -12,7 +12,7 @@ import msgspec
 from indwell.agent.core import events
 from indwell.agent.core.session import Session
 from indwell.cli import DONE, FAILED, LIMITED
-from indwell.cli.run.grammar import Limits
+from indwell.cli.run.grammar import RunLimits
 from indwell.errors import UserError
 from indwell.messages import Usage
 
@@ -27,7 +27,7 @@ class Limiting:
         UserError: A limit of money, and the price is not known.
     """
 
-    def __init__(self, session: Session, limits: Limits) -> None:
+    def __init__(self, session: Session, limits: RunLimits) -> None:
         parts = session.parts
         if limits.cost is not None and parts.cost(Usage(input=1, output=1)) is None:
             raise UserError(

@@ -13,7 +13,7 @@ import msgspec
 from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED
 from indwell.agent.features.plan.feature import board_of, written_plan
-from indwell.cli.run.grammar import NEWEST, Wish
+from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.plan import next_state
@@ -125,7 +125,7 @@ class Footing(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
 
 
-async def session_of(wish: Wish, footing: Footing) -> tuple[Session, str]:
+async def session_of(wish: RunOptions, footing: Footing) -> tuple[Session, str]:
     """The session that the words go to, and the words.
 
     Raises:
@@ -135,7 +135,7 @@ async def session_of(wish: Wish, footing: Footing) -> tuple[Session, str]:
     return await (_resumed if wish.session else _begun)(wish, footing, store)
 
 
-async def _begun(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
+async def _begun(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[Session, str]:
     """A new session, perhaps with the task of another one, and the words for it."""
     model = await asyncio.to_thread(make_model, on.settings)
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
@@ -158,7 +158,7 @@ async def _begun(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session,
     return session, _words(wish, draft)
 
 
-async def _resumed(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
+async def _resumed(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[Session, str]:
     """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
 
     Raises:
@@ -208,12 +208,12 @@ async def _with_held(settings: Settings, store: SessionStore, identifier: str) -
     return msgspec.structs.replace(settings, model=held.model)
 
 
-def _words(wish: Wish, draft: str) -> str:
+def _words(wish: RunOptions, draft: str) -> str:
     """What the user says now, or what was left unsaid."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 
-async def rewound(wish: Wish) -> tuple[str, Rewind]:
+async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
     """Take the conversation back, and the files if that is wanted.
 
     Raises:

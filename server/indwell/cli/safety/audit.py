@@ -21,8 +21,8 @@ from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import folded, one_line, visible
 from indwell.sessions import lines
 from indwell.sessions.acts import REFUSALS, Act, acts
-from indwell.sessions.lines import Reading
-from indwell.sessions.records import Forked, SessionStarted, TurnStarted
+from indwell.sessions.lines import LogReading
+from indwell.sessions.records import Forked, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.retention import logs
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.places import state_folder
@@ -64,7 +64,7 @@ def audit(options: argparse.Namespace) -> int:
     """
     session, reading = _read(options.session)
     found = acts(reading.records)
-    turns = {one.turn for one in reading.records if isinstance(one, TurnStarted)}
+    turns = {one.turn for one in reading.records if isinstance(one, TurnStartRecord)}
     if options.turn is not None:
         if options.turn not in turns:
             has = f"its turns are 1 to {max(turns)}" if turns else "it has none yet"
@@ -82,7 +82,7 @@ def audit(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(given: str) -> tuple[str, Reading]:
+def _read(given: str) -> tuple[str, LogReading]:
     """A session of any folder by its id; the newest one of this folder if none is given.
 
     Raises:
@@ -101,7 +101,7 @@ def _read(given: str) -> tuple[str, Reading]:
         raise SessionError(f"session {session!r} cannot be read ({error.strerror})") from error
 
 
-def _notices(reading: Reading, found: Sequence[Act]) -> tuple[str, ...]:
+def _notices(reading: LogReading, found: Sequence[Act]) -> tuple[str, ...]:
     told = []
     copied = [one for one in reading.records if isinstance(one, Forked) and one.whole]
     if copied:

@@ -17,7 +17,7 @@ from indwell.policy.approvals import one_line, visible
 from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.secrets import SecretPlaces
 from indwell.service.user_settings import read_settings
@@ -29,7 +29,7 @@ from indwell.settings.values import convert
 from indwell.wiring.bounds.command_bounds import strength
 
 
-class Told(msgspec.Struct, frozen=True):
+class PermissionsOutput(msgspec.Struct, frozen=True):
     """What ``--json`` prints: the rules in force, and how many were taken back."""
 
     folder: str
@@ -53,7 +53,7 @@ def permissions(options: argparse.Namespace) -> int:
     except SettingsError as error:
         print(visible(str(error)), file=sys.stderr)
         return 1
-    _tell(Told(str(folder), book.always, revoked), as_json=options.json)
+    _tell(PermissionsOutput(str(folder), book.always, revoked), as_json=options.json)
     return 0
 
 
@@ -77,7 +77,7 @@ def _revoke(options: argparse.Namespace, book: RuleBook) -> int:
     return book.revoke(chosen)
 
 
-def _tell(told: Told, *, as_json: bool) -> None:
+def _tell(told: PermissionsOutput, *, as_json: bool) -> None:
     if as_json:
         print(json_line(told))
         return
@@ -94,11 +94,11 @@ def _tell(told: Told, *, as_json: bool) -> None:
 LIMIT_B = 1 << 20  # of a file with rules
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _PermissionLine(msgspec.Struct, frozen=True):
     """One line of ``--stdin``; what it leaves out is as the options and settings say."""
 
     command: str
-    rules: Rules | None = None
+    rules: PatternRules | None = None
     sandboxed: bool | None = None
     cwd: str | None = None
     mode: Mode | None = None
@@ -151,7 +151,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
 
 def _answer_lines(base: Policy, cwd: str) -> int:
     """One answer a line; a line that cannot be read is denied, and says why."""
-    decoder, output = msgspec.json.Decoder(_Line), sys.stdout.buffer
+    decoder, output = msgspec.json.Decoder(_PermissionLine), sys.stdout.buffer
     for raw in sys.stdin.buffer:
         if not raw.strip():
             continue
@@ -165,7 +165,7 @@ def _answer_lines(base: Policy, cwd: str) -> int:
     return 0
 
 
-def _explained(line: _Line, base: Policy, cwd: str) -> Explanation:
+def _explained(line: _PermissionLine, base: Policy, cwd: str) -> Explanation:
     policy = base
     if line.rules is not None:
         rules = _checked(line.rules)
@@ -181,7 +181,7 @@ def _explained(line: _Line, base: Policy, cwd: str) -> Explanation:
 
 def _base(options: argparse.Namespace) -> Policy:
     settings = _settings()
-    rules = Rules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
+    rules = PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
     granted = rules_of_folder(Path(options.cwd or ".")).granted
     if options.rules:
         rules, granted = _read_rules(Path(options.rules)), frozenset[str]()
@@ -198,9 +198,9 @@ def _settings() -> Settings:
     return read_settings(os.environ).settings
 
 
-def _read_rules(path: Path) -> Rules:
+def _read_rules(path: Path) -> PatternRules:
     try:
-        return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=Rules))
+        return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=PatternRules))
     except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(
             f"--rules {str(path)!r} cannot be used ({error}); write a JSON object with lists of "
@@ -208,7 +208,7 @@ def _read_rules(path: Path) -> Rules:
         ) from error
 
 
-def _checked(rules: Rules) -> Rules:
+def _checked(rules: PatternRules) -> PatternRules:
     """Patterns as the settings take them.
 
     Raises:
@@ -217,7 +217,7 @@ def _checked(rules: Rules) -> Rules:
     allow, ask, deny = (
         convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")
     )
-    return Rules(allow, ask, deny)
+    return PatternRules(allow, ask, deny)
 
 
 def _at(policy: Policy, folder: str) -> Policy:

@@ -15,14 +15,14 @@ from indwell.cli.terminal.stdin import is_typed
 from indwell.cli.terminal.typed_line import yes_or_no
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
-from indwell.policy.trust import Standing, is_unchanged
+from indwell.policy.trust import TrustStanding, is_unchanged
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.settings.places import state_folder
 from indwell.settings.trust_store import TrustStore
 
 
-class Told(msgspec.Struct, frozen=True):
+class TrustOutput(msgspec.Struct, frozen=True):
     """What ``--json`` prints of one folder; ``files`` is what is executed or obeyed in it."""
 
     folder: str
@@ -77,12 +77,12 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
     return 0 if after.state == "trusted" else 1
 
 
-def _is_whole(shown: Standing) -> bool:
+def _is_whole(shown: TrustStanding) -> bool:
     """Is all of it as it was trusted, also the instructions of folders?"""
     return shown.before is not None and is_unchanged(shown.before, shown.items)
 
 
-def _to_be_asked(standing: Standing) -> Standing:
+def _to_be_asked(standing: TrustStanding) -> TrustStanding:
     """As if nobody had said no: what is shown is what will be kept."""
     before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
@@ -110,7 +110,7 @@ def _list(*, as_json: bool) -> int:
         print(visible(answers.problem), file=sys.stderr)
         return 1
     told = [
-        Told(
+        TrustOutput(
             folder=folder,
             state="trusted" if one.trusted else "restricted",
             by=f"your answer of {one.at}",
@@ -128,10 +128,10 @@ def _list(*, as_json: bool) -> int:
     return 0
 
 
-def _tell(standing: Standing, *, as_json: bool) -> None:
+def _tell(standing: TrustStanding, *, as_json: bool) -> None:
     names = tuple(one.name for one in standing.items)
     if as_json:
-        _print_json(Told(standing.folder, standing.state, standing.by, names))
+        _print_json(TrustOutput(standing.folder, standing.state, standing.by, names))
         return
     state = "trusted" if standing.state == "trusted" else "restricted"
     print(f"{state}: {one_line(standing.folder)} ({visible(standing.by)})")

@@ -22,7 +22,7 @@ from indwell.lsp.editor.person import EditorPerson
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.policy.approvals import Approver
-from indwell.policy.trust import Standing
+from indwell.policy.trust import TrustStanding
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
 from indwell.service.endpoint.connecting import Connecting
@@ -144,15 +144,15 @@ class EditorBackend(StoredSessions, Connecting):
         """Trust no folder; the editor is in restricted mode."""
         self._trust.hold_back("the editor is in restricted mode")
 
-    async def standings(self, roots: tuple[Path, ...]) -> tuple[Standing, ...]:
+    async def standings(self, roots: tuple[Path, ...]) -> tuple[TrustStanding, ...]:
         """How the folders stand now; see ``FolderTrust.look``."""
         return await asyncio.to_thread(self._trust.look, roots, self._settings)
 
-    async def shown(self, standing: Standing) -> Standing:
+    async def shown(self, standing: TrustStanding) -> TrustStanding:
         """See ``FolderTrust.shown``."""
         return await asyncio.to_thread(self._trust.shown, standing)
 
-    async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
+    async def trust(self, standing: TrustStanding, *, trusted: bool, keep: bool) -> None:
         """The user's answer about a folder; see ``FolderTrust.answer``.
 
         Raises:

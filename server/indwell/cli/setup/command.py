@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from indwell.cli.setup import program, records
-from indwell.cli.setup.configuration import PLAIN, Configuration
+from indwell.cli.setup.configuration import PLAIN, EditorConfiguration
 from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
 from indwell.cli.setup.merging import SERVER, CannotMerge
-from indwell.cli.setup.placing import Placed, Target, Wanted, put, take, target
+from indwell.cli.setup.placing import Placed, SetupTarget, WantedConfiguration, put, take, target
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.typed_line import says_yes
 from indwell.errors import ToolError, UserError
@@ -28,7 +28,7 @@ from indwell.settings.places import state_folder
 BACKUP = ".before-indwell"
 
 
-class Wish(msgspec.Struct, frozen=True):
+class SetupOptions(msgspec.Struct, frozen=True):
     """What the command line asked for."""
 
     editor: str
@@ -38,7 +38,7 @@ class Wish(msgspec.Struct, frozen=True):
     lsp_mode: bool = False
 
 
-class _Plan(msgspec.Struct, frozen=True):
+class _SetupPlan(msgspec.Struct, frozen=True):
     """Whatever is needed to change one file; ``path`` is where links lead to."""
 
     shown: Path
@@ -47,7 +47,7 @@ class _Plan(msgspec.Struct, frozen=True):
     after: Placed
 
 
-def setup(wish: Wish) -> int:
+def setup(wish: SetupOptions) -> int:
     """Do it; 0 done, 1 it could not be done."""
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
@@ -93,7 +93,12 @@ def _named(path: Path) -> str:
     return visible(str(path))
 
 
-def _show(wish: Wish, configuration: Configuration, command: tuple[str, ...], place: Target) -> int:
+def _show(
+    wish: SetupOptions,
+    configuration: EditorConfiguration,
+    command: tuple[str, ...],
+    place: SetupTarget,
+) -> int:
     text = configuration.text(command)
     if wish.json:
         told = {
@@ -111,7 +116,7 @@ def _show(wish: Wish, configuration: Configuration, command: tuple[str, ...], pl
     return 0
 
 
-def _tell(configuration: Configuration, command: tuple[str, ...]) -> None:
+def _tell(configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
     if command != PLAIN:
         sys.stderr.write(
             f"The command is a whole path, {command[0]}: an editor that is started from the "
@@ -123,17 +128,20 @@ def _tell(configuration: Configuration, command: tuple[str, ...]) -> None:
 
 
 def _change(
-    wish: Wish, configuration: Configuration, command: tuple[str, ...], place: Target
+    wish: SetupOptions,
+    configuration: EditorConfiguration,
+    command: tuple[str, ...],
+    place: SetupTarget,
 ) -> int:
     path, state = place.path.resolve(), state_folder(os.environ)
     before, record = _read(path), records.read(state, path)
     text, comment = configuration.text(command), configuration.comment
-    wanted = Wanted(str(path), place.how, text, comment)
+    wanted = WantedConfiguration(str(path), place.how, text, comment)
     if not wish.remove:
         after = put(wanted, before, record)
     else:
         after = Placed(None, None) if before is None else take(wanted, before, record)
-    plan = _Plan(place.path, path, before, after)
+    plan = _SetupPlan(place.path, path, before, after)
     is_changed = after.text != before
     if is_changed and not _is_wanted(plan, quiet=wish.json):
         sys.stderr.write("Nothing was changed.\n")
@@ -164,7 +172,7 @@ def _read(path: Path) -> str | None:
         raise CannotMerge("it is no UTF-8 text") from error
 
 
-def _is_wanted(plan: _Plan, *, quiet: bool) -> bool:
+def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
     """Show the difference; ask, if somebody is there."""
     old, new = (
         visible(text.replace("\r\n", "\n")).split("\n")
@@ -198,7 +206,7 @@ def _print_diff(diff: str) -> None:
         sys.stderr.write(f"{diff}\n")
 
 
-def _carry_out(plan: _Plan, state: Path) -> str | None:
+def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
     """Write or remove it, with a copy of what it was; gives the copy's path."""
     path, text = plan.path, plan.after.text  # many keep their configuration elsewhere, with a link
     roots = (_ground(path),)

@@ -59,7 +59,7 @@ PLAIN = ("indwell", "serve", "--stdio")
 _GAP = re.compile("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
 
-class Configuration(msgspec.Struct, frozen=True):
+class EditorConfiguration(msgspec.Struct, frozen=True):
     """What an editor needs.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from indwell.cli.setup.configuration import Configuration, json_list, quoted
+from indwell.cli.setup.configuration import EditorConfiguration, json_list, quoted
 from indwell.cli.setup.emacs import EGLOT, LSP_MODE
 from indwell.cli.setup.neovim import NEOVIM, NEOVIM_OLDER
 from indwell.cli.setup.vim import VIM
@@ -67,7 +67,7 @@ _ZED = """{
 }
 """
 
-HELIX = Configuration(
+HELIX = EditorConfiguration(
     editor="Helix",
     page="helix.md",
     language="toml",
@@ -81,7 +81,7 @@ HELIX = Configuration(
     ),
 )
 
-KATE = Configuration(
+KATE = EditorConfiguration(
     editor="Kate",
     page="kate.md",
     language="json",
@@ -96,7 +96,7 @@ KATE = Configuration(
     ),
 )
 
-SUBLIME = Configuration(
+SUBLIME = EditorConfiguration(
     editor="Sublime Text",
     page="sublime.md",
     language="json",
@@ -107,7 +107,7 @@ SUBLIME = Configuration(
     next_steps=("Install the package LSP (Package Control), and open a folder with a project.",),
 )
 
-ZED = Configuration(
+ZED = EditorConfiguration(
     editor="Zed",
     page="zed.md",
     language="json",
@@ -122,7 +122,7 @@ ZED = Configuration(
 )
 
 
-CONFIGURATIONS: Mapping[str, Configuration] = {
+CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
     "nvim": NEOVIM,
     "nvim-older": NEOVIM_OLDER,
     "emacs": EGLOT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration, elisp_list, quoted
+from indwell.cli.setup.configuration import EditorConfiguration, elisp_list, quoted
 
 _EGLOT = r"""(require 'eglot)
 (add-to-list 'eglot-server-programs '((python-mode markdown-mode gfm-mode) . @COMMAND@))
@@ -110,7 +110,7 @@ _LSP_MODE_KEYS = r"""(defvar indwell-map (make-sparse-keymap) "Keys behind C-c i
 
 _NEXT = ("Start Emacs anew and open a file of a project.",)
 
-EGLOT = Configuration(
+EGLOT = EditorConfiguration(
     editor="Emacs with eglot",
     page="emacs.md",
     language="elisp",
@@ -121,7 +121,7 @@ EGLOT = Configuration(
     next_steps=(*_NEXT, "`M-x eglot-code-actions` shows what Indwell offers."),
 )
 
-LSP_MODE = Configuration(
+LSP_MODE = EditorConfiguration(
     editor="Emacs with lsp-mode",
     page="emacs-lsp-mode.md",
     language="elisp",

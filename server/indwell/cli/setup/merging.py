@@ -70,7 +70,7 @@ _BY_CHARACTER = 4_000  # above that no comparison by character
 _LONG_LINES = 3  # so long a text stands once, or was copied by hand
 
 
-class Piece(msgspec.Struct, frozen=True):
+class InsertedText(msgspec.Struct, frozen=True):
     """A text that was put in, and digests of what stood before and behind it."""
 
     text: str
@@ -78,7 +78,7 @@ class Piece(msgspec.Struct, frozen=True):
     behind: str
 
 
-def pieces(before: str, after: str) -> tuple[Piece, ...]:
+def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
     """What ``after`` has more than ``before``.
 
     Raises:
@@ -86,13 +86,13 @@ def pieces(before: str, after: str) -> tuple[Piece, ...]:
     """
     found = []
     for start, end in _insertions(before, after):
-        found.append(Piece(after[start:end], *_around(after, start, end)))
+        found.append(InsertedText(after[start:end], *_around(after, start, end)))
     if cut(after, found) != before:
         raise CannotMerge("it is written in a way that a change would rewrite")
     return tuple(found)
 
 
-def cut(text: str, found: Sequence[Piece]) -> str:
+def cut(text: str, found: Sequence[InsertedText]) -> str:
     """The text without the pieces.
 
     Raises:
@@ -106,7 +106,7 @@ def cut(text: str, found: Sequence[Piece]) -> str:
     return "".join(kept) + text[done:]
 
 
-def _place(text: str, piece: Piece, begin: int) -> int:
+def _place(text: str, piece: InsertedText, begin: int) -> int:
     places = list(_places(text, piece.text))
     if len(places) == 1 and piece.text.count("\n") >= _LONG_LINES:
         exact = places

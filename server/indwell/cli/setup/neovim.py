@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration, lua, lua_list
+from indwell.cli.setup.configuration import EditorConfiguration, lua, lua_list
 
 _OWN_FILE = r"""if vim.fn.has('nvim-0.11') == 0 then
   vim.notify('Indwell: this file is for Neovim 0.11 or later; for yours: indwell setup nvim-older --write', vim.log.levels.WARN)
@@ -306,7 +306,7 @@ _NEXT = (
     "`:checkhealth vim.lsp` says whether the server runs.",
 )
 
-NEOVIM = Configuration(
+NEOVIM = EditorConfiguration(
     editor="Neovim",
     page="neovim.md",
     language="lua",
@@ -317,7 +317,7 @@ NEOVIM = Configuration(
     next_steps=_NEXT,
 )
 
-NEOVIM_OLDER = Configuration(
+NEOVIM_OLDER = EditorConfiguration(
     editor="Neovim 0.7 to 0.10",
     page="neovim-older.md",
     language="lua",

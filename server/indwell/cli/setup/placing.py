@@ -9,13 +9,22 @@ from typing import Literal
 import msgspec
 
 from indwell.cli.setup import merging as marks
-from indwell.cli.setup.merging import SERVER, CannotMerge, Data, Piece, check, cut, merged, pieces
+from indwell.cli.setup.merging import (
+    SERVER,
+    CannotMerge,
+    Data,
+    InsertedText,
+    check,
+    cut,
+    merged,
+    pieces,
+)
 
 How = Literal["own file", "marked", "toml", "json"]
 """A file of ours; between marks in the user's; merged into TOML or JSON."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class SetupTarget(msgspec.Struct, frozen=True):
     """A file, and how the configuration goes into it."""
 
     path: Path
@@ -28,7 +37,7 @@ def target(
     environment: Mapping[str, str],
     platform: str,
     exists: Callable[[Path], bool],
-) -> Target:
+) -> SetupTarget:
     """The file of an editor.
 
     Args:
@@ -46,24 +55,26 @@ def target(
     match name:
         case "nvim" | "nvim-older":
             folder = (local if is_windows else config) / "nvim"
-            return Target(folder / "plugin" / "indwell.lua", "own file")
+            return SetupTarget(folder / "plugin" / "indwell.lua", "own file")
         case "vim":
             folder = home / ("vimfiles" if is_windows else ".vim")
-            return Target(folder / "plugin" / "indwell.vim", "own file")
+            return SetupTarget(folder / "plugin" / "indwell.vim", "own file")
         case "emacs" | "emacs-lsp-mode":
-            return Target(_emacs(roaming if is_windows else home, config, exists), "marked")
+            return SetupTarget(_emacs(roaming if is_windows else home, config, exists), "marked")
         case "helix":
-            return Target((roaming if is_windows else config) / "helix" / "languages.toml", "toml")
+            return SetupTarget(
+                (roaming if is_windows else config) / "helix" / "languages.toml", "toml"
+            )
         case "kate":
             folder = local if is_windows else support if is_mac else config
-            return Target(folder / "kate" / "lspclient" / "settings.json", "json")
+            return SetupTarget(folder / "kate" / "lspclient" / "settings.json", "json")
         case "sublime":
             folder = roaming / "Sublime Text" if is_windows else config / "sublime-text"
             folder = support / "Sublime Text" if is_mac else folder
-            return Target(folder / "Packages" / "User" / "LSP.sublime-settings", "json")
+            return SetupTarget(folder / "Packages" / "User" / "LSP.sublime-settings", "json")
         case _:
             folder = roaming / "Zed" if is_windows else config / "zed"
-            return Target(folder / "settings.json", "json")
+            return SetupTarget(folder / "settings.json", "json")
 
 
 def _emacs(home: Path, config: Path, exists: Callable[[Path], bool]) -> Path:
@@ -93,11 +104,11 @@ class Record(msgspec.Struct, frozen=True):
 
     path: str
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[InsertedText, ...]
     is_made: bool
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedConfiguration(msgspec.Struct, frozen=True):
     """A configuration, its comment sign, and how and where it goes."""
 
     path: str
@@ -113,7 +124,7 @@ class Placed(msgspec.Struct, frozen=True):
     record: Record | None
 
 
-def put(wanted: Wanted, now: str | None, record: Record | None) -> Placed:
+def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> Placed:
     """Put it in; the text is ``now`` if it stands there already.
 
     Raises:
@@ -131,7 +142,7 @@ def put(wanted: Wanted, now: str | None, record: Record | None) -> Placed:
     return Placed(after.replace("\n", ends), noted)
 
 
-def take(wanted: Wanted, now: str, record: Record | None) -> Placed:
+def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed:
     """Take it out; the text is ``now`` if nothing of it is there.
 
     Raises:
@@ -159,14 +170,14 @@ def take(wanted: Wanted, now: str, record: Record | None) -> Placed:
     return Placed(None if not after.strip() and is_made else after.replace("\n", ends), None)
 
 
-def _pieces(record: Record | None) -> tuple[Piece, ...]:
+def _pieces(record: Record | None) -> tuple[InsertedText, ...]:
     if record is None:
         raise CannotMerge("there is no record that setup wrote to it")
     return record.pieces
 
 
 def _put_marked(
-    wanted: Wanted, plain: str, record: Record | None, *, is_made: bool
+    wanted: WantedConfiguration, plain: str, record: Record | None, *, is_made: bool
 ) -> tuple[str, Record]:
     block = marks.block(wanted.text, wanted.comment)
     span = marks.find(plain, wanted.comment)
@@ -184,11 +195,11 @@ def _put_marked(
     return after, _record(wanted, gap + block, is_made=is_made)
 
 
-def _record(wanted: Wanted, added: str, *, is_made: bool) -> Record:
-    return Record(wanted.path, wanted.text, (Piece(added, "", ""),), is_made)
+def _record(wanted: WantedConfiguration, added: str, *, is_made: bool) -> Record:
+    return Record(wanted.path, wanted.text, (InsertedText(added, "", ""),), is_made)
 
 
-def _check_known(wanted: Wanted, there: str, record: Record | None) -> str:
+def _check_known(wanted: WantedConfiguration, there: str, record: Record | None) -> str:
     """The line ends that setup put before its part, if nobody else changed the part."""
     written = record.pieces[0].text if record is not None and record.pieces else ""
     known = written.lstrip("\n") or marks.block(wanted.text, wanted.comment)
@@ -198,7 +209,7 @@ def _check_known(wanted: Wanted, there: str, record: Record | None) -> str:
 
 
 def _put_merged(
-    wanted: Wanted, plain: str, record: Record | None, *, is_made: bool
+    wanted: WantedConfiguration, plain: str, record: Record | None, *, is_made: bool
 ) -> tuple[str, Record]:
     how: Data = "toml" if wanted.how == "toml" else "json"
     base = plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.cli.setup.configuration import Configuration, vim, vim_arguments
+from indwell.cli.setup.configuration import EditorConfiguration, vim, vim_arguments
 
 _ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
 let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
@@ -130,7 +130,7 @@ command! -nargs=1 IndwellRun
   \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>, []))
 """
 
-VIM = Configuration(
+VIM = EditorConfiguration(
     editor="Vim with ALE",
     page="vim.md",
     language="vim",

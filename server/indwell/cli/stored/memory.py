@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.features.memory.feature import Arguments, fact_of, replaced
+from indwell.agent.features.memory.feature import MemoryToolArguments, fact_of, replaced
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.memory import Fact, Scope
 from indwell.errors import ToolError, UserError
@@ -21,7 +21,7 @@ from indwell.wiring.companion import memory_pages
 SCOPES: tuple[Scope, ...] = ("workspace", "user")
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedFact(msgspec.Struct, frozen=True):
     """A line of the list; the number is what ``forget`` takes."""
 
     number: int
@@ -72,7 +72,7 @@ def _list(pages: MemoryPages, *, as_json: bool) -> int:
 
 def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
     try:
-        text = fact_of(Arguments(words, scope), lambda text: text)
+        text = fact_of(MemoryToolArguments(words, scope), lambda text: text)
         old = replaced(pages, text, scope)
     except ToolError as error:
         raise UserError(str(error)) from error
@@ -105,9 +105,9 @@ def _forget(pages: MemoryPages, which: list[str], *, as_json: bool) -> int:
     return 0
 
 
-def _numbered(pages: MemoryPages) -> tuple[Numbered, ...]:
+def _numbered(pages: MemoryPages) -> tuple[NumberedFact, ...]:
     facts = [one for scope in SCOPES for one in pages.facts(scope)]
     return tuple(
-        Numbered(number, one.scope, one.text, one.day, one.session, one.is_cut)
+        NumberedFact(number, one.scope, one.text, one.day, one.session, one.is_cut)
         for number, one in enumerate(facts, 1)
     )

@@ -29,7 +29,7 @@ OURS = (
 """What we put into a state folder that the user named: only that goes, for it may hold more."""
 
 
-class Item(msgspec.Struct, frozen=True):
+class PurgeItem(msgspec.Struct, frozen=True):
     """One thing that would go: a path with its size, or the key of an origin."""
 
     kind: str
@@ -74,12 +74,12 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def _items(store: KeyStore) -> Iterator[Item]:
+def _items(store: KeyStore) -> Iterator[PurgeItem]:
     for path in _paths():
         if path.exists() or path.is_symlink():
-            yield Item("folder" if path.is_dir() else "file", str(path), size_b(path))
+            yield PurgeItem("folder" if path.is_dir() else "file", str(path), size_b(path))
     for origin in store.origins():
-        yield Item("key", origin)
+        yield PurgeItem("key", origin)
 
 
 def _paths() -> Iterator[Path]:
@@ -112,7 +112,7 @@ def places(
     return (*own, *dict.fromkeys(more))
 
 
-def _delete(items: Sequence[Item], store: KeyStore) -> tuple[str, ...]:
+def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
     """Delete; gives a sentence for each thing that stays. An open session keeps its folder."""
     state = state_folder(os.environ)
     failed = []

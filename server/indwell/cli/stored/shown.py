@@ -21,7 +21,7 @@ from indwell.sessions.overview import Overview, overview
 from indwell.sessions.rebuilding import Rebuilt, rebuilt
 from indwell.sessions.records import Wire
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.transcript import InnerCall, Piece, TurnView, transcript
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
 from indwell.settings.places import state_folder
 
 LINE_CHARACTERS = 200  # of a call's arguments or the first line of its result
@@ -67,7 +67,7 @@ def _turn(console: Console, turn: TurnView) -> None:
         _line(console, f"[red]{escape(visible(turn.message))}[/]")
 
 
-def _markup(piece: Piece) -> str:
+def _markup(piece: TranscriptPiece) -> str:
     """A piece as one text; nothing in it can drive the terminal."""
     match piece.kind:
         case "user":

@@ -22,7 +22,7 @@ from indwell.cli.stored.sessions import print_room, whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.context.request.cache_health import named
-from indwell.context.request.figures import Figures
+from indwell.context.request.figures import UsageFigures
 from indwell.errors import SessionError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
@@ -191,7 +191,10 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
 
 
 def _table(
-    title: str, rows: Mapping[str, Figures], total: Figures | None, models: Sequence[str] = ()
+    title: str,
+    rows: Mapping[str, UsageFigures],
+    total: UsageFigures | None,
+    models: Sequence[str] = (),
 ) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(title, no_wrap=True)
@@ -209,7 +212,7 @@ def _table(
     return table
 
 
-def _cells(figures: Figures) -> tuple[str, ...]:
+def _cells(figures: UsageFigures) -> tuple[str, ...]:
     rate = figures.hit_rate
     return (
         f"{figures.requests:,}",
@@ -222,7 +225,7 @@ def _cells(figures: Figures) -> tuple[str, ...]:
     )
 
 
-def cost_cell(figures: Figures) -> str:
+def cost_cell(figures: UsageFigures) -> str:
     """The cost; of a sum with unpriced calls what is known, and that there is more."""
     if figures.unpriced and figures.known_cost:
         return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"

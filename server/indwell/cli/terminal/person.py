@@ -21,7 +21,7 @@ from indwell.cli.terminal.stdin import is_typed
 from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
 from indwell.errors import SettingsError
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
-from indwell.policy.trust import Standing, restricted_words
+from indwell.policy.trust import TrustStanding, restricted_words
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
@@ -181,7 +181,7 @@ async def settled_settings(
     return loaded.settings
 
 
-async def settle(trust: FolderTrust, standing: Standing, console: Console) -> str:
+async def settle(trust: FolderTrust, standing: TrustStanding, console: Console) -> str:
     """Ask if nobody has said anything of the folder as it is now; gives what to tell the user.
 
     Enter and ``r`` leave it restricted, which is stored. So does no answer, for this time only.
@@ -206,7 +206,7 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
     return await _restricted(standing, problem)
 
 
-async def _restricted(standing: Standing, problem: str) -> str:
+async def _restricted(standing: TrustStanding, problem: str) -> str:
     ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))
     return "; ".join(filter(None, (restricted_words(standing, ignored), problem)))
 
@@ -216,7 +216,7 @@ def can_ask() -> bool:
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
-async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool | None:
+async def is_trusted_at_terminal(standing: TrustStanding, console: Console) -> bool | None:
     """Show the question and wait for an answer; Enter is no. None if there is no answer."""
     console.print(
         visible(standing.question), markup=False, emoji=False, highlight=False, soft_wrap=True

@@ -22,7 +22,7 @@ class WrongInput(UserError):
     """What stands on standard input is no prompt."""
 
 
-class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One prompt."""
 
     text: str
@@ -65,7 +65,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
         if not line.strip():
             continue
         try:
-            words = msgspec.json.decode(line, type=_Line).text
+            words = msgspec.json.decode(line, type=_PromptLine).text
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             why = "it ends too early, or with half a character" if _is_cut(error) else error
             raise WrongInput(

@@ -17,8 +17,8 @@ import msgspec
 
 from indwell.context.compaction.exchanges import boundaries, last_exchange
 from indwell.context.compaction.presets import Micro, Slide, Snip
-from indwell.context.compaction.step import Action, Spill, Step, View
-from indwell.context.history import Splice, place_of, transcript
+from indwell.context.compaction.step import Action, CompactionStep, SpilledText, View
+from indwell.context.history import MessageSplice, place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens
 from indwell.context.work import call_of
@@ -33,7 +33,7 @@ Shorten: TypeAlias = Callable[[str], str]
 """From the path of the spill file to the text that stands in place of the result."""
 
 
-class Place(NamedTuple):
+class ResultPlace(NamedTuple):
     """A result and where it stands: in message ``among`` as block ``at``; ``use`` is its call."""
 
     among: int
@@ -42,20 +42,20 @@ class Place(NamedTuple):
     use: ToolUse
 
 
-class Cut(NamedTuple):
+class ResultCut(NamedTuple):
     """What becomes of one result."""
 
-    place: Place
+    place: ResultPlace
     shorten: Shorten
 
 
-def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[Place, ...]:
+def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[ResultPlace, ...]:
     """The results of the messages from ``start`` to ``stop``, oldest first."""
-    found: list[Place] = []
+    found: list[ResultPlace] = []
     for index in range(max(1, start), stop):
         uses = {one.id: one for one in messages[index - 1].blocks if isinstance(one, ToolUse)}
         found += (
-            Place(index, at, block, uses[block.tool_use_id])
+            ResultPlace(index, at, block, uses[block.tool_use_id])
             for at, block in enumerate(messages[index].blocks)
             if isinstance(block, ToolResult) and block.tool_use_id in uses
         )
@@ -89,7 +89,7 @@ def spill_path(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
-def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
+def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
     """The step that makes the cuts; None if not one of them saves anything.
 
     What goes to the spill file is the result as the tool gave it, not what an earlier cut left. It
@@ -97,7 +97,7 @@ def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
     such words, and in a fork it is another folder's file. Who writes leaves what is there alone.
     """
     whole: tuple[Message, ...] | None = None
-    spills: dict[str, Spill] = {}
+    spills: dict[str, SpilledText] = {}
     blocks: dict[int, list[Block]] = {}
     for (index, at, result, _), shorten in cuts:
         if whole is None:
@@ -107,15 +107,15 @@ def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
         shorter = with_text(result, shorten(spill_path(view.facts.spill_folder, name)))
         if shorter.meta.tokens >= result.meta.tokens or len(shorter.text) >= len(result.text):
             continue
-        spills[name] = Spill(name, original)
+        spills[name] = SpilledText(name, original)
         blocks.setdefault(index, list(view.messages[index].blocks))[at] = shorter
     if not blocks:
         return None
     splices = tuple(
-        Splice(index, index + 1, (with_blocks(view.messages[index], blocks[index]),))
+        MessageSplice(index, index + 1, (with_blocks(view.messages[index], blocks[index]),))
         for index in sorted(blocks)
     )
-    return Step(layer, splices, tuple(spills.values()))
+    return CompactionStep(layer, splices, tuple(spills.values()))
 
 
 def with_text(result: ToolResult, text: str) -> ToolResult:
@@ -151,7 +151,7 @@ def snip(layer: Snip, view: View) -> Action | None:
         "snip",
         view,
         (
-            Cut(place, partial(_snipped, place, layer))
+            ResultCut(place, partial(_snipped, place, layer))
             for place in results_of(view.messages, 0, len(view.messages) - 1)
             if len(place.result.text) > layer.characters
         ),
@@ -189,7 +189,7 @@ def head_and_tail(text: str, characters: int, more: str) -> str:
     return f"{head}\n[… {left_out:,} characters left out{more} …]\n{tail}"
 
 
-def _snipped(place: Place, layer: Snip, path: str) -> str:
+def _snipped(place: ResultPlace, layer: Snip, path: str) -> str:
     text = place.result.text
     more = f" of {called(place.use)}; all of it is in {path}"
     if text.count("\n") + 1 > layer.lines:
@@ -210,19 +210,19 @@ def micro(layer: Micro, view: View) -> Action | None:
         "micro",
         view,
         (
-            Cut(place, partial(_placeholder, place))
+            ResultCut(place, partial(_placeholder, place))
             for place in old
             if len(place.result.text) > layer.longer_than and not _is_placeholder(place)
         ),
     )
 
 
-def _is_placeholder(place: Place) -> bool:
+def _is_placeholder(place: ResultPlace) -> bool:
     """Was it replaced before? A tool that imitates the mark only keeps its own short text."""
     return place.result.text.startswith(_MARK)
 
 
-def _placeholder(place: Place, path: str) -> str:
+def _placeholder(place: ResultPlace, path: str) -> str:
     length = len(place.result.text)
     return f"{_MARK}{called(place.use)}: {length:,} characters, in {path}]"
 
@@ -253,7 +253,7 @@ def slide(layer: Slide, view: View) -> Action | None:
     if message_tokens(first) >= sum(message_tokens(one) for one in messages[:end]):
         return None
     note = f"the oldest {stop} messages were dropped to make room"
-    return Step("slide", (Splice(0, end, (first,), whole=True),), note=note)
+    return CompactionStep("slide", (MessageSplice(0, end, (first,), whole=True),), note=note)
 
 
 def _stop(view: View) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from indwell.context.history import Splice
+from indwell.context.history import MessageSplice
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message, ToolResult, ToolUse
 
@@ -43,7 +43,7 @@ def tokens_of(messages: Sequence[Message]) -> int:
     return sum(message_tokens(message) for message in messages)
 
 
-def freed(messages: Sequence[Message], splices: Iterable[Splice]) -> int:
+def freed(messages: Sequence[Message], splices: Iterable[MessageSplice]) -> int:
     """Estimated tokens that splices make the messages shorter; below 0 if they grow."""
     return sum(
         tokens_of(messages[one.start : one.stop]) - tokens_of(one.messages) for one in splices

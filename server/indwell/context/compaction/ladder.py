@@ -30,7 +30,13 @@ from indwell.context.compaction.presets import (
     Summarise,
     Trim,
 )
-from indwell.context.compaction.step import Action, Facts, Step, View, full_tokens
+from indwell.context.compaction.step import (
+    Action,
+    CompactionFacts,
+    CompactionStep,
+    View,
+    full_tokens,
+)
 from indwell.context.compaction.summarising.plans import collapse, cut_results, regions, summarise
 from indwell.context.conversation import Conversation, counted
 from indwell.context.history import spliced
@@ -38,7 +44,9 @@ from indwell.context.pairing import problems
 from indwell.context.tally import Tally
 
 
-def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Action | None:
+def next_action(
+    conversation: Conversation, preset: Preset, facts: CompactionFacts
+) -> Action | None:
     """What should be done before the next call; None if it can be made as things are."""
     tokens = full_tokens(conversation, facts)
     budget = conversation.config.budget
@@ -55,7 +63,10 @@ def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Act
         )
         for layer in _layers(rung):
             action = act(layer, view) if layer_name(layer) not in facts.failed else None
-            if isinstance(action, Step) and freed(conversation.messages, action.splices) <= 0:
+            if (
+                isinstance(action, CompactionStep)
+                and freed(conversation.messages, action.splices) <= 0
+            ):
                 continue
             if action is not None:
                 return action
@@ -72,7 +83,7 @@ def trigger(rung: Rung, budget: int) -> float:
     return float(rung.at_tokens) if rung.at_tokens else rung.at * budget
 
 
-def take(conversation: Conversation, step: Step) -> Conversation:
+def take(conversation: Conversation, step: CompactionStep) -> Conversation:
     """The conversation after a step; every call still has its result (H24)."""
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
@@ -134,7 +145,7 @@ class Climb(msgspec.Struct, frozen=True):
 
 
 def next_step(
-    climb: Climb, conversation: Conversation, preset: Preset, facts: Facts
+    climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
     """What should be done next; None if it is done. Of ``facts``, ``failed`` and ``force`` are set.
 

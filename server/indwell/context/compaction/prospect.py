@@ -19,7 +19,7 @@ import msgspec
 
 from indwell.context.compaction.exchanges import is_boundary, last_exchange
 from indwell.context.compaction.presets import Digest, Preset, Rung
-from indwell.context.compaction.step import Facts, Rates, View
+from indwell.context.compaction.step import CompactionFacts, TokenRates, View
 from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
 from indwell.context.tally import STRIDE, Sums, Tally, added, extended
 from indwell.context.tokens import message_tokens
@@ -31,7 +31,7 @@ million tokens takes a second; on every fifth recorded session cost and what is 
 0.2 % of those of asking before each call."""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class NothingPays(msgspec.Struct, frozen=True):
     """The engine found nothing that pays, and was asked of nothing else.
 
     Attributes:
@@ -45,16 +45,21 @@ class Refusal(msgspec.Struct, frozen=True):
     is_cached: bool
 
 
-def refusal(conversation: Conversation, preset: Preset, facts: Facts) -> Refusal | None:
+def refusal(
+    conversation: Conversation, preset: Preset, facts: CompactionFacts
+) -> NothingPays | None:
     """What to remember when the engine had nothing to do; None if it is to be asked again."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
-    return Refusal(tokens, conversation.config.budget, facts.is_cached)
+    return NothingPays(tokens, conversation.config.budget, facts.is_cached)
 
 
 def nothing_pays(
-    conversation: Conversation, preset: Preset, facts: Facts, before: Refusal | None = None
+    conversation: Conversation,
+    preset: Preset,
+    facts: CompactionFacts,
+    before: NothingPays | None = None,
 ) -> bool:
     """Is it known, without looking at texts, that the engine would find nothing to do now?
 
@@ -71,7 +76,7 @@ def nothing_pays(
     return nothing_can_pay(conversation, preset, facts)
 
 
-def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Facts) -> bool:
+def nothing_can_pay(conversation: Conversation, preset: Preset, facts: CompactionFacts) -> bool:
     """Is it certain that ``engine.next_action`` would find nothing to do now?"""
     if facts.force or preset.every_call:
         return False
@@ -116,7 +121,7 @@ def tail_of(view: View, outline: Outline, tokens: int) -> int:
 
 
 def _asked(
-    conversation: Conversation, preset: Preset, facts: Facts
+    conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> tuple[int, tuple[Rung, ...]]:
     """Tokens of the next prompt, and the rungs that may run at that size."""
     tokens = prompt_tokens(conversation) + facts.incoming
@@ -124,7 +129,7 @@ def _asked(
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
 
 
-def _view(conversation: Conversation, rung: Rung, facts: Facts, tokens: int) -> View:
+def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int) -> View:
     """What a rung that must pay would decide on."""
     goal = int(rung.aim * conversation.config.budget)
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
@@ -134,7 +139,7 @@ RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, that the growth is av
 LEAST_SHARE = 0.1  # of the budget that a step which need not be made has to free
 
 
-def pays(*, freed: float, rewritten: float, growth: float, facts: Facts) -> bool:
+def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFacts) -> bool:
     """Is now the time to free so much, or is it cheaper to wait until more can go at once?
 
     The conversation grows, so it will be compacted again and again; what is to be found is how far
@@ -152,7 +157,7 @@ def pays(*, freed: float, rewritten: float, growth: float, facts: Facts) -> bool
     """
     if not facts.is_cached:
         return freed > 0
-    rates = facts.rates if facts.rates.input or facts.rates.cached else Rates()
+    rates = facts.rates if facts.rates.input or facts.rates.cached else TokenRates()
     rewrite = max(0.0, rewritten) * max(0.0, rates.cache_write - rates.cached)
     return freed > 0 and freed**2 * rates.cached >= 2 * rewrite * growth
 

@@ -7,11 +7,11 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.conversation import Conversation, prompt_tokens
-from indwell.context.history import Splice, place_of, transcript
+from indwell.context.history import MessageSplice, place_of, transcript
 from indwell.messages import Block, Message, Source
 
 
-class Spill(msgspec.Struct, frozen=True):
+class SpilledText(msgspec.Struct, frozen=True):
     """A text that was cut, to be on disk before the step is taken (H21).
 
     Attributes:
@@ -23,7 +23,7 @@ class Spill(msgspec.Struct, frozen=True):
     text: str
 
 
-class Step(msgspec.Struct, frozen=True):
+class CompactionStep(msgspec.Struct, frozen=True):
     """A rewrite that is ready.
 
     Attributes:
@@ -34,8 +34,8 @@ class Step(msgspec.Struct, frozen=True):
     """
 
     layer: str
-    splices: tuple[Splice, ...]
-    spills: tuple[Spill, ...] = ()
+    splices: tuple[MessageSplice, ...]
+    spills: tuple[SpilledText, ...] = ()
     note: str = ""
 
 
@@ -64,10 +64,10 @@ class SummaryPlan(msgspec.Struct, frozen=True):
     target: int
     most_characters: int = 0
     most_of_message: int = 0
-    spills: tuple[Spill, ...] = ()
+    spills: tuple[SpilledText, ...] = ()
 
 
-Action: TypeAlias = Step | SummaryPlan
+Action: TypeAlias = CompactionStep | SummaryPlan
 
 
 class View(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class View(msgspec.Struct, frozen=True):
     """
 
     conversation: Conversation
-    facts: Facts
+    facts: CompactionFacts
     tokens: int
     goal: int
     must: bool
@@ -110,12 +110,12 @@ class View(msgspec.Struct, frozen=True):
         return whole[begin : place_of(self.messages, history, stop)]
 
 
-def full_tokens(conversation: Conversation, facts: Facts) -> int:
+def full_tokens(conversation: Conversation, facts: CompactionFacts) -> int:
     """Tokens of the next prompt."""
     return prompt_tokens(conversation) + facts.incoming
 
 
-class Rates(msgspec.Struct, frozen=True):
+class TokenRates(msgspec.Struct, frozen=True):
     """Prices of a model for a million tokens; the defaults are ratios that most lists share."""
 
     input: float = 1.0
@@ -124,7 +124,7 @@ class Rates(msgspec.Struct, frozen=True):
     output: float = 5.0
 
 
-class Facts(msgspec.Struct, frozen=True):
+class CompactionFacts(msgspec.Struct, frozen=True):
     """Arguments of a decision that no conversation holds.
 
     Attributes:
@@ -139,8 +139,8 @@ class Facts(msgspec.Struct, frozen=True):
     """
 
     incoming: int = 0
-    rates: Rates = Rates()
-    small: Rates | None = None
+    rates: TokenRates = TokenRates()
+    small: TokenRates | None = None
     is_cached: bool = True
     spill_folder: str = ""
     failed: frozenset[str] = frozenset()

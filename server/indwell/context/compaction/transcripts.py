@@ -19,7 +19,7 @@ import msgspec
 
 from indwell.context.compaction.cuts import called, spill_path, stamp
 from indwell.context.compaction.exchanges import boundaries, tokens_of
-from indwell.context.compaction.step import Spill, SummaryPlan
+from indwell.context.compaction.step import SpilledText, SummaryPlan
 from indwell.context.conversation import Conversation
 from indwell.context.history import place_of, transcript
 from indwell.context.injections import LEFT_OUT, inject
@@ -34,7 +34,7 @@ class Files(NamedTuple):
     """What a summary's head says of them, and themselves, in order."""
 
     named: str
-    spills: tuple[Spill, ...]
+    spills: tuple[SpilledText, ...]
 
 
 def transcript_files(conversation: Conversation, start: int, stop: int, folder: str) -> Files:
@@ -67,12 +67,12 @@ def named_files(folder: str, names: Sequence[str]) -> str:
     return ", ".join((path, *names[1:]))
 
 
-class _Part(NamedTuple):
+class _TranscriptPart(NamedTuple):
     stop: int
     texts: Sequence[str]
 
 
-def _parts(messages: Sequence[Message], stop: int) -> Iterator[_Part]:
+def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
     """What stands in each file, up to the one that message ``stop - 1`` is in.
 
     A file that the conversation already fills is whole, beyond ``stop`` as well: then it stays as
@@ -84,17 +84,17 @@ def _parts(messages: Sequence[Message], stop: int) -> Iterator[_Part]:
         texts.append(text)
         length += len(text)
         if length >= FILE_LENGTH:
-            yield _Part(at, texts)
+            yield _TranscriptPart(at, texts)
             begin, texts, length = at, [], 0
             if begin >= stop:
                 return
     if begin < stop:
-        yield _Part(stop, [shown(one) for one in messages[begin:stop]])
+        yield _TranscriptPart(stop, [shown(one) for one in messages[begin:stop]])
 
 
-def _spill(number: int, part: _Part) -> Spill:
+def _spill(number: int, part: _TranscriptPart) -> SpilledText:
     text = as_data("\n\n".join(filter(None, part.texts)))
-    return Spill(f"transcript-{number:04d}-{stamp(text)}.txt", text)
+    return SpilledText(f"transcript-{number:04d}-{stamp(text)}.txt", text)
 
 
 _TAG = "transcript"
@@ -193,7 +193,7 @@ def is_note(block: Block) -> bool:
 
 def left_out(
     conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
-) -> tuple[Text, tuple[Spill, ...]]:
+) -> tuple[Text, tuple[SpilledText, ...]]:
     """The note for all that was left out before ``cut``, now or earlier, and the files it names.
 
     Args:

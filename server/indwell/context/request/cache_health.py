@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
-from indwell.context.request.figures import Figures, of_call, of_compaction
+from indwell.context.request.figures import UsageFigures, of_call, of_compaction
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
     Block,
@@ -54,13 +54,13 @@ class Health(msgspec.Struct, frozen=True):
     has_cache: bool = False
     misses: int = 0
     turn_number: int = 0
-    turn: Figures = Figures()
-    session: Figures = Figures()
+    turn: UsageFigures = UsageFigures()
+    session: UsageFigures = UsageFigures()
 
 
-def of_turn(health: Health, turn: int) -> Figures:
+def of_turn(health: Health, turn: int) -> UsageFigures:
     """The sums of turn ``turn``; nothing if it was another that called last."""
-    return health.turn if health.turn_number == turn else Figures()
+    return health.turn if health.turn_number == turn else UsageFigures()
 
 
 def after_call(
@@ -78,7 +78,7 @@ def after_call(
     return added(health, turn, of_call(usage, cost, expected=expected))
 
 
-class Seen(NamedTuple):
+class CacheReading(NamedTuple):
     """What an answered request says of the cache.
 
     Attributes:
@@ -100,7 +100,7 @@ def after_reply(
     *,
     idle_s: float = 0.0,
     has_cache: bool = False,
-) -> Seen:
+) -> CacheReading:
     """Take in what the cache gave for an answered request of the conversation.
 
     Args:
@@ -111,7 +111,7 @@ def after_reply(
         has_cache: Does what is known of the endpoint say that it has a cache?
     """
     if not usage.reported:
-        return Seen(health)
+        return CacheReading(health)
     before = health.last
     is_same = before is not None and before.model == request.model
     known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
@@ -127,7 +127,7 @@ def after_reply(
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
     warning = thrash_words(difference, common) if is_thrash else ""
-    return Seen(changed, _in_its_count(common, request, usage), warning)
+    return CacheReading(changed, _in_its_count(common, request, usage), warning)
 
 
 def after_compaction(health: Health, turn: int, layer: str, before: int, after: int) -> Health:
@@ -135,7 +135,7 @@ def after_compaction(health: Health, turn: int, layer: str, before: int, after: 
     return added(health, turn, of_compaction(layer, before, after))
 
 
-def thrash_words(difference: Difference | None, common: int) -> str:
+def thrash_words(difference: RequestDifference | None, common: int) -> str:
     """Say what kept the cache from serving, and what was there before and after.
 
     Args:
@@ -158,7 +158,7 @@ def thrash_words(difference: Difference | None, common: int) -> str:
     return f"{head}: {_named(difference)} changed; it was {before}, and is {after}"
 
 
-def _named(difference: Difference) -> str:
+def _named(difference: RequestDifference) -> str:
     turn = f" of turn {difference.turn}" if difference.turn else ""
     return f"{difference.place} (source: {difference.source}{turn})"
 
@@ -169,9 +169,9 @@ def _in_its_count(common: int, request: Request, usage: Usage) -> int:
     return min(round(common * usage.input / ours), usage.input) if ours else 0
 
 
-def added(health: Health, turn: int, figures: Figures) -> Health:
+def added(health: Health, turn: int, figures: UsageFigures) -> Health:
     """Add to the sums of the session, and of turn ``turn``, the newest one."""
-    of_turn = health.turn if turn == health.turn_number else Figures()
+    of_turn = health.turn if turn == health.turn_number else UsageFigures()
     return msgspec.structs.replace(
         health, turn_number=turn, turn=of_turn + figures, session=health.session + figures
     )
@@ -182,7 +182,7 @@ _LEAD = 20  # of them before the first character that differs
 GONE = ""
 
 
-class Difference(msgspec.Struct, frozen=True):
+class RequestDifference(msgspec.Struct, frozen=True):
     """Where two requests part.
 
     Attributes:
@@ -202,7 +202,7 @@ class Difference(msgspec.Struct, frozen=True):
     turn: int = 0
 
 
-def first_difference(before: Request, after: Request) -> Difference | None:
+def first_difference(before: Request, after: Request) -> RequestDifference | None:
     """Where ``after`` stops repeating ``before``; None if it only goes on behind it."""
     if before.tools is not after.tools and before.tools != after.tools:
         return _in_tools(before.tools, after.tools)
@@ -224,7 +224,7 @@ def total_tokens(request: Request) -> int:
     return request.tokens or request_tokens(request)
 
 
-def _in_messages(before: Request, after: Request) -> Difference | None:
+def _in_messages(before: Request, after: Request) -> RequestDifference | None:
     if before.messages == after.messages[: len(before.messages)]:
         return None  # nearly always; five times as fast as looking for a place
     for index in compress(count(), map(is_not, before.messages, after.messages)):
@@ -299,14 +299,16 @@ def _words(block: Block | None) -> str:
             return block.text
 
 
-def _difference(place: str, before: Block | None, after: Block | None, common: int) -> Difference:
+def _difference(
+    place: str, before: Block | None, after: Block | None, common: int
+) -> RequestDifference:
     meta = before.meta if before is not None else after.meta if after is not None else None
     assert meta is not None, "nothing differs from nothing"
     old, new = excerpts(_words(before), _words(after))
-    return Difference(place, meta.source, old, new, common, meta.turn)
+    return RequestDifference(place, meta.source, old, new, common, meta.turn)
 
 
-def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> Difference:
+def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> RequestDifference:
     pairs = enumerate(zip(before, after, strict=False))
     shorter = min(len(before), len(after))
     index = next((at for at, (old, new) in pairs if old != new), shorter)
@@ -318,7 +320,7 @@ def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> Differen
     ]
     old, new = excerpts(*texts)
     common = tools_tokens(tuple(before[:index]))
-    return Difference(f"tool {index + 1}", "tools", old, new, common)
+    return RequestDifference(f"tool {index + 1}", "tools", old, new, common)
 
 
 def excerpts(before: str, after: str) -> tuple[str, str]:
@@ -359,7 +361,7 @@ def n_common(one: Sliced, other: Sliced) -> int:
     return low
 
 
-def named(figures: Figures) -> dict[str, object]:
+def named(figures: UsageFigures) -> dict[str, object]:
     """Figures as JSON; cached tokens are in input, costs are US dollars, null if one is unknown."""
     usage = figures.usage
     return {

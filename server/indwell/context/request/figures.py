@@ -20,7 +20,7 @@ class Compactions(msgspec.Struct, frozen=True):
     saved: int = 0
 
 
-class Figures(msgspec.Struct, frozen=True):
+class UsageFigures(msgspec.Struct, frozen=True):
     """What some model calls took, and what compaction did between them.
 
     Attributes:
@@ -58,12 +58,12 @@ class Figures(msgspec.Struct, frozen=True):
         """Tokens that compaction took out, all layers together."""
         return sum(one.saved for one in self.compactions.values())
 
-    def __add__(self, other: Figures) -> Figures:
+    def __add__(self, other: UsageFigures) -> UsageFigures:
         compactions = dict(self.compactions)
         for layer, more in other.compactions.items():
             known = compactions.get(layer, Compactions())
             compactions[layer] = Compactions(known.count + more.count, known.saved + more.saved)
-        return Figures(
+        return UsageFigures(
             requests=self.requests + other.requests,
             estimated=self.estimated + other.estimated,
             unpriced=self.unpriced + other.unpriced,
@@ -75,9 +75,9 @@ class Figures(msgspec.Struct, frozen=True):
         )
 
 
-def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> Figures:
-    """The figures of one model call; ``expected`` as in ``Figures``."""
-    return Figures(
+def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> UsageFigures:
+    """The figures of one model call; ``expected`` as in ``UsageFigures``."""
+    return UsageFigures(
         requests=1,
         estimated=0 if usage.reported else 1,
         unpriced=1 if cost is None else 0,
@@ -88,6 +88,6 @@ def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> Figures:
     )
 
 
-def of_compaction(layer: str, before: int, after: int) -> Figures:
+def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
     """The figures of one step of compaction; ``before`` and ``after`` in tokens of the prompt."""
-    return Figures(compactions={layer: Compactions(1, before - after)})
+    return UsageFigures(compactions={layer: Compactions(1, before - after)})

@@ -52,7 +52,7 @@ class FolderWatch:
         self._lock = threading.Lock()
         self._files: set[Path] = set()
         self._whole: set[Path] = set()  # folders of which any entry matters
-        self._folders: dict[Path, _Folder] = {}
+        self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()
         self._waiting: list[Path] = []  # folders that the starting thread has still to watch
@@ -84,7 +84,7 @@ class FolderWatch:
         """With the lock held: hear of ``path`` by the notices of the folder ``at``, or poll it."""
         folder = self._folders.get(at)
         if folder is None and len(self._folders) < MOST_FOLDERS:
-            self._folders[at] = _Folder()
+            self._folders[at] = _WatchedFolder()
             self._waiting.append(at)
             self._start()
         elif folder is None or folder.is_polled:
@@ -245,7 +245,7 @@ class FolderWatch:
         return tuple(marks)
 
 
-class _Folder:
+class _WatchedFolder:
     """One watched folder: how busy it is, and whether its files are polled instead."""
 
     def __init__(self) -> None:

@@ -58,7 +58,7 @@ class Signs(msgspec.Struct, frozen=True):
     too_deep: tuple[str, ...] = ()
 
 
-class _Folder(msgspec.Struct, frozen=True):
+class _InstalledFolder(msgspec.Struct, frozen=True):
     changed_ns: int
     folders: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Installed:
         self._root = root
         self._is_sign = is_sign
         self._most_folders = most_folders
-        self._known: dict[str, _Folder] = {}
+        self._known: dict[str, _InstalledFolder] = {}
         self._last: Signs | None = None
         self._looking = threading.Lock()
 
@@ -106,7 +106,7 @@ class Installed:
             return self._last
 
     def _look(self, tops: Iterable[str], most: int, until_s: float | None = None) -> Signs:
-        known: dict[str, _Folder] = {}
+        known: dict[str, _InstalledFolder] = {}
         signs: list[str] = []
         closed: list[str] = []
         too_deep: list[str] = []
@@ -134,7 +134,7 @@ class Installed:
         self._known = known
         return Signs(tuple(signs), tuple(closed), is_whole, len(known), tuple(too_deep))
 
-    def _read(self, at: str) -> _Folder:
+    def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
         # Not the time of the last write, which a program can set as it likes.
         changed_ns = os.stat(path, follow_symlinks=False).st_ctime_ns  # noqa: PTH116 - the fastest
@@ -151,4 +151,4 @@ class Installed:
                     folders.append(f"{at}/{one.name}")
         if time.time_ns() - changed_ns < FRESH_NS:
             changed_ns = -1
-        return _Folder(changed_ns, tuple(folders), tuple(signs))
+        return _InstalledFolder(changed_ns, tuple(folders), tuple(signs))

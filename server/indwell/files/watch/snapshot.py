@@ -35,7 +35,7 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC",
 _HALF = 1 << 63
 
 
-class Listing(NamedTuple):
+class FolderListing(NamedTuple):
     """The files and links right in one folder.
 
     Attributes:
@@ -65,7 +65,7 @@ class Census(NamedTuple):
         closed: Folders that could not be listed.
     """
 
-    folders: Mapping[str, Listing]
+    folders: Mapping[str, FolderListing]
     is_whole: bool = True
     closed: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ def take_census(
         most_files: When so many are found it ends.
         before: Folders that were listed before: they are again, even if they are caches by now.
     """
-    listed: dict[str, Listing] = {}
+    listed: dict[str, FolderListing] = {}
     closed: list[str] = []
     waiting = [""]
     is_whole = True
@@ -149,7 +149,7 @@ def _shut_in(at: str, shut: Collection[str]) -> Collection[str]:
     return shut if not below else {*shut, *(one.rpartition("/")[2] for one in below)}
 
 
-def _list(root: str, at: str, shut: Collection[str]) -> tuple[Listing, Sequence[str]]:
+def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Sequence[str]]:
     """The files right in a folder, and the folders. There may be very many."""
     front = f"{at}/" if at else ""
     names: list[str] = []
@@ -171,7 +171,7 @@ def _list(root: str, at: str, shut: Collection[str]) -> tuple[Listing, Sequence[
             if stat.S_IFMT(mode) in _KINDS:
                 names.append(name)
                 facts += (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, mode)
-    return Listing(tuple(names), _packed(facts)), below
+    return FolderListing(tuple(names), _packed(facts)), below
 
 
 @contextmanager
@@ -203,14 +203,14 @@ _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-class Body(NamedTuple):
+class FileBody(NamedTuple):
     """What a file held, and what the system told of it just then."""
 
     facts: Facts
     data: bytes
 
 
-def read_body(root: int, at: str, most_b: int) -> Body | None:
+def read_body(root: int, at: str, most_b: int) -> FileBody | None:
     """The bytes of a regular file below the open folder ``root``, through no link.
 
     None if it is none, is longer than ``most_b``, or changed while it was read.
@@ -227,7 +227,7 @@ def read_body(root: int, at: str, most_b: int) -> Body | None:
         while piece := os.read(descriptor, most_b + 1 - len(data)):
             data += piece
         facts = facts_of(os.fstat(descriptor))
-        return Body(facts, data) if facts == facts_of(before) else None
+        return FileBody(facts, data) if facts == facts_of(before) else None
     except OSError:
         return None
     finally:

@@ -29,7 +29,7 @@ _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 MOST_ENTRIES = 1_000_000  # of which eight bytes each are kept
 
 
-class Stamp(msgspec.Struct, frozen=True):
+class FileStamp(msgspec.Struct, frozen=True):
     """What tells that a file is another one, or holds something else."""
 
     number: int
@@ -37,7 +37,7 @@ class Stamp(msgspec.Struct, frozen=True):
     changed_ns: int
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundChanges(msgspec.Struct, frozen=True):
     """What was found.
 
     Attributes:
@@ -50,12 +50,12 @@ class Found(msgspec.Struct, frozen=True):
 
     path: str
     is_folder: bool
-    stamp: Stamp
+    stamp: FileStamp
     leads_to: str = ""
     n_names: int = 1
 
 
-class Seen(msgspec.Struct, frozen=True):
+class TreeLook(msgspec.Struct, frozen=True):
     """One look.
 
     Attributes:
@@ -66,7 +66,7 @@ class Seen(msgspec.Struct, frozen=True):
         too_deep: Folders that were not looked into as their paths are too long.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[FoundChanges, ...]
     is_whole: bool = True
     unreadable: tuple[str, ...] = ()
     n_folders: int = 0
@@ -164,7 +164,7 @@ def _listed(changed: tuple[int, int, int], entries: Iterable[os.DirEntry[str]]) 
     return Listed(changed, "/".join(names), tuple(folders), tuple(links), numbers)
 
 
-class _Folder(msgspec.Struct, frozen=True):
+class _TreeFolder(msgspec.Struct, frozen=True):
     listed: Listed
     folders: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
@@ -202,11 +202,11 @@ class Tree:
         self._root = str(root)
         self._is_wanted = is_wanted
         self._shut = shut
-        self._known: dict[str, _Folder] = {}
-        self._last: dict[str, Found] = {}
+        self._known: dict[str, _TreeFolder] = {}
+        self._last: dict[str, FoundChanges] = {}
         self._lock = threading.Lock()
 
-    def look(self, most_folders: int | None = None) -> Seen:
+    def look(self, most_folders: int | None = None) -> TreeLook:
         """Look now; blocks, also while another thread looks.
 
         Args:
@@ -215,9 +215,9 @@ class Tree:
         with self._lock:
             return self._look(most_folders or self._most_folders)
 
-    def _look(self, most_folders: int) -> Seen:
-        known: dict[str, _Folder] = {}
-        found: dict[str, Found] = {}
+    def _look(self, most_folders: int) -> TreeLook:
+        known: dict[str, _TreeFolder] = {}
+        found: dict[str, FoundChanges] = {}
         unreadable: list[str] = []
         too_deep: list[str] = []
         waiting = [""]
@@ -243,7 +243,9 @@ class Tree:
         if unreadable or not is_whole:
             found |= self._again(found, None if not is_whole else tuple(unreadable))
         self._known, self._last = known, found
-        return Seen(tuple(found.values()), is_whole, tuple(unreadable), len(known), tuple(too_deep))
+        return TreeLook(
+            tuple(found.values()), is_whole, tuple(unreadable), len(known), tuple(too_deep)
+        )
 
     @property
     def folders(self) -> Collection[str]:
@@ -254,7 +256,7 @@ class Tree:
         """Those of the last look of which only what stands directly in them was looked at."""
         return tuple(at for at in self._known if at.rpartition("/")[2] in self._shut)
 
-    def other_names(self, found: Iterable[Found]) -> Mapping[str, Found]:
+    def other_names(self, found: Iterable[FoundChanges]) -> Mapping[str, FoundChanges]:
         """Other names (hard links) of these files, as far as the last look went; blocks."""
         wanted = {one.stamp.number: one for one in found if one.n_names > 1 and not one.is_folder}
         if not wanted:
@@ -273,15 +275,15 @@ class Tree:
         }
 
     def _again(
-        self, found: Mapping[str, Found], beneath: tuple[str, ...] | None
-    ) -> dict[str, Found]:
+        self, found: Mapping[str, FoundChanges], beneath: tuple[str, ...] | None
+    ) -> dict[str, FoundChanges]:
         """What the last look found and this one could not come to; all of it if None."""
         left = (one for path, one in self._last.items() if path not in found)
         if beneath is not None:
             left = (one for one in left if any(_is_in(one.path, at) for at in beneath))
         return {one.path: now for one in left if (now := self._still(one))}
 
-    def _still(self, before: Found) -> Found | None:
+    def _still(self, before: FoundChanges) -> FoundChanges | None:
         try:
             os.stat(f"{self._root}/{before.path}", follow_symlinks=False)  # noqa: PTH116 - as above
         except PermissionError:
@@ -298,7 +300,7 @@ class Tree:
         except OSError:  # gone since
             return
 
-    def _read(self, at: str) -> _Folder | None:
+    def _read(self, at: str) -> _TreeFolder | None:
         listed = self._listings.read(at)
         if listed is None:
             return None
@@ -313,7 +315,7 @@ class Tree:
         paths = [front + name for name in names]
         links = [front + name for name in listed.links] if self._with_links else ()
         wanted = tuple(dict.fromkeys((*links, *filter(self._is_wanted, paths))))
-        return _Folder(listed, self._below(at, listed.folders, wanted), wanted)
+        return _TreeFolder(listed, self._below(at, listed.folders, wanted), wanted)
 
     def _below(self, at: str, folders: Iterable[str], wanted: Collection[str]) -> tuple[str, ...]:
         """The folders that are entered from this one."""
@@ -325,7 +327,7 @@ class Tree:
             front + name for name in folders if name not in self._shut or front + name not in kept
         )
 
-    def _found(self, at: str) -> Found | None:
+    def _found(self, at: str) -> FoundChanges | None:
         return found_at(self._root, at)
 
 
@@ -333,7 +335,7 @@ def _is_in(path: str, folder: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
-def found_at(root: str, at: str) -> Found | None:
+def found_at(root: str, at: str) -> FoundChanges | None:
     """What stands at a path below a folder; None for nothing."""
     path = f"{root}/{at}"
     try:
@@ -342,10 +344,10 @@ def found_at(root: str, at: str) -> Found | None:
     except OSError:
         return None
     if stat.S_ISDIR(now.st_mode):
-        return Found(at, is_folder=True, stamp=Stamp(now.st_ino, 0, 0))
+        return FoundChanges(at, is_folder=True, stamp=FileStamp(now.st_ino, 0, 0))
     # Not the time of the last write, which a program can set as it likes.
-    stamp = Stamp(now.st_ino, now.st_size, now.st_ctime_ns)
-    return Found(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
+    stamp = FileStamp(now.st_ino, now.st_size, now.st_ctime_ns)
+    return FoundChanges(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
 
 
 def names_in(folder: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from indwell.lsp.chat.completion import FileNames
 from indwell.lsp.chat.drafts import Asking, Drafts
 from indwell.lsp.chat.files import caught_up, changed_on_disk, chats_folder
 from indwell.lsp.chat.rendering import Rendering, own_words
-from indwell.lsp.chat.stream import Asked, Paper, Plan, Stream, Writing
+from indwell.lsp.chat.stream import AnsweredPrompt, Paper, Plan, Stream, Writing
 from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document
@@ -31,7 +31,7 @@ from indwell.workspace.paths import parse
 
 
 @dataclass(slots=True, eq=False)
-class Sent:
+class SentWords:
     """Words on their way: as they stood in the document, and as they were sent.
 
     Attributes:
@@ -82,8 +82,8 @@ class Chats:
             lambda: min(host.settings.apply_edit_timeout_s, EDIT_S),
         )
         self.names = FileNames(host.chores.begin, host.backend.monotonic)
-        self.sent: list[Sent] = []
-        self.standing: list[Sent] = []
+        self.sent: list[SentWords] = []
+        self.standing: list[SentWords] = []
         self.steered: dict[str, Steering] = {}
         self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.drafts = Drafts(host)
@@ -273,7 +273,7 @@ class Chats:
             return None
         raw, words = (sent.raw, sent.words) if sent else ("", "")
         named = "" if self.session_of(found) == session.id else session.id
-        asked = Asked(raw, own_words(words or event.words))
+        asked = AnsweredPrompt(raw, own_words(words or event.words))
         writing = Writing(event.turn, asked, named)
         if sent is not None:
             sent.is_placed = lambda: bool(writing.written)

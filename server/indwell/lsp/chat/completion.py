@@ -104,7 +104,7 @@ _SYMBOL = re.compile(
 )
 
 
-class Item(NamedTuple):
+class CompletionChoice(NamedTuple):
     """One thing to choose: ``n_before`` characters before the cursor are replaced by ``text``."""
 
     label: str
@@ -114,7 +114,7 @@ class Item(NamedTuple):
     kind: int
 
 
-class Lines(NamedTuple):
+class NamedLines(NamedTuple):
     """Lines of a file that have a name: 1-based, inclusive."""
 
     name: str
@@ -130,9 +130,9 @@ def completed(
     *,
     is_draft_start: bool,
     names: Callable[[], NameIndex],
-    lines_of: Callable[[str], Sequence[Lines]],
+    lines_of: Callable[[str], Sequence[NamedLines]],
     skills: Sequence[tuple[str, str]] = (),
-) -> tuple[Item, ...]:
+) -> tuple[CompletionChoice, ...]:
     """What fits behind a line's beginning.
 
     Args:
@@ -144,19 +144,23 @@ def completed(
     """
     if is_draft_start and _COMMAND.match(line):
         fits = (one for one in (*COMMANDS, *skills) if one[0].startswith(line.rstrip() or "/"))
-        return tuple(Item(name, said, name, len(line), _KEYWORD_KIND) for name, said in fits)
+        return tuple(
+            CompletionChoice(name, said, name, len(line), _KEYWORD_KIND) for name, said in fits
+        )
     if (found := _RANGE.search(line)) is not None:
         path = found["q"] or found["p"]
         n_before = len(line) - line.rindex("#")
         return tuple(
-            Item(f"#L{first}-{last}", name, f"#L{first}-{last}", n_before, _REFERENCE_KIND)
+            CompletionChoice(
+                f"#L{first}-{last}", name, f"#L{first}-{last}", n_before, _REFERENCE_KIND
+            )
             for name, first, last in lines_of(path)[:MOST_SHOWN]
         )
     if (found := _FILE.search(line)) is not None:
         begun = found["begun"]
         chosen = names().matching(begun.strip('"'))
         return tuple(
-            Item(f"@{name}", "", f"@{quoted_path(name)}", len(begun) + 1, _FILE_KIND)
+            CompletionChoice(f"@{name}", "", f"@{quoted_path(name)}", len(begun) + 1, _FILE_KIND)
             for name in chosen
         )
     return ()
@@ -168,11 +172,11 @@ def ranged_path(line: str) -> str:
     return (found["q"] or found["p"]) if found is not None else ""
 
 
-def named_lines(text: str) -> tuple[Lines, ...]:
+def named_lines(text: str) -> tuple[NamedLines, ...]:
     """Definitions in a source text, by what their lines look like; in a thread if it is long."""
     lines = text.split("\n")[:_LINES_LOOKED_AT]
     filled = list(accumulate((n if one.strip() else 0 for n, one in enumerate(lines, 1)), max))
-    found: list[Lines] = []
+    found: list[NamedLines] = []
     open_: list[tuple[int, int]] = []  # places in ``found`` that go on, with their indents
     for number, line in enumerate(lines, start=1):
         match = _SYMBOL.match(line[:200])
@@ -181,13 +185,13 @@ def named_lines(text: str) -> tuple[Lines, ...]:
         indent = len(match["indent"].expandtabs(4))
         _end(found, open_, indent, number - 1, filled)
         open_.append((len(found), indent))
-        found.append(Lines(match["name"], number, number))
+        found.append(NamedLines(match["name"], number, number))
     _end(found, open_, 0, len(lines), filled)
     return tuple(found)
 
 
 def _end(
-    found: list[Lines],
+    found: list[NamedLines],
     open_: list[tuple[int, int]],
     indent: int,
     last: int,
@@ -206,14 +210,14 @@ _COMMAND_LINE = re.compile(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 _PROMPTS = frozenset({"compact"})  # that the session itself understands
 
 
-class Command(NamedTuple):
+class ChatCommand(NamedTuple):
     """What is wanted; ``mode`` only of ``/mode``."""
 
     name: Name
     mode: Mode | None = None
 
 
-def command_of(words: str, skills: Collection[str] = ()) -> Command | None:
+def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     """The command that the words are; None if they are a prompt, or call one of ``skills``.
 
     Raises:
@@ -227,9 +231,9 @@ def command_of(words: str, skills: Collection[str] = ()) -> Command | None:
         if value not in get_args(Mode):
             modes = ", ".join(f"`/mode {one}`" for one in get_args(Mode))
             raise UserError(f"there are {modes}")
-        return Command("mode", value)  # type: ignore[arg-type] # see the test above
+        return ChatCommand("mode", value)  # type: ignore[arg-type] # see the test above
     if name in {"new", "stop"} and value is None:
-        return Command(name)  # type: ignore[arg-type] # see the test above
+        return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
         return None  # a sentence that begins with a slash
     if name in skills:

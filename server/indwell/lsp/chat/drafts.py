@@ -227,7 +227,7 @@ SAVING_S = 0.3  # from an editor's write to its word of it
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
+class _KnownDraft:
     document: Document
     provenance: Provenance
     text: str
@@ -244,7 +244,7 @@ class Drafts:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._known: dict[Path, _Known] = {}
+        self._known: dict[Path, _KnownDraft] = {}
 
     def look(self, path: Path) -> Document | None:
         """A chat was opened, changed, saved or closed; gives it if it was opened."""
@@ -256,7 +256,7 @@ class Drafts:
         if known is None or known.document is not document:
             text, state = document.text, self._state()
             provenance = Provenance(text, remembered(state, path) if state else "")
-            self._known[path] = _Known(document, provenance, text, n_saves, _digest(text))
+            self._known[path] = _KnownDraft(document, provenance, text, n_saves, _digest(text))
             return document
         if document.text is not known.text:
             n_pasted = len(known.provenance.pasted)
@@ -283,11 +283,11 @@ class Drafts:
         if known is not None:
             known.provenance.vouch(words)
 
-    def _of(self, document: Document) -> _Known | None:
+    def _of(self, document: Document) -> _KnownDraft | None:
         known = self._known.get(document.path) if document.path is not None else None
         return known if known is not None and known.document is document else None
 
-    async def _compare(self, known: _Known, path: Path) -> None:
+    async def _compare(self, known: _KnownDraft, path: Path) -> None:
         """Was the disk written by somebody else, and loaded by the editor?"""
         try:
             data = await asyncio.to_thread(read_own, path, LIMIT_B)
@@ -297,7 +297,7 @@ class Drafts:
         if not await self._is_saved(known, _digest(disk)):
             known.provenance.loaded(disk)
 
-    async def _is_saved(self, known: _Known, held: str) -> bool:
+    async def _is_saved(self, known: _KnownDraft, held: str) -> bool:
         """Does the disk hold what the editor read or wrote last? It writes before it says so."""
         try:
             async with asyncio.timeout(SAVING_S):

@@ -9,7 +9,7 @@ from pathlib import Path
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, newest_first, read_bytes, write_atomic
 from indwell.lsp.chat import layout
-from indwell.lsp.chat.layout import Splice, edited, session_of
+from indwell.lsp.chat.layout import TextSplice, edited, session_of
 from indwell.lsp.chat.rendering import own_words, restored
 from indwell.service.mentions import FOLDER, IGNORE, IGNORED, SUFFIX, chat_name
 from indwell.sessions.transcript import TurnView
@@ -51,9 +51,9 @@ def caught_up(text: str, turns: Sequence[TurnView], session: str, running: int =
     body = restored(missing, session)
     if draft is None:
         at = len(text)
-        return edited(text, (Splice(at, at, f"\n\n{body}\n\n{layout.YOU}\n\n"),))
+        return edited(text, (TextSplice(at, at, f"\n\n{body}\n\n{layout.YOU}\n\n"),))
     at = draft.heading.start
-    return edited(text, (Splice(at, at, f"{body}\n\n"),))
+    return edited(text, (TextSplice(at, at, f"{body}\n\n"),))
 
 
 def _with_end(text: str, turn: TurnView) -> str:
@@ -70,7 +70,7 @@ def _with_end(text: str, turn: TurnView) -> str:
         return text
     at = section.end
     more = f"\n\n> The end of this turn, from the session:\n\n{wanted}\n\n*{turn.ending}*"
-    return edited(text, (Splice(at, at, more),))
+    return edited(text, (TextSplice(at, at, more),))
 
 
 def _with_note(text: str, turn: int) -> str:
@@ -78,7 +78,7 @@ def _with_note(text: str, turn: int) -> str:
     section = layout.section_of(text, turn)
     if section is None or NOT_ENDED in text[section.heading.start : section.end]:
         return text
-    return edited(text, (Splice(section.end, section.end, f"\n\n{NOT_ENDED}"),))
+    return edited(text, (TextSplice(section.end, section.end, f"\n\n{NOT_ENDED}"),))
 
 
 MOST_LOOKED_AT = 500  # chats, the newest first

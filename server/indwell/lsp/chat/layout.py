@@ -27,7 +27,7 @@ class Heading(NamedTuple):
     end: int
 
 
-class Splice(NamedTuple):
+class TextSplice(NamedTuple):
     """New text for the characters from ``start`` up to ``stop``."""
 
     start: int
@@ -35,7 +35,7 @@ class Splice(NamedTuple):
     text: str
 
 
-class Draft(NamedTuple):
+class ChatDraft(NamedTuple):
     """What the user is writing.
 
     Attributes:
@@ -56,7 +56,7 @@ class Section(NamedTuple):
     end: int
 
 
-Plan: TypeAlias = Callable[[str], Sequence[Splice]]
+Plan: TypeAlias = Callable[[str], Sequence[TextSplice]]
 """What to put into a text; nothing is a plan too."""
 
 
@@ -100,7 +100,7 @@ def backwards(text: str) -> Iterator[Heading]:
         yield found
 
 
-def draft_of(text: str) -> Draft | None:
+def draft_of(text: str) -> ChatDraft | None:
     """What would be sent; None if the last heading is none of the user's."""
     last = next(backwards(text), None)
     if last is None or last.kind != "you":
@@ -110,7 +110,7 @@ def draft_of(text: str) -> Draft | None:
         start += 1
     while stop > start and text[stop - 1].isspace():
         stop -= 1
-    return Draft(last, start, stop)
+    return ChatDraft(last, start, stop)
 
 
 def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
@@ -147,7 +147,7 @@ def ends_alike(text: str, end: int, written: str) -> bool:
     return bool(least) and there[-least:] == ours[-least:]
 
 
-def spliced(text: str, splices: Sequence[Splice]) -> str:
+def spliced(text: str, splices: Sequence[TextSplice]) -> str:
     """Replace places that do not overlap, in ascending order."""
     pieces, at = [], 0
     for start, stop, new in sorted(splices, key=lambda one: one[:2]):
@@ -162,7 +162,7 @@ def line_break(text: str) -> str:
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
-def edited(text: str, splices: Sequence[Splice]) -> str:
+def edited(text: str, splices: Sequence[TextSplice]) -> str:
     """The text with new pieces in its own line breaks."""
     end = line_break(text)
     if end == "\n":
@@ -175,22 +175,22 @@ def in_breaks(text: str, end: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", end)
 
 
-def bound(text: str, session: str) -> tuple[Splice, ...]:
+def bound(text: str, session: str) -> tuple[TextSplice, ...]:
     """Let the first line name a session."""
     line = session_line(session)
     end = _line_end(text, 0)
     first = text[:end].rstrip("\r")
     if SESSION.fullmatch(first.removeprefix("\ufeff")):
-        return () if first == line else (Splice(0, len(first), line),)
-    return (Splice(0, 0, f"{line}\n\n"),)
+        return () if first == line else (TextSplice(0, len(first), line),)
+    return (TextSplice(0, 0, f"{line}\n\n"),)
 
 
-def noted(text: str, note: str) -> tuple[Splice, ...]:
+def noted(text: str, note: str) -> tuple[TextSplice, ...]:
     """Put a paragraph of ours above the draft."""
     draft = draft_of(text)
     if draft is None:
-        return (Splice(len(text), len(text), f"\n\n{note}\n\n{YOU}\n\n"),)
-    return (Splice(draft.heading.start, draft.heading.start, f"{note}\n\n"),)
+        return (TextSplice(len(text), len(text), f"\n\n{note}\n\n{YOU}\n\n"),)
+    return (TextSplice(draft.heading.start, draft.heading.start, f"{note}\n\n"),)
 
 
 def content_end(text: str, heading: Heading) -> int:
@@ -234,7 +234,7 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def begun(text: str, words: str, section: str, shown: str) -> tuple[Splice, ...]:
+def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, ...]:
     """Put a turn's section below the words that it answers.
 
     They are found where they wait, or at the beginning of what the user is writing; what is typed
@@ -251,23 +251,25 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[Splice, ...]
         return _answered(text, waiting, words, section)
     draft = draft_of(text)
     if draft is None:
-        return (Splice(len(text), len(text), f"\n\n{YOU}\n\n{shown}\n\n{section}\n\n{YOU}\n\n"),)
+        return (
+            TextSplice(len(text), len(text), f"\n\n{YOU}\n\n{shown}\n\n{section}\n\n{YOU}\n\n"),
+        )
     if words and text.startswith(words, draft.start):
         stop = draft.start + len(words)
-        return (Splice(stop, stop, f"\n\n{section}\n\n{YOU}\n\n"),)
+        return (TextSplice(stop, stop, f"\n\n{section}\n\n{YOU}\n\n"),)
     at = draft.heading.start
-    return (Splice(at, at, f"{YOU}\n\n{shown}\n\n{section}\n\n"),)
+    return (TextSplice(at, at, f"{YOU}\n\n{shown}\n\n{section}\n\n"),)
 
 
-def queued(text: str, words: str) -> tuple[Splice, ...]:
+def queued(text: str, words: str) -> tuple[TextSplice, ...]:
     """Let the words wait under a heading of their own, with room for the next below."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
     stop = draft.start + len(words)
     return (
-        Splice(draft.heading.start, draft.heading.start + len(YOU), WAITING),
-        Splice(stop, stop, f"\n\n{YOU}\n\n"),
+        TextSplice(draft.heading.start, draft.heading.start + len(YOU), WAITING),
+        TextSplice(stop, stop, f"\n\n{YOU}\n\n"),
     )
 
 
@@ -276,7 +278,7 @@ def waits(text: str, words: str) -> bool:
     return _waiting(text, words) is not None
 
 
-def withdrawn(text: str, words: str) -> tuple[Splice, ...]:
+def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
     """Words that waited go back into the draft."""
     waiting = _waiting(text, words)
     if waiting is None:
@@ -284,13 +286,13 @@ def withdrawn(text: str, words: str) -> tuple[Splice, ...]:
     words = text[waiting.end : content_end(text, waiting)].lstrip()  # all that stands there now
     after = next_heading(text, waiting.end)
     stop = len(text) if after is None else after.start
-    rest = spliced(text, (gone := Splice(waiting.start, stop, ""),))
+    rest = spliced(text, (gone := TextSplice(waiting.start, stop, ""),))
     moved = len(text) - len(rest)
     back = _put_back(rest, words)
-    return (gone, *(Splice(a + moved, b + moved, new) for a, b, new in back))
+    return (gone, *(TextSplice(a + moved, b + moved, new) for a, b, new in back))
 
 
-def given_back(text: str, words: str) -> tuple[Splice, ...]:
+def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
     """Put words at the beginning of the draft, unless it has them."""
     draft = draft_of(text)
     if draft is None:
@@ -298,17 +300,17 @@ def given_back(text: str, words: str) -> tuple[Splice, ...]:
     return () if text.find(words, draft.start) >= 0 else _put_back(text, words)
 
 
-def _put_back(text: str, words: str) -> tuple[Splice, ...]:
+def _put_back(text: str, words: str) -> tuple[TextSplice, ...]:
     draft = draft_of(text)
     if draft is None:
-        return (Splice(len(text), len(text), f"\n\n{YOU}\n\n{words}\n"),)
+        return (TextSplice(len(text), len(text), f"\n\n{YOU}\n\n{words}\n"),)
     gap = "\n\n" if draft.stop > draft.start else "\n"
     at = draft.heading.end
     before = "\n" if text[at - 1] == "\n" else "\n\n"
-    return (Splice(at, draft.start, f"{before}{words}{gap}"),)
+    return (TextSplice(at, draft.start, f"{before}{words}{gap}"),)
 
 
-def cleared(text: str, words: str) -> tuple[Splice, ...]:
+def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
     """Take words out of the draft, which begins with them; nothing happens if it does not."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
@@ -316,7 +318,7 @@ def cleared(text: str, words: str) -> tuple[Splice, ...]:
     stop = draft.start + len(words)
     while stop < len(text) and text[stop].isspace():
         stop += 1
-    return (Splice(draft.start, stop, ""),)
+    return (TextSplice(draft.start, stop, ""),)
 
 
 def _waiting(text: str, words: str) -> Heading | None:
@@ -335,14 +337,14 @@ def _waiting(text: str, words: str) -> Heading | None:
     return found
 
 
-def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[Splice, ...]:
+def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[TextSplice, ...]:
     """Words that waited get their turn; what the user wrote beside them goes to the draft."""
     start, stop = waiting.end, content_end(text, waiting)
     at = text.index(words, start)
     around = (text[start:at].strip(), text[at + len(words) : stop].strip())
     beside = "\n\n".join(filter(None, around))
-    title = Splice(waiting.start, waiting.start + len(WAITING), YOU)
+    title = TextSplice(waiting.start, waiting.start + len(WAITING), YOU)
     if not beside:
-        return (title, Splice(stop, stop, f"\n\n{section}"))
-    moved = (title, Splice(start, stop, f"\n{words}\n\n{section}"))
+        return (title, TextSplice(stop, stop, f"\n\n{section}"))
+    moved = (title, TextSplice(start, stop, f"\n{words}\n\n{section}"))
     return (*moved, *_put_back(text, beside))

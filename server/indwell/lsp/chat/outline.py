@@ -27,7 +27,7 @@ _SCHEME = re.compile(r"[^/]*:")  # none of ours has one: we write a colon as %3A
 _ELSEWHERE = re.compile(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
-class Places:
+class TextPositions:
     """Positions in one text, many of them; it is read once, and may be used in a thread.
 
     Args:
@@ -183,7 +183,7 @@ _AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}  # a key f
 MOST_TURNS = 30  # that have lenses; the newest
 
 
-class State(NamedTuple):
+class ChatState(NamedTuple):
     """What is known when offers are asked for.
 
     Attributes:
@@ -205,7 +205,7 @@ class State(NamedTuple):
     asked: bool = False
 
 
-def sending(text: str, state: State) -> list[dict[str, Any]]:
+def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
     """The commands for what the user is writing."""
     draft = layout.draft_of(text)
     has_words = draft is not None and draft.stop > draft.start
@@ -223,7 +223,7 @@ def sending(text: str, state: State) -> list[dict[str, Any]]:
     return found
 
 
-def of_plan(state: State) -> list[dict[str, Any]]:
+def of_plan(state: ChatState) -> list[dict[str, Any]]:
     """What can be done with the plan of the session."""
     if not state.plan:
         return []
@@ -237,7 +237,7 @@ def of_plan(state: State) -> list[dict[str, Any]]:
     ]
 
 
-def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:
+def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
     """Code actions: sending anywhere, and what can be done with the turn at an offset."""
     commands = [
         {**one, "title": _AS_ACTION.get(one["title"], one["title"])} for one in sending(text, state)
@@ -248,7 +248,7 @@ def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:
     return [{"title": one["title"], "kind": _KIND, "command": one} for one in commands]
 
 
-def lenses(text: str, state: State, place: Place) -> list[dict[str, Any]]:
+def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
     """Lenses: sending above the draft, the others at the headings of the newest turns."""
     found: list[dict[str, Any]] = []
     n_turns = 0
@@ -271,7 +271,7 @@ def lenses(text: str, state: State, place: Place) -> list[dict[str, Any]]:
     return found
 
 
-def of_turn(state: State, turn: int) -> list[dict[str, Any]]:
+def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
     """What can be done with a turn of the session."""
     which = {"session": state.session, "turn": turn}
     found = []
@@ -311,6 +311,6 @@ def _turn_at(text: str, at: int) -> int:
     return 0
 
 
-def _command(title: str, state: State, *, how: str) -> dict[str, Any]:
+def _command(title: str, state: ChatState, *, how: str) -> dict[str, Any]:
     arguments = [{"uri": state.uri, "how": how}]
     return {"title": title, "command": "indwell.send", "arguments": arguments}

@@ -11,7 +11,7 @@ from indwell.context.todo import shown_lines
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
 from indwell.policy.approvals import short_line
-from indwell.sessions.transcript import InnerCall, Piece, TurnView
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
 _OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
 _VERBS = {
@@ -305,7 +305,7 @@ def _turn(turn: TurnView) -> str:
     return "\n\n".join(parts)
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: TranscriptPiece) -> str:
     match piece.kind:
         case "user":
             return f"> **You, meanwhile:**\n{quoted(piece.text)}"

@@ -10,10 +10,10 @@ from indwell.errors import EditRefused, SessionError, ToolError, UserError
 from indwell.files import exists
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
-from indwell.lsp.chat.chats import Chats, Sent, Steering
-from indwell.lsp.chat.completion import Command, command_of
+from indwell.lsp.chat.chats import Chats, SentWords, Steering
+from indwell.lsp.chat.completion import ChatCommand, command_of
 from indwell.lsp.chat.drafts import BeingSent
-from indwell.lsp.chat.layout import Splice, edited
+from indwell.lsp.chat.layout import TextSplice, edited
 from indwell.lsp.chat.markdown import quoted
 from indwell.lsp.chat.opening import opened
 from indwell.lsp.chat.views import names_of
@@ -89,7 +89,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
         target = await _target(host, chats, document)
         if arguments.how != "next" and chats.runs_in(document):
             return await _steered(host, chats, document, raw, words)
-        return await _sent(host, chats, document, Draft(raw, words, target))
+        return await _sent(host, chats, document, OutgoingPrompt(raw, words, target))
     except BeingSent:
         raise
     except UserError as error:
@@ -97,20 +97,20 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
         raise
 
 
-class Draft:
+class OutgoingPrompt:
     """What is sent: as it stands in the document, as the model gets it, and where to."""
 
     def __init__(self, raw: str, words: str, target: str) -> None:
         self.raw, self.words, self.target = raw, words, target
 
 
-async def _sent(host: Host, chats: Chats, document: Document, draft: Draft) -> Ticket:
+async def _sent(host: Host, chats: Chats, document: Document, draft: OutgoingPrompt) -> Ticket:
     mentions = await _mentioned(host, chats, document, draft.words)
     params = protocol.PromptParams(text=draft.words, session=draft.target, mentions=mentions)
     ticket = await host.prompt(params)
     ticket.in_chat = True
     chats.drafts.vouch(document, draft.raw)
-    sent = Sent(ticket, document.uri, draft.raw, draft.words)
+    sent = SentWords(ticket, document.uri, draft.raw, draft.words)
     chats.sent.append(sent)
     chats.standing.append(sent)
     host.chores.begin(_followed(chats, document, sent))
@@ -121,7 +121,7 @@ async def _sent(host: Host, chats: Chats, document: Document, draft: Draft) -> T
     return ticket
 
 
-async def _followed(chats: Chats, document: Document, sent: Sent) -> None:
+async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
     """See to it that words which no turn has taken are in the draft, with the reason above."""
     ticket = sent.ticket
     await ticket.ended.wait()
@@ -160,7 +160,7 @@ async def _steered(
 
 
 async def _obeyed(
-    host: Host, chats: Chats, document: Document, command: Command, raw: str
+    host: Host, chats: Chats, document: Document, command: ChatCommand, raw: str
 ) -> object:
     await _change(chats, document, partial(moving.cleared, words=raw))
     match command.name:
@@ -202,7 +202,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
     return named
 
 
-async def _own_session(sent: Sent) -> str:
+async def _own_session(sent: SentWords) -> str:
     """The session that the first words of a chat begin; others must not begin one more."""
     try:
         await sent.ticket.begins(OPENING_S)
@@ -250,7 +250,7 @@ async def _note(chats: Chats, document: Document, words: str) -> None:
     """A paragraph of ours above the draft, unless it is the last one there."""
     note = quoted(words)
 
-    def plan(text: str) -> Sequence[Splice]:
+    def plan(text: str) -> Sequence[TextSplice]:
         draft = layout.draft_of(text)
         above = text[: draft.heading.start] if draft is not None else text
         is_there = above.rstrip().replace("\r\n", "\n").endswith(note)

@@ -13,18 +13,18 @@ from indwell.agent.core import events
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
-from indwell.lsp.chat.layout import Section, Splice, edited, in_breaks, line_break
+from indwell.lsp.chat.layout import Section, TextSplice, edited, in_breaks, line_break
 from indwell.lsp.chat.rendering import Rendering
 from indwell.lsp.editor.client import Client
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 
 State: TypeAlias = Literal["new", "there", "changed", "gone"]
 """Of the section: not put in yet, as it was written, not as it was written, taken out."""
 
 
-class Asked(NamedTuple):
+class AnsweredPrompt(NamedTuple):
     """The words that a turn answers: as they stood in the document, and fit to be put in."""
 
     words: str
@@ -50,7 +50,7 @@ class Writing:
         session: That the first line shall name; empty if it does.
     """
 
-    def __init__(self, turn: int, asked: Asked, session: str) -> None:
+    def __init__(self, turn: int, asked: AnsweredPrompt, session: str) -> None:
         self._turn, self._asked, self._session = turn, asked, session
         self._now = _Planned("", None, "new", 0)
         self._planned = self._now
@@ -110,7 +110,7 @@ class Writing:
             text = edited(text, moving.given_back(text, in_breaks(words, end)))
         if is_last and layout.draft_of(text) is None:
             at = len(text)
-            text = edited(text, (Splice(at, at, f"\n\n{layout.YOU}\n\n"),))
+            text = edited(text, (TextSplice(at, at, f"\n\n{layout.YOU}\n\n"),))
         return text
 
     def _first(self, text: str, whole: str, *, is_last: bool) -> str:
@@ -143,7 +143,7 @@ class Writing:
                 return text
             new, state = "\n\n" + new.strip(), "changed"
         self._planned = _Planned(whole, near, state, self._now.cleared)  # type: ignore[arg-type]
-        return edited(text, (Splice(section.end, section.end, new),))
+        return edited(text, (TextSplice(section.end, section.end, new),))
 
     def _come(self, text: str, section: Section, whole: str) -> str:
         """What stands there by now, if an edit that was given up has come after all."""
@@ -179,7 +179,7 @@ class Paper:
         self._made: BufferEdits | None = None
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def change(self, document: Document, plan: Plan) -> Change | None:
+    async def change(self, document: Document, plan: Plan) -> AppliedChange | None:
         """Change a document; None if there was nothing to change.
 
         Raises:

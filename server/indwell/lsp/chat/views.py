@@ -14,7 +14,7 @@ from indwell.agent.features.questions.board import question_of
 from indwell.lsp.chat import layout, outline
 from indwell.lsp.chat import outline as offers
 from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
+from indwell.lsp.chat.completion import NamedLines, completed, named_lines, ranged_path
 from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.status import SkillRow, SkillsResult
@@ -106,8 +106,8 @@ class ChatViews:
         """Look at a text; at a long one in a thread, for it takes 50 ms a megabyte."""
         text, encoding = document.text, self._host.documents.encoding
         if len(text) < LONG:
-            return look(text, outline.Places(text, encoding))
-        return await asyncio.to_thread(lambda: look(text, outline.Places(text, encoding)))
+            return look(text, outline.TextPositions(text, encoding))
+        return await asyncio.to_thread(lambda: look(text, outline.TextPositions(text, encoding)))
 
     def _links(self, document: Document, text: str, place: outline.Place) -> list[dict[str, Any]]:
         found = []
@@ -160,7 +160,7 @@ class ChatViews:
         found = await skills_of(self._host)
         return tuple((f"/{one.name}", short_line(one.description, 100)) for one in found.values())
 
-    def _state(self, document: Document) -> offers.State:
+    def _state(self, document: Document) -> offers.ChatState:
         ledger, session = self._host.review.ledger, self._chats.session_of(document)
         pending = frozenset(
             actor.turn
@@ -180,7 +180,7 @@ class ChatViews:
         turn = self._host.turns.running
         asker = turn.session if running and turn is not None else None
         is_asked = asker is not None and question_of(asker).is_waiting
-        return offers.State(
+        return offers.ChatState(
             document.uri, session, running, is_busy, pending, is_planned, asked=is_asked
         )
 
@@ -193,16 +193,16 @@ class ChatViews:
 
         return place
 
-    async def _lines_of(self, name: str) -> tuple[Lines, ...]:
+    async def _lines_of(self, name: str) -> tuple[NamedLines, ...]:
         """What is marked in an open file, and its definitions."""
         roots = self._roots()
-        found: list[Lines] = []
+        found: list[NamedLines] = []
         for document in self._host.documents:
             if document.path is None or display(document.path, roots) != name:
                 continue
             marked = self._host.attention.selection(self._host.settings)
             if marked is not None and marked.path == name:
-                found.append(Lines("selection", marked.first_line, marked.last_line))
+                found.append(NamedLines("selection", marked.first_line, marked.last_line))
             text = document.text[:SYMBOLS_CHARACTERS]
             found += await asyncio.to_thread(named_lines, text)
             break

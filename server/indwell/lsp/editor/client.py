@@ -15,7 +15,7 @@ from indwell.agent.core.events import Event, Text, Thinking, ToolOutput
 from indwell.agent.features.questions.asker import UserQuestion
 from indwell.lsp.messages import diagnostics, questions, status
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams, AskResult
 from indwell.lsp.wire import sync
@@ -84,7 +84,7 @@ class Client:
         self._server = server
         self._numbers = itertools.count(1)
         self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
-        self.features = Features()
+        self.features = ClientFeatures()
         self.chat: ChatPlace | None = None
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
         self.still: Callable[[], Awaitable[None]] = _at_once

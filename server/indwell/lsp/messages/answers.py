@@ -18,9 +18,9 @@ from indwell.providers.models import OfferedModel
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.transcript import InnerCall, Piece, TurnView, transcript
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
 
 TEXT_CHARACTERS = 20_000  # of one piece of a session; a screen shows far less
 PAGE_LIMIT = 100  # sessions or turns of one answer
@@ -103,7 +103,7 @@ def resume_result(resumed: Resumed) -> views.ResumeResult:
 
 
 def session_result(
-    session: str, reading: Reading, *, before: int | None, limit: int
+    session: str, reading: LogReading, *, before: int | None, limit: int
 ) -> views.SessionResult:
     """A page of a session's turns: the last ones, or those before a turn; takes a while."""
     turns = transcript(reading.records)
@@ -212,7 +212,7 @@ def _turn(turn: TurnView) -> views.TurnRow:
     )
 
 
-def _piece(piece: Piece) -> PieceRow:
+def _piece(piece: TranscriptPiece) -> PieceRow:
     # The log has the target of a call from its end on; a sub-agent at work shows its task.
     begun = subject_of(piece.arguments) if piece.source == NAME else ""
     whole = (piece.text, piece.arguments, piece.target or begun, piece.diff)

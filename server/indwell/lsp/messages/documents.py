@@ -7,11 +7,11 @@ from typing import Literal
 import attrs
 
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.values import Arguments, Value
+from indwell.lsp.messages.values import CommandArguments, Value
 
 
 @attrs.frozen(eq=False, repr=False)
-class ChatArguments(Arguments):
+class ChatArguments(CommandArguments):
     """The argument of ``indwell.chat``; all of it optional.
 
     Attributes:
@@ -38,7 +38,7 @@ class ChatResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class SendArguments(Arguments):
+class SendArguments(CommandArguments):
     """The argument of ``indwell.send``; all of it optional.
 
     Attributes:
@@ -54,7 +54,7 @@ class SendArguments(Arguments):
 
 
 @attrs.frozen(eq=False, repr=False)
-class OpenArguments(Arguments):
+class OpenArguments(CommandArguments):
     """The argument of ``indwell.open``.
 
     Attributes:
@@ -81,7 +81,7 @@ class OpenResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ForkArguments(Arguments):
+class ForkArguments(CommandArguments):
     """The argument of ``indwell.fork``; all of it optional.
 
     Attributes:
@@ -99,7 +99,7 @@ class ForkArguments(Arguments):
 
 
 @attrs.frozen(eq=False, repr=False)
-class RewindArguments(Arguments):
+class RewindArguments(CommandArguments):
     """The argument of ``indwell.rewind``.
 
     Attributes:
@@ -175,7 +175,7 @@ class ChangesResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class VerdictArguments(Arguments):
+class VerdictArguments(CommandArguments):
     """The argument of ``indwell.accept`` and ``indwell.reject``: which pending changes.
 
     Each field narrows it; at least one is needed. Ids that are not pending any more do nothing.

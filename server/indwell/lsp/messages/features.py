@@ -24,7 +24,7 @@ CHAT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
 _NUMBERS = "Neovim"
 
 
-class Features(msgspec.Struct, frozen=True):
+class ClientFeatures(msgspec.Struct, frozen=True):
     """Capabilities that change what is sent.
 
     Attributes:
@@ -66,7 +66,7 @@ class Features(msgspec.Struct, frozen=True):
         return name in self.experimental
 
 
-def features_of(capabilities: Mapping[str, Any], client: str = "") -> Features:
+def features_of(capabilities: Mapping[str, Any], client: str = "") -> ClientFeatures:
     """Read the capabilities of ``initialize``; whatever has an impossible type is not there.
 
     ``client`` is the editor's name.
@@ -76,7 +76,7 @@ def features_of(capabilities: Mapping[str, Any], client: str = "") -> Features:
     edits = _table(_table(capabilities, "workspace"), "workspaceEdit")
     operations = edits.get("resourceOperations")
     ours = _table(_table(capabilities, "experimental"), "indwell")
-    return Features(
+    return ClientFeatures(
         progress=window.get("workDoneProgress") is True,
         show_document=_table(window, "showDocument").get("support") is True,
         configuration=_table(capabilities, "workspace").get("configuration") is True,

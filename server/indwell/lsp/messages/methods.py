@@ -21,7 +21,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import AskParams, AskResult, MemoryArguments
 from indwell.lsp.messages.status import SkillsParams, SkillsResult
-from indwell.lsp.messages.values import Arguments, Value
+from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
@@ -148,7 +148,7 @@ class SaveResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class TaskArguments(Arguments):
+class TaskArguments(CommandArguments):
     """The one argument of ``indwell.fix`` and its siblings; plain JSON, all of it optional.
 
     Attributes:
@@ -169,14 +169,14 @@ class TaskArguments(Arguments):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ModeArguments(Arguments):
+class ModeArguments(CommandArguments):
     """The argument of ``indwell.mode``."""
 
     mode: Mode
 
 
 @attrs.frozen(eq=False, repr=False)
-class NewSessionArguments(Arguments):
+class NewSessionArguments(CommandArguments):
     """The argument of ``indwell.newSession``; it may be left out.
 
     Attributes:
@@ -187,7 +187,7 @@ class NewSessionArguments(Arguments):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ResumeArguments(Arguments):
+class ResumeArguments(CommandArguments):
     """The argument of ``indwell.resume``; all of it optional.
 
     Attributes:
@@ -204,7 +204,7 @@ class ResumeArguments(Arguments):
 
 
 @attrs.frozen(eq=False, repr=False)
-class TrustArguments(Arguments):
+class TrustArguments(CommandArguments):
     """The argument of ``indwell.trust``; ``wait``: answer only when the user has answered."""
 
     wait: bool = False

@@ -6,7 +6,7 @@ from typing import Literal
 
 import attrs
 
-from indwell.lsp.messages.values import Arguments, Value
+from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.policy.approvals import Answer, AskedKind
 
 
@@ -96,7 +96,7 @@ class AskResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class MemoryArguments(Arguments):
+class MemoryArguments(CommandArguments):
     """The argument of ``indwell.memory``; all of it optional.
 
     Attributes:

@@ -40,7 +40,7 @@ class Value:
         return found
 
 
-class Arguments(Value):
+class CommandArguments(Value):
     """Base of what a command takes: a name that it does not know is refused.
 
     A command may be called by a link or an old action, and what it does not know might be meant to

@@ -9,7 +9,7 @@ import attrs
 
 from indwell.context.plan import PlanState
 from indwell.context.todo import TodoState
-from indwell.lsp.messages.values import Arguments, Value
+from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.providers.endpoint import State
 from indwell.sessions.records import Ending
 from indwell.sessions.transcript import Kind
@@ -99,7 +99,7 @@ class PlanResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class PlanArguments(Arguments):
+class PlanArguments(CommandArguments):
     """The argument of ``indwell.plan``; all of it optional.
 
     Attributes:

@@ -24,7 +24,7 @@ from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Document
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewound import conflict, question, told, unrecorded
-from indwell.review.verdicts import Done, planned_rewind, rewind_files
+from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
 from indwell.workspace.base import Workspace
 
 
@@ -147,7 +147,7 @@ class FilesBack:
         return (words,) if words else ()
 
 
-def _both(first: Done, then: Done) -> Done:
+def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
     """What two steps did together; what the second one settled is not kept any more."""
     return msgspec.structs.replace(
         then,

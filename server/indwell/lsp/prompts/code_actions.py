@@ -22,7 +22,7 @@ _SOURCE = "source.indwell"
 KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
 
 
-class Place(msgspec.Struct, frozen=True):
+class ActionPlace(msgspec.Struct, frozen=True):
     """What is known when actions are asked for.
 
     Attributes:
@@ -63,7 +63,9 @@ _CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
 _CONTINUE = _Offer("Continue the interrupted turn", "indwell.continue", _SOURCE)
 
 
-def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
+def offer(
+    place: ActionPlace, range_: sync.Range, context: sync.ActionContext
+) -> list[dict[str, Any]]:
     """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
     automatic = context.trigger_kind == AUTOMATIC
     given = [
@@ -97,7 +99,7 @@ def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
 
 
 def _action(
-    offered: _Offer, place: Place, range_: sync.Range, problems: Sequence[dict[str, Any]]
+    offered: _Offer, place: ActionPlace, range_: sync.Range, problems: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     command: dict[str, Any] = {"title": offered.title, "command": offered.command}
     if offered not in {_CANCEL, _CONTINUE}:

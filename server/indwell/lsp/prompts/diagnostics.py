@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.features.checks.source import Known
+from indwell.agent.features.checks.source import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.diagnostics import DiagnosticsParams, DocumentDiagnostics
@@ -115,7 +115,7 @@ class EditorProblems:
             self._count += 1
             self._edited[path] = self._count
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         """See ``Source``; never waits longer than it says, and a second for an editor's answer."""
         if not self._settings().attach_diagnostics:
             return None
@@ -129,7 +129,7 @@ class EditorProblems:
             {path: self._pushed[path] for path in paths if path in self._pushed}, paths
         )
 
-    async def _asked(self, paths: Sequence[Path], settle_s: float) -> Known | None:
+    async def _asked(self, paths: Sequence[Path], settle_s: float) -> KnownProblems | None:
         """What the editor answers; None if it does not."""
         by_uri = {self._uri(path): path for path in paths}
         params = DiagnosticsParams(uris=tuple(by_uri), wait=settle_s)
@@ -144,9 +144,9 @@ class EditorProblems:
             if (path := by_uri.get(one.uri)) is not None
         }
         known = self._known(told, paths)
-        return (known or Known()) if settle_s else known
+        return (known or KnownProblems()) if settle_s else known
 
-    def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> Known | None:
+    def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
         """What pushes are worth now; None if that is nothing at all."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
@@ -174,8 +174,8 @@ class EditorProblems:
                 )
             if before:
                 shown[path] = before
-        known = Known(reports, late, shown, silent)
-        return None if known == Known() else known
+        known = KnownProblems(reports, late, shown, silent)
+        return None if known == KnownProblems() else known
 
     def _silent(self, path: Path) -> tuple[str, ...]:
         """Who should look at a file of which nobody has spoken: checkers of files of its kind.

@@ -16,9 +16,9 @@ from indwell.agent.core.prompt import Prompt, taken_words
 from indwell.agent.requests.prompt_blocks import no_pictures_words
 from indwell.context.attachments import (
     FileProblems,
+    NamedPicture,
     OpenedFile,
     PastedText,
-    Picture,
     Problem,
     Selection,
     opened_words,
@@ -67,7 +67,7 @@ def checked(
     """
     if len(attachments) > MOST:
         raise UserError(f"a prompt takes {MOST} attachments, not {len(attachments)}; remove some")
-    pictures: list[Picture] = []
+    pictures: list[NamedPicture] = []
     texts: list[PastedText] = []
     reported: list[FileProblems] = []
     for one in attachments:
@@ -103,7 +103,7 @@ async def check_model(backend: Backend, settings: Settings) -> None:
         raise UserError(no_pictures_words(settings.model))
 
 
-def _picture(one: Attachment, number: int) -> Picture:
+def _picture(one: Attachment, number: int) -> NamedPicture:
     label = short_line(one.label, LABEL_CHARACTERS) or f"picture {number}"
     if len(one.data) > PICTURE_B * 4 // 3 + 4:
         raise UserError(
@@ -119,10 +119,10 @@ def _picture(one: Attachment, number: int) -> Picture:
         raise UserError(f"{label!r} is no picture that models read; they read {kinds}")
     if one.mime and one.mime.lower() != found:
         raise UserError(f"the picture {label!r} is {found}, not {one.mime[:40]!r} as it says")
-    return Picture(label, found, base64.b64encode(data).decode("ascii"))
+    return NamedPicture(label, found, base64.b64encode(data).decode("ascii"))
 
 
-def _check_sizes(pictures: Sequence[Picture]) -> None:
+def _check_sizes(pictures: Sequence[NamedPicture]) -> None:
     if len(pictures) > MOST_PICTURES:
         raise UserError(f"a prompt takes {MOST_PICTURES} pictures, not {len(pictures)}")
     if sum(len(one.data) for one in pictures) > PICTURES_B * 4 // 3:

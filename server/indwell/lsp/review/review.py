@@ -29,7 +29,7 @@ from indwell.workspace.paths import display
 LENSES_S = 2.0  # for what is pending to be read, right after the start: some editors ask once
 
 
-class Review:
+class EditorReview:
     """What is pending in one editor, and what can be done with it.
 
     Args:
@@ -175,9 +175,9 @@ _VERBS: tuple[Verb, ...] = ("accept", "reject")
 _Command: TypeAlias = Callable[..., Awaitable[documents.VerdictResult | None]]
 
 
-def register_review(server: Server, host: Host) -> Review:
+def register_review(server: Server, host: Host) -> EditorReview:
     """Verdicts and the list of changes."""
-    review = Review(host)
+    review = EditorReview(host)
 
     @server.feature("indwell/changes")
     async def changes(params: documents.ChangesParams) -> msgspec.Raw:
@@ -192,7 +192,7 @@ def register_review(server: Server, host: Host) -> Review:
     return review
 
 
-def _verdict_command(host: Host, review: Review, verb: Verb) -> _Command:
+def _verdict_command(host: Host, review: EditorReview, verb: Verb) -> _Command:
     async def judge(
         arguments: documents.VerdictArguments | None = None,
     ) -> documents.VerdictResult | None:

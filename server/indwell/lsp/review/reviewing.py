@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from indwell.lsp.messages.features import Features
+from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.shown_hunks import Hints, Published, Shown, reachable
 from indwell.lsp.workspace.documents import LONG, Document, Documents
@@ -17,10 +17,10 @@ from indwell.service.chores import Chores
 from indwell.workspace.text import split_lines
 
 
-class Screen(Protocol):
+class ReviewScreen(Protocol):
     """The editor, as far as it shows what is pending."""
 
-    features: Features
+    features: ClientFeatures
 
     def publish(self, diagnostics: Published) -> None:
         """Show these diagnostics of ours for a document, and no others."""
@@ -126,7 +126,7 @@ class Reviewing:
     def __init__(
         self,
         documents: Documents,
-        screen: Screen,
+        screen: ReviewScreen,
         chores: Chores,
         read_closed: ReadClosed,
         differs: Differs,

@@ -18,7 +18,7 @@ from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.review.hunk import Hunk
 
 
-class Lines(NamedTuple):
+class ShownLines(NamedTuple):
     """First and last line, 0-based, inclusive."""
 
     first: int
@@ -35,7 +35,7 @@ def reachable(n_lines: int, *, ends_empty: bool) -> int:
     return max(n_lines - 1 if ends_empty else n_lines, 1)
 
 
-def lines_of(hunk: Hunk, n_lines: int | None) -> Lines:
+def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
     """The lines of a hunk; of deleted ones, and of all that is no text, the one to reach it by.
 
     Args:
@@ -45,7 +45,7 @@ def lines_of(hunk: Hunk, n_lines: int | None) -> Lines:
     first = max(hunk.line - 1, 0)
     if n_lines is not None:
         first = min(first, n_lines - 1)
-    return Lines(first, first + max(len(hunk.new) - 1, 0))
+    return ShownLines(first, first + max(len(hunk.new) - 1, 0))
 
 
 def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any]:
@@ -61,10 +61,10 @@ def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any
     }
 
 
-def touched(hunks: Sequence[Hunk], lines: Lines, n_lines: int | None) -> tuple[Hunk, ...]:
+def touched(hunks: Sequence[Hunk], lines: ShownLines, n_lines: int | None) -> tuple[Hunk, ...]:
     """The hunks that stand on some of these lines; below the text means its last line."""
     if n_lines is not None:
-        lines = Lines(min(lines.first, n_lines - 1), min(lines.last, n_lines - 1))
+        lines = ShownLines(min(lines.first, n_lines - 1), min(lines.last, n_lines - 1))
     found = []
     for hunk in hunks:
         first, last = lines_of(hunk, n_lines)
@@ -137,12 +137,12 @@ def diff_command(title: str, uri: str) -> dict[str, Any]:
     return {"title": title, "command": "indwell.open", "arguments": arguments}
 
 
-def marked(range_: sync.Range) -> Lines:
+def marked(range_: sync.Range) -> ShownLines:
     """The lines of a range; where it ends at the start of a line, that one is not in it."""
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
         last -= 1
-    return Lines(max(first, 0), max(last, 0))
+    return ShownLines(max(first, 0), max(last, 0))
 
 
 def _verdict(

@@ -17,7 +17,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.documents import KeptRow, VerdictArguments, VerdictResult
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.reviewing import Reviewing
-from indwell.lsp.review.words import Outcome, changes, question, sentence
+from indwell.lsp.review.words import FilesOutcome, changes, question, sentence
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.hunk import Hunk
@@ -248,8 +248,8 @@ class Verdicts:
         meant: Meant,
         progress: Progress,
         stop: asyncio.Event,
-    ) -> Outcome:
-        outcome = Outcome(gone=meant.gone)
+    ) -> FilesOutcome:
+        outcome = FilesOutcome(gone=meant.gone)
         workspace, doubtful = self._workspace(), []
         for path in meant.by_path:
             scope = meant.scope(path)
@@ -293,7 +293,7 @@ class Verdicts:
             asked.cancel()
             stopped.cancel()
 
-    def _result(self, verb: Verb, outcome: Outcome, message: str) -> VerdictResult:
+    def _result(self, verb: Verb, outcome: FilesOutcome, message: str) -> VerdictResult:
         kept = [self._kept(hunk.path, hunk.id, why) for hunk, why in outcome.kept]
         kept += [self._kept(path, "", why) for path, why in outcome.failed]
         ids = tuple(hunk.id for hunk in outcome.hunks)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from indwell.review.hunk import Actor, Hunk
-from indwell.review.verdicts import Done
+from indwell.review.verdicts import VerdictOutcome
 
 NOT_TEXT = "no text"
 
@@ -173,7 +173,7 @@ MOST_NAMED = 5  # files of a question, reasons of a sentence
 Kept = tuple[Hunk, str]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class FilesOutcome(msgspec.Struct, frozen=True):
     """Of several files.
 
     Attributes:
@@ -188,22 +188,22 @@ class Outcome(msgspec.Struct, frozen=True):
     failed: tuple[tuple[Path, str], ...] = ()
     gone: tuple[str, ...] = ()
 
-    def with_done(self, done: Done) -> Outcome:
+    def with_done(self, done: VerdictOutcome) -> FilesOutcome:
         """One more file is done."""
-        return Outcome(
+        return FilesOutcome(
             (*self.hunks, *done.hunks),
             (*self.kept, *done.kept),
             (*self.failed, *done.failed),
             (*self.gone, *done.unknown),
         )
 
-    def leaving(self, hunks: Iterable[Hunk], why: str) -> Outcome:
+    def leaving(self, hunks: Iterable[Hunk], why: str) -> FilesOutcome:
         """These were not come to."""
         kept = tuple((hunk, why) for hunk in hunks)
         return msgspec.structs.replace(self, kept=(*self.kept, *kept))
 
 
-def sentence(verb: str, outcome: Outcome, display: Callable[[Path], str]) -> str:
+def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
     """All of it in one sentence for people."""
     parts = []
     if outcome.hunks:

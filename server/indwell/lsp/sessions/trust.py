@@ -15,7 +15,7 @@ from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.policy.trust import STAY, TRUST, Standing, is_unchanged, restricted_words
+from indwell.policy.trust import STAY, TRUST, TrustStanding, is_unchanged, restricted_words
 from indwell.workspace.executable import instruction_files
 
 
@@ -69,7 +69,7 @@ class TrustQuestions:
         if not task.cancelled():
             task.exception()  # seen, also where nobody waits any more
 
-    async def _settled(self, standings: tuple[Standing, ...], timeout_s: float) -> bool:
+    async def _settled(self, standings: tuple[TrustStanding, ...], timeout_s: float) -> bool:
         was_trusted = False
         for standing in standings:
             trusted = standing.state == "open" and await self._asked(standing, timeout_s)
@@ -80,7 +80,7 @@ class TrustQuestions:
             await self._backend.standings(tuple(Path(one.folder) for one in standings))
         return was_trusted
 
-    async def _open_again(self, standing: Standing) -> Standing:
+    async def _open_again(self, standing: TrustStanding) -> TrustStanding:
         """As if nobody had said no; of a trusted folder, what was not there when it was trusted."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
@@ -91,7 +91,7 @@ class TrustQuestions:
         is_same = is_unchanged(standing.before, shown.items)
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
-    async def _asked(self, standing: Standing, timeout_s: float) -> bool:
+    async def _asked(self, standing: TrustStanding, timeout_s: float) -> bool:
         """Ask, and keep the answer; a question that was closed is asked again in a new process."""
         standing = await self._backend.shown(standing)
         question = await asyncio.to_thread(lambda: standing.question)
@@ -104,7 +104,7 @@ class TrustQuestions:
             self._client.show(types.MessageType.Warning, message)
         return trusted
 
-    async def _tell(self, standing: Standing) -> None:
+    async def _tell(self, standing: TrustStanding) -> None:
         """Say once what does not work, and why."""
         if standing.folder in self._told:
             return
@@ -115,6 +115,6 @@ class TrustQuestions:
         self._client.show(types.MessageType.Warning, f"Indwell: {words}{here}")
 
 
-def _can_be_trusted(standing: Standing) -> bool:
+def _can_be_trusted(standing: TrustStanding) -> bool:
     """Is a word of the user's all that it lacks? Not where the editor or a broken file says no."""
-    return standing.state != "trusted" and standing.remedy == Standing("", "open", "").remedy
+    return standing.state != "trusted" and standing.remedy == TrustStanding("", "open", "").remedy

@@ -29,7 +29,7 @@ from indwell.service.turns.queue import (
     Open,
     Queue,
     Ticket,
-    Waiting,
+    WaitingPrompt,
     never_started,
     why_held,
 )
@@ -61,7 +61,7 @@ class Turns:
         self._is_closed = False
         self._progress: TurnProgress | None = None
         self._last: Session | None = None
-        self._told: tuple[tuple[Waiting, ...], str] = ((), "")
+        self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
         self.listeners: list[Callable[[events.Event], None]] = []
@@ -96,7 +96,7 @@ class Turns:
         goes_on = any(one.target and not one.is_held for one in self._queue.waiting)
         return "" if is_opening or goes_on else current or ""
 
-    def submit(self, waiting: Waiting, on_end: OnEnd, *, first: bool = False) -> Ticket:
+    def submit(self, waiting: WaitingPrompt, on_end: OnEnd, *, first: bool = False) -> Ticket:
         """Begin a turn, or let it wait for those before it; what is held for its session goes on.
 
         Raises:

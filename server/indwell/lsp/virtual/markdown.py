@@ -10,7 +10,7 @@ from indwell.lsp.chat.markdown import Neutral
 from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
 from indwell.policy.approvals import one_line, short_line, visible
 from indwell.sessions.overview import Overview
-from indwell.sessions.transcript import InnerCall, Piece, TurnView
+from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
 _TICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
@@ -214,7 +214,7 @@ def _turn(turn: TurnView) -> str:
     return "\n".join(lines)
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: TranscriptPiece) -> str:
     """One thing; the model's words are Markdown already, everybody else's are only quoted."""
     text = bounded(piece.text, WORDS_CHARACTERS)
     match piece.kind:
@@ -234,7 +234,7 @@ def _piece(piece: Piece) -> str:
             return f"_{inline(named)}:_ {inline(text)}\n"
 
 
-def _call(piece: Piece) -> str:
+def _call(piece: TranscriptPiece) -> str:
     how = ": failed" if piece.is_error else "" if piece.is_answered else ": no result"
     called = short_line(f"{piece.source} {piece.arguments}", LINE_CHARACTERS)
     blocks = [fenced(bounded(piece.arguments, ARGUMENT_CHARACTERS), "json")]

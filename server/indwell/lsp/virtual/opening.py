@@ -20,9 +20,9 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.virtual.texts import Shared, context_json, ledger_of, text_of
 from indwell.lsp.virtual.uris import (
     Base,
+    ChangeSpan,
     Diff,
     NextRequest,
-    Span,
     Transcript,
     Virtual,
     parsed,
@@ -196,10 +196,10 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     return OpenResult(uri=uri, shown=shown)
 
 
-def _span(host: Host, arguments: OpenArguments) -> Span:
+def _span(host: Host, arguments: OpenArguments) -> ChangeSpan:
     if arguments.turn is None:
-        return Span(arguments.session or "")
-    return Span(host.sessions.id_of(arguments.session), arguments.turn)
+        return ChangeSpan(arguments.session or "")
+    return ChangeSpan(host.sessions.id_of(arguments.session), arguments.turn)
 
 
 def _path(uri: str) -> str:

@@ -17,7 +17,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages.context import ContextResult
 from indwell.lsp.prompts.context_view import context_of
 from indwell.lsp.virtual.markdown import request_markdown, transcript_markdown
-from indwell.lsp.virtual.uris import Base, Diff, NextRequest, Span, Transcript, Virtual
+from indwell.lsp.virtual.uris import Base, ChangeSpan, Diff, NextRequest, Transcript, Virtual
 from indwell.policy.approvals import one_line, visible
 from indwell.policy.paths import matches_any
 from indwell.policy.rules import globs_of
@@ -134,7 +134,7 @@ class Changes:
             size += len(piece)
         return "".join(pieces) or "# Nothing is pending.\n"
 
-    async def _diff(self, path: Path, shown: str, span: Span) -> str:
+    async def _diff(self, path: Path, shown: str, span: ChangeSpan) -> str:
         try:
             now, problem = await self._now(path), ""
         except UserError as error:
@@ -152,7 +152,7 @@ class Changes:
         """What the file would read without these."""
         return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
 
-    def _of(self, path: Path, span: Span) -> tuple[Hunk, ...]:
+    def _of(self, path: Path, span: ChangeSpan) -> tuple[Hunk, ...]:
         """What is pending of a file, of those who are meant."""
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
@@ -194,7 +194,7 @@ def _worded(before: str | None, now: str | None, shown: str) -> str:
     return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
 
 
-def is_of(hunk: Hunk, span: Span) -> bool:
+def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
     """Has it changes of a session, or of one turn of it? Without a session: of anybody."""
     if not span.session:
         return True

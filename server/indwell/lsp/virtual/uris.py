@@ -30,7 +30,7 @@ _MARKDOWN = ".md"
 _REQUEST = "next.md"
 
 
-class Span(msgspec.Struct, frozen=True):
+class ChangeSpan(msgspec.Struct, frozen=True):
     """Whose changes are meant.
 
     Attributes:
@@ -51,14 +51,14 @@ class Base(msgspec.Struct, frozen=True):
     """
 
     path: str
-    span: Span = Span()
+    span: ChangeSpan = ChangeSpan()
 
 
 class Diff(msgspec.Struct, frozen=True):
     """What is pending, as a unified diff; ``path`` as in ``Base``, empty for all files."""
 
     path: str = ""
-    span: Span = Span()
+    span: ChangeSpan = ChangeSpan()
 
 
 class NextRequest(msgspec.Struct, frozen=True):
@@ -108,7 +108,7 @@ def parsed(uri: str) -> Virtual:
             return Diff(_absolute(uri, path.removesuffix(_DIFF)), span)
         case "indwell-diff":
             raise _refused(uri, f"a diff is one of all{_DIFF}, or of a path with {_DIFF} behind it")
-    if span != Span():
+    if span != ChangeSpan():
         raise _refused(uri, "it takes no session and no turn behind a question mark")
     if found["scheme"] == "indwell-request":
         if path not in {"", _REQUEST}:
@@ -124,7 +124,7 @@ def _quoted(path: str) -> str:
     return quote(path, safe=_SAFE, errors="surrogateescape")
 
 
-def _query(span: Span) -> str:
+def _query(span: ChangeSpan) -> str:
     if not span.session:
         return ""
     return f"?session={span.session}" + (f"&turn={span.turn}" if span.turn else "")
@@ -145,7 +145,7 @@ def _absolute(uri: str, path: str) -> str:
     return path[1:] if _DRIVE.match(path) else path
 
 
-def _span(uri: str, query: str) -> Span:
+def _span(uri: str, query: str) -> ChangeSpan:
     """``session`` and ``turn``: no character of theirs needs %XX, so all of it may be read so."""
     fields = [one.partition("=") for one in unquote(query).split("&")] if query else []
     given = {name: value for name, _, value in fields}
@@ -156,7 +156,7 @@ def _span(uri: str, query: str) -> Span:
         raise _refused(uri, "session=ID names whose turns are meant")
     if "turn" in given and not _TURN.fullmatch(turn):
         raise _refused(uri, "turn=N is a number from 1 on")
-    return Span(session, int(turn or 0))
+    return ChangeSpan(session, int(turn or 0))
 
 
 def _refused(uri: str, hint: str) -> UserError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from indwell.lsp.messages.values import Arguments, Value
+from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.lsp.wire.envelope import parsed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Conversion:
         converter.register_structure_hook(bool, _boolean)
         converter.register_structure_hook(int, _integer)
         converter.register_structure_hook_factory(
-            lambda type_: isinstance(type_, type) and issubclass(type_, Arguments),
+            lambda type_: isinstance(type_, type) and issubclass(type_, CommandArguments),
             lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
         )
         converter.register_unstructure_hook_factory(  # whole: no client has to know defaults

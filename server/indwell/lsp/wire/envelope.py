@@ -24,7 +24,7 @@ Id: TypeAlias = int | str
 _RAW_NULL = msgspec.Raw(b"null")
 
 
-class Request(msgspec.Struct, frozen=True):
+class RpcRequest(msgspec.Struct, frozen=True):
     """Somebody waits for an answer."""
 
     id: Id
@@ -70,7 +70,7 @@ class RequestError(Exception):
         self.data = data
 
 
-Incoming: TypeAlias = Request | Notification | Response | Invalid
+Incoming: TypeAlias = RpcRequest | Notification | Response | Invalid
 
 
 class _Envelope(msgspec.Struct):
@@ -158,7 +158,7 @@ def _message(envelope: _Envelope) -> Incoming:
         return Notification(envelope.method, envelope.params)
     if known is None:
         return Invalid(None, INVALID_REQUEST, "the id of a request must be a number or a text")
-    return Request(known, envelope.method, envelope.params)
+    return RpcRequest(known, envelope.method, envelope.params)
 
 
 def _leniently(body: bytes) -> Incoming:

@@ -22,7 +22,7 @@ from indwell.lsp.messages.features import (
 )
 from indwell.lsp.messages.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES, VIRTUAL_SCHEMES
 from indwell.lsp.wire import envelope
-from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, Request
+from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, RpcRequest
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.lifecycle import Drop, Leave, Refuse, Take, verdict
 
@@ -30,7 +30,7 @@ _WHOLE, _INCREMENTAL = 1, 2  # whole texts where it is not said how columns are 
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
-class _Folder(msgspec.Struct):
+class _WorkspaceFolder(msgspec.Struct):
     uri: str
 
 
@@ -39,7 +39,7 @@ class _Params(msgspec.Struct, rename="camel"):
     process_id: int | None = None
     root_uri: str | None = None
     root_path: str | None = None
-    workspace_folders: list[_Folder] | None = None
+    workspace_folders: list[_WorkspaceFolder] | None = None
     initialization_options: Any = None
     client_info: Any = None
 
@@ -50,7 +50,7 @@ class _Params(msgspec.Struct, rename="camel"):
         return name if isinstance(name, str) else ""
 
 
-class Opened(msgspec.Struct, frozen=True):
+class ClientIdentity(msgspec.Struct, frozen=True):
     """What the editor said of itself.
 
     Attributes:
@@ -89,7 +89,7 @@ class Opening:
     def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
         self._framer = framer
         self._admits = admits
-        self.opened: Opened | None = None
+        self.opened: ClientIdentity | None = None
         self.rest: list[bytes] = []
         self.leave: int | None = None
 
@@ -118,10 +118,10 @@ class Opening:
             case Drop():
                 return b""
             case Take():
-                assert isinstance(message, Request)
+                assert isinstance(message, RpcRequest)
                 return self._initialize(message)
 
-    def _initialize(self, request: Request) -> bytes:
+    def _initialize(self, request: RpcRequest) -> bytes:
         try:
             params = _params(envelope.parsed(request.params))
         except (ValueError, RecursionError) as error:
@@ -136,7 +136,7 @@ class Opening:
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and params.root_uri:
             uris = [params.root_uri]
-        self.opened = Opened(
+        self.opened = ClientIdentity(
             process_id=params.process_id,
             capabilities=params.capabilities,
             encoding=_encoding(params.capabilities),
@@ -157,7 +157,7 @@ def _params(value: object) -> _Params:
         return msgspec.convert({**value, "processId": int(value["processId"])}, _Params)
 
 
-def _result(opened: Opened) -> Mapping[str, Any]:
+def _result(opened: ClientIdentity) -> Mapping[str, Any]:
     renamed = {"filters": [{"scheme": "file", "pattern": {"glob": "**/*"}}]}
     workspace: dict[str, Any] = {
         "workspaceFolders": {"supported": True, "changeNotifications": True},

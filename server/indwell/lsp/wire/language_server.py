@@ -24,9 +24,9 @@ from indwell.lsp.wire.envelope import (
     Id,
     Incoming,
     Notification,
-    Request,
     RequestError,
     Response,
+    RpcRequest,
     encoded,
 )
 
@@ -89,7 +89,7 @@ class Server:
 
     def lacks_types(self, message: Incoming) -> bool:
         """Does this message need lsprotocol, which is not loaded yet?"""
-        if self._has_types or not isinstance(message, Request | Notification):
+        if self._has_types or not isinstance(message, RpcRequest | Notification):
             return False
         if message.method in sync.PARAMS or message.method in _WITHOUT_PARAMS:
             return False

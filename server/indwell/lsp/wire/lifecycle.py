@@ -15,8 +15,8 @@ from indwell.lsp.wire.envelope import (
     Incoming,
     Invalid,
     Notification,
-    Request,
     Response,
+    RpcRequest,
 )
 
 Phase: TypeAlias = Literal["unopened", "open", "shut"]
@@ -58,11 +58,11 @@ def verdict(phase: Phase, message: Incoming) -> Verdict:
             return Leave(0 if phase == "shut" else 1)
         case Notification():
             return Take(phase) if phase == "open" else Drop()
-        case Request(method="initialize"):
+        case RpcRequest(method="initialize"):
             if phase == "unopened":
                 return Take("open")
             return Refuse(Invalid(message.id, INVALID_REQUEST, "initialize was sent already"))
-        case Request():
+        case RpcRequest():
             if phase == "unopened":
                 return Refuse(Invalid(message.id, NOT_INITIALIZED, "initialize comes first"))
             if phase == "shut":

@@ -26,9 +26,9 @@ from indwell.lsp.wire.envelope import (
     REQUEST_CANCELLED,
     Id,
     Notification,
-    Request,
     RequestError,
     Response,
+    RpcRequest,
 )
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
@@ -129,7 +129,7 @@ class Routing:
             case Take(phase=phase):
                 self._phase = phase
                 match message:
-                    case Request():
+                    case RpcRequest():
                         return self._request(message)
                     case Notification():
                         return self._notification(message)
@@ -139,7 +139,7 @@ class Routing:
                 pass
         return False
 
-    def _request(self, request: Request) -> bool:
+    def _request(self, request: RpcRequest) -> bool:
         if request.id in self._inflight:
             words = f"a request with the id {request.id!r} is in flight already"
             self._send(envelope.refusal(request.id, INVALID_REQUEST, words))
@@ -165,7 +165,7 @@ class Routing:
         self._inflight[request.id] = self._loop.create_task(self._finish(request, result))
         return True
 
-    async def _finish(self, request: Request, work: Coroutine[Any, Any, Any]) -> None:
+    async def _finish(self, request: RpcRequest, work: Coroutine[Any, Any, Any]) -> None:
         try:
             body = self._answer(request, await work)
         except asyncio.CancelledError:
@@ -176,7 +176,7 @@ class Routing:
             self._inflight.pop(request.id, None)
         self._send(body)
 
-    def _answer(self, request: Request, result: object) -> bytes:
+    def _answer(self, request: RpcRequest, result: object) -> bytes:
         try:
             return envelope.answer(request.id, self._server.plain(result))
         except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
@@ -228,7 +228,7 @@ class _Cancel(msgspec.Struct):
     id: Id
 
 
-def _error(request: Request, error: Exception) -> bytes:
+def _error(request: RpcRequest, error: Exception) -> bytes:
     """An error that a handler raised: one that it means for the editor, or a bug."""
     if isinstance(error, RequestError):
         return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)

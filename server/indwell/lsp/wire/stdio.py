@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from indwell.errors import UserError
 from indwell.lsp.wire.framing import MAX_BODY_B, Framer
-from indwell.lsp.wire.handshake import Opened, Opening
+from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
 READ_B = 256 * 1024  # bytes taken at once
 
@@ -25,7 +25,7 @@ class NoLine(UserError):
     """There is nothing to serve an editor on."""
 
 
-class Line(NamedTuple):
+class StdioTransport(NamedTuple):
     """Two file descriptors: what the editor says, and what it hears."""
 
     read_fd: int
@@ -35,13 +35,13 @@ class Line(NamedTuple):
 class OpenLine(NamedTuple):
     """A line after ``initialize``, with what had been read beyond it."""
 
-    line: Line
-    opened: Opened
+    line: StdioTransport
+    opened: ClientIdentity
     framer: Framer
     rest: list[bytes]
 
 
-def claim_stdio() -> Line:
+def claim_stdio() -> StdioTransport:
     """Keep stdin and stdout for ourselves (LSP-26).
 
     Whatever prints afterwards, a library or a child process, writes to stderr and reads nothing.
@@ -50,7 +50,7 @@ def claim_stdio() -> Line:
         NoLine: One of them is closed.
     """
     try:
-        line = Line(os.dup(0), os.dup(1))
+        line = StdioTransport(os.dup(0), os.dup(1))
     except OSError as error:
         raise NoLine(
             f"there is no stdin or stdout to serve an editor on ({error.strerror})"
@@ -66,7 +66,7 @@ def claim_stdio() -> Line:
 
 
 def open_line(
-    line: Line,
+    line: StdioTransport,
     *,
     admits: Callable[[str], bool] = lambda _token: True,
     timeout_s: float | None = None,

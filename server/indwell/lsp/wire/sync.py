@@ -26,14 +26,14 @@ class Range(msgspec.Struct, frozen=True):
     end: Position
 
 
-class Change(msgspec.Struct, frozen=True):
+class TextChange(msgspec.Struct, frozen=True):
     """New text of a range; of the whole document if ``range`` is None."""
 
     text: str
     range: Range | None = None
 
 
-class Item(msgspec.Struct, frozen=True, rename="camel"):
+class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
     """A document as it is opened."""
 
     uri: str
@@ -52,14 +52,14 @@ class Identifier(msgspec.Struct, frozen=True):
 class DidOpen(msgspec.Struct, frozen=True, rename="camel"):
     """``textDocument/didOpen``."""
 
-    text_document: Item
+    text_document: OpenedDocument
 
 
 class DidChange(msgspec.Struct, frozen=True, rename="camel"):
     """``textDocument/didChange``; changes apply one after the other."""
 
     text_document: Identifier
-    content_changes: tuple[Change, ...]
+    content_changes: tuple[TextChange, ...]
 
 
 class DidSave(msgspec.Struct, frozen=True, rename="camel"):

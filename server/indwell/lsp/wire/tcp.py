@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from indwell.errors import UserError
-from indwell.lsp.wire.stdio import Line, OpenLine, open_line
+from indwell.lsp.wire.stdio import OpenLine, StdioTransport, open_line
 
 OPENING_S = 10.0  # that a connection has to send its `initialize` with the token
 MOST_OPENING = 16  # connections that may be without a token at a time
@@ -106,7 +106,7 @@ def accept_editor(listener: socket.socket, token: str) -> OpenLine:
         return is_right and taken.acquire(blocking=False)
 
     def open_one(connection: socket.socket) -> None:
-        line = Line(connection.fileno(), os.dup(connection.fileno()))
+        line = StdioTransport(connection.fileno(), os.dup(connection.fileno()))
         result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
         if isinstance(result, OpenLine):
             connection.detach()

@@ -15,7 +15,7 @@ from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Document, Documents, digested
 from indwell.lsp.workspace.edits import (
     QUICK,
-    Asked,
+    SentEdit,
     Unanswered,
     is_rewritten,
     joined,
@@ -23,7 +23,7 @@ from indwell.lsp.workspace.edits import (
     versioned_edit,
     was_taken,
 )
-from indwell.workspace.base import Change, Stamp
+from indwell.workspace.base import AppliedChange, TextStamp
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 from indwell.workspace.comparing.matching import common_last_lines, common_lines
 
@@ -125,7 +125,7 @@ class BufferEdits:
         """Files in which the editor has applied an edit after it was given up; each told once."""
         return await self._unanswered.applied()
 
-    async def change(self, document: Document, path: Path, text: str, label: str) -> Change:
+    async def change(self, document: Document, path: Path, text: str, label: str) -> AppliedChange:
         """Make the buffer read ``text``.
 
         Raises:
@@ -135,7 +135,7 @@ class BufferEdits:
         """
         before = document.text
         if text == before:
-            return Change(path=path, before=before, after=before, stamp=document.stamp)
+            return AppliedChange(path=path, before=before, after=before, stamp=document.stamp)
         await self._unanswered.check(document)
         if document.text != before:
             raise TextMoved(_moved(path))
@@ -154,12 +154,12 @@ class BufferEdits:
                     self._documents.on_typing()  # among these changes were some of the user's
                 return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
-            stamp = Stamp(digest=await knowing, version=document.version)
+            stamp = TextStamp(digest=await knowing, version=document.version)
             document.learn(text, stamp.digest)
         finally:
             knowing.cancel()
             document.n_edits -= 1
-        return Change(path=path, before=before, after=text, stamp=stamp)
+        return AppliedChange(path=path, before=before, after=text, stamp=stamp)
 
     def _check_unmoved(self, document: Document, path: Path, version: int) -> None:
         if self._documents.get(document.uri) is not document or document.version != version:
@@ -167,7 +167,7 @@ class BufferEdits:
 
     def _ask(
         self, document: Document, path: Path, edits: tuple[TextEdit, ...], label: str, text: str
-    ) -> Asked:
+    ) -> SentEdit:
         annotated = self._client.features.annotations
         encoding = self._documents.encoding
         if not self._client.features.says_encoding:
@@ -175,9 +175,11 @@ class BufferEdits:
         edit = versioned_edit(document, edits, encoding, annotated=annotated, label=label)
         answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
         answer.add_done_callback(seen)
-        return Asked(document, path, edit, document.version, document.text, text, answer)
+        return SentEdit(document, path, edit, document.version, document.text, text, answer)
 
-    async def _not_as_proposed(self, asked: Asked, verdict: _Verdict, known: str) -> Change:
+    async def _not_as_proposed(
+        self, asked: SentEdit, verdict: _Verdict, known: str
+    ) -> AppliedChange:
         """What a text means that is not the proposed one."""
         document, name, now = asked.document, asked.path.name, asked.document.text
         problem = verdict.problem
@@ -201,17 +203,17 @@ class BufferEdits:
             )
             raise EditMayCome(words) if verdict.is_silent else TextMoved(words)
         # The stamp is of what was proposed, so the next edit asks for a new read.
-        return Change(
+        return AppliedChange(
             path=asked.path,
             before=asked.before,
             after=now,
-            stamp=Stamp(digest=known, version=document.version),
+            stamp=TextStamp(digest=known, version=document.version),
             verified=False,
             note="the text now differs from the proposal: the user or the editor changed it at "
             "the same time; read_file it before the next edit",
         )
 
-    async def _verdict(self, asked: Asked) -> _Verdict:
+    async def _verdict(self, asked: SentEdit) -> _Verdict:
         """Wait until the text has the edit, or the editor says no, or takes too long."""
         answer, document, version = asked.answer, asked.document, asked.version
         try:
@@ -237,13 +239,13 @@ class BufferEdits:
         await self._until_changed(document, asked.expected, version)
         return _Verdict()
 
-    async def _let_go(self, asked: Asked) -> None:
+    async def _let_go(self, asked: SentEdit) -> None:
         """The turn was stopped: nothing should be applied after this returns (EDT-19)."""
         self._client.withdraw(asked.edit)
         self._unanswered.add(asked)
         await asyncio.wait({asked.answer}, timeout=GRACE_S)
 
-    async def _first(self, asked: Asked) -> None:
+    async def _first(self, asked: SentEdit) -> None:
         """Return when the editor has answered or the text is as expected, whichever is first."""
         while True:
             event = self._documents.next_change  # taken first: what comes while we look sets it
@@ -256,7 +258,7 @@ class BufferEdits:
             finally:
                 change.cancel()
 
-    def _is_there(self, asked: Asked) -> bool:
+    def _is_there(self, asked: SentEdit) -> bool:
         document = asked.document
         return document.version != asked.version and document.text == asked.expected
 

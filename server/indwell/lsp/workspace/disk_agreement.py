@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from indwell.errors import ToolError
-from indwell.files.listing import State, state_of
+from indwell.files.listing import FileState, state_of
 from indwell.lsp.workspace.documents import Document, digested, unbroken
 from indwell.workspace.base import Snapshot, Workspace, digest
 
@@ -27,9 +27,9 @@ _NOTHING = frozenset({digest(""), digest("\n")})  # what editors show of a file 
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownDocument:
     document: Document
-    state: State | None
+    state: FileState | None
     held: Held
     told: Held = None
 
@@ -42,10 +42,12 @@ class DiskAgreement:
         look: Tells two states of a file apart; runs in a thread.
     """
 
-    def __init__(self, disk: Workspace, look: Callable[[Path], State | None] = state_of) -> None:
+    def __init__(
+        self, disk: Workspace, look: Callable[[Path], FileState | None] = state_of
+    ) -> None:
         self._disk = disk
         self._look = look
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownDocument] = {}
 
     async def note(self, document: Document, path: Path) -> str:
         """What a reader of the buffer should know of the disk; empty if there is nothing."""
@@ -96,7 +98,7 @@ class DiskAgreement:
         if document.text == text:  # else somebody typed meanwhile
             document.dirt = "clean"
 
-    async def _agrees(self, document: Document, path: Path, state: State | None) -> Agrees:
+    async def _agrees(self, document: Document, path: Path, state: FileState | None) -> Agrees:
         agreed = document.n_agreed
         held = await self._held(document, path, state)
         origin = await document.origin()
@@ -113,11 +115,11 @@ class DiskAgreement:
             return "yes"  # saved while we looked: what was seen is old
         return "changed" if held else "gone"
 
-    async def _held(self, document: Document, path: Path, state: State | None) -> Held:
+    async def _held(self, document: Document, path: Path, state: FileState | None) -> Held:
         """What the disk holds; read only if the file does not look as when it was read last."""
         known = self._known.get(document.uri)
         if known is None or known.document is not document:
-            known = self._known[document.uri] = _Known(document, state=None, held=None)
+            known = self._known[document.uri] = _KnownDocument(document, state=None, held=None)
         elif state is not None and state.is_certain and known.state == state:
             return known.held
         known.state = state

@@ -13,10 +13,10 @@ from urllib.parse import unquote, urlsplit
 from pygls.uris import to_fs_path
 
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.wire.sync import Change, Item, Position
+from indwell.lsp.wire.sync import OpenedDocument, Position, TextChange
 from indwell.lsp.workspace.line_blocks import LineBlocks
 from indwell.policy.approvals import one_line
-from indwell.workspace.base import Stamp, digest
+from indwell.workspace.base import TextStamp, digest
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
@@ -69,19 +69,19 @@ class Document:
         return document_lines(self.text)
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> TextStamp:
         """Identifies exactly this text."""
         if self._digest is None:
             self._digest = digest(self.text)
-        return Stamp(digest=self._digest, version=self.version)
+        return TextStamp(digest=self._digest, version=self.version)
 
-    async def stamped(self) -> tuple[str, Stamp]:
+    async def stamped(self) -> tuple[str, TextStamp]:
         """The text of this moment and its stamp; a long text is digested in a thread."""
         text, version, known = self.text, self.version, self._digest
         if known is None:
             known = await digested(text)
             self.learn(text, known)
-        return text, Stamp(digest=known, version=version)
+        return text, TextStamp(digest=known, version=version)
 
     def learn(self, text: str, known: str) -> None:
         """The digest of ``text`` is known; if that is still the text, nobody need find it again."""
@@ -103,7 +103,7 @@ class Document:
             return known
         return self._origin_digest
 
-    def apply(self, changes: Sequence[Change], version: int | None, encoding: str) -> None:
+    def apply(self, changes: Sequence[TextChange], version: int | None, encoding: str) -> None:
         """Apply the changes of one notification, in order.
 
         A version that does not rise says that notifications were lost or came in another order;
@@ -175,7 +175,7 @@ class Documents:
         """The open document of this file (resolved path): the one that was opened last."""
         return self._by_path.get(path)
 
-    def open(self, item: Item) -> Document:
+    def open(self, item: OpenedDocument) -> Document:
         """Take a document that the editor opened; a second didOpen starts it anew."""
         document = Document(
             uri=item.uri,
@@ -194,7 +194,7 @@ class Documents:
         self._tell(document)
         return document
 
-    def change(self, uri: str, version: int | None, changes: Sequence[Change]) -> None:
+    def change(self, uri: str, version: int | None, changes: Sequence[TextChange]) -> None:
         """Apply a didChange; one for a document that is not open is ignored."""
         document = self._by_uri.get(uri)
         if document is not None:
@@ -208,7 +208,7 @@ class Documents:
         document = self._by_uri.get(uri)
         if document is not None:
             if text is not None and (document.is_stale or document.text != text):
-                document.apply([Change(text=text)], None, self.encoding)
+                document.apply([TextChange(text=text)], None, self.encoding)
             document.agrees(document.text)
             document.dirt = "clean"
             if document.path is not None:

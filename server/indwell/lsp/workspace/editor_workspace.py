@@ -17,12 +17,12 @@ from indwell.lsp.workspace.documents import Document, Documents
 from indwell.lsp.workspace.file_operations import FileCreation, FileDeletion
 from indwell.service.mentions import is_chat
 from indwell.workspace.base import (
-    Change,
+    AppliedChange,
     Noted,
     PathLocks,
     Settlement,
     Snapshot,
-    Stamp,
+    TextStamp,
     Watch,
     Workspace,
 )
@@ -144,7 +144,9 @@ class EditorWorkspace:
             notes=tuple(filter(None, (STALE if document.is_stale else "", note))),
         )
 
-    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
         """Change a buffer by one versioned edit, or a closed file on disk; one at a time each."""
         async with self._locks.hold(path):
             document = self._documents.at(path)
@@ -160,7 +162,7 @@ class EditorWorkspace:
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
-    ) -> tuple[Stamp, R]:
+    ) -> tuple[TextStamp, R]:
         """Change a large file on disk; what is open is changed through its buffer."""
         async with self._locks.hold(path):
             if self._documents.at(path) is not None:
@@ -236,7 +238,7 @@ class EditorWorkspace:
 
     async def _change(
         self, document: Document, path: Path, base: Snapshot | None, text: str, label: str
-    ) -> Change:
+    ) -> AppliedChange:
         if base is None:
             raise EditRefused(f"{path.name!r} is open in the editor already; read and edit it")
         if document.is_stale:
@@ -252,7 +254,7 @@ class EditorWorkspace:
         _note_agent(document, base.text, text)
         return await self._edits.change(document, path, text, label)
 
-    async def _create(self, path: Path, text: str, label: str) -> Change:
+    async def _create(self, path: Path, text: str, label: str) -> AppliedChange:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
         if document is not None and not document.text:  # and the editor has opened it at once

@@ -140,7 +140,7 @@ MOST = 50  # that are remembered: each holds its texts
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class SentEdit:
     """An edit that was sent.
 
     Attributes:
@@ -173,10 +173,10 @@ class Unanswered:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._asked: list[Asked] = []
+        self._asked: list[SentEdit] = []
         self._applied: dict[Path, None] = {}  # in this order
 
-    def add(self, asked: Asked) -> None:
+    def add(self, asked: SentEdit) -> None:
         """Wait no more for this one, and remember it."""
         self._asked = [*self._asked[1 - MOST :], asked]
 
@@ -220,14 +220,14 @@ class Unanswered:
             if (is_taken or is_yes) and self._forget(asked) and is_taken:
                 self._applied[asked.path] = None
 
-    def _forget(self, asked: Asked) -> bool:
+    def _forget(self, asked: SentEdit) -> bool:
         """Its fate is known; False if somebody else has seen to that while we looked."""
         was_there = asked in self._asked
         self._asked = [one for one in self._asked if one is not asked]
         return was_there
 
 
-async def was_taken(asked: Asked, now: str) -> bool:
+async def was_taken(asked: SentEdit, now: str) -> bool:
     """Does a text, to which an edit was sent and in which somebody typed, have the edit?
 
     It does if the proposed text is closer to it than the text before. (Neovim drops an edit of an

@@ -73,10 +73,10 @@ def _judge_text(command: str, depth: int, effort: Effort) -> str:
     if depth < _NESTED:
         effort.spend(_PARSING * (len(command) + _START))
     root = bash_parser().parse(command.encode("utf-8", "replace")).root_node
-    return _Reading(root, depth, effort).judge()
+    return _DangerReader(root, depth, effort).judge()
 
 
-class _Reading:
+class _DangerReader:
     """One text, read from its beginning to its end.
 
     Args:

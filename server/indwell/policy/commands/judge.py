@@ -8,9 +8,16 @@ from itertools import pairwise
 
 from indwell.context.untrusted_text import shows_nothing
 from indwell.policy.commands.judge_command import Judging
-from indwell.policy.commands.verdict import READ_ONLY, Finding, Part, Situation, Verdict, joined
+from indwell.policy.commands.verdict import (
+    READ_ONLY,
+    CommandPart,
+    CommandVerdict,
+    PartFinding,
+    Situation,
+    joined,
+)
 from indwell.policy.shell.items import AT_START, Oddity, Simple
-from indwell.policy.shell.parse import Reading, Tangle
+from indwell.policy.shell.parse import ShellReading, Tangle
 from indwell.policy.shell.second_reader import runs_of
 from indwell.policy.shell.words import Word
 
@@ -24,32 +31,32 @@ _ASCII = re.compile(r"[\t\n\x20-\x7e]*")
 _TOKEN = re.compile(r"[^\s;&|<>()`\"'$]+")
 
 
-def judge(command: str, situation: Situation) -> Verdict:
+def judge(command: str, situation: Situation) -> CommandVerdict:
     """Judge a command; never raises for what is in it."""
     if len(command) > LONGEST or any(command.count(one) > most for one, most in _MOST.items()):
         return _too_long(situation, "is too long to be judged")
     return _judge(command, situation, _DEEPEST)
 
 
-def _too_long(situation: Situation, reason: str) -> Verdict:
+def _too_long(situation: Situation, reason: str) -> CommandVerdict:
     """What is not read may be denied, so where something is, all of it is."""
-    return Verdict("deny" if situation.rules.deny else "ask", "limits", reason)
+    return CommandVerdict("deny" if situation.rules.deny else "ask", "limits", reason)
 
 
-def _judge(command: str, situation: Situation, depth: int) -> Verdict:
+def _judge(command: str, situation: Situation, depth: int) -> CommandVerdict:
     if not command.strip(" \t\n"):
-        return Verdict("allow", READ_ONLY, reads_only=True)
+        return CommandVerdict("allow", READ_ONLY, reads_only=True)
     if not depth:
         return _too_long(situation, "holds texts within texts within texts")
     try:
-        reading = Reading(command)
+        reading = ShellReading(command)
     except (Tangle, RecursionError):
         return _too_long(situation, "is too long or too deep to be judged")
     is_certain = not reading.is_broken and _two_agree(reading, situation)
     judging = Judging(situation, is_certain=is_certain)
     chars = _Characters(command, reading.data)
-    found: list[tuple[Part, Finding]] = []
-    nested: list[Finding] = []
+    found: list[tuple[CommandPart, PartFinding]] = []
+    nested: list[PartFinding] = []
     for item in reading.items:
         if isinstance(item, Oddity):
             finding = judging.oddity(item.reason, is_hard=item.is_hard)
@@ -66,44 +73,44 @@ def _judge(command: str, situation: Situation, depth: int) -> Verdict:
     return _combined(found, general)
 
 
-def _unseen(command: str, reading: Reading, judging: Judging) -> Iterator[Finding]:
+def _unseen(command: str, reading: ShellReading, judging: Judging) -> Iterator[PartFinding]:
     """What speaks against a whole text because of what cannot be seen or understood in it."""
     hidden = _hidden(command)
     if hidden:
-        yield Finding("ask", "hidden", hidden)
+        yield PartFinding("ask", "hidden", hidden)
     if reading.is_broken:
-        yield Finding("ask", "not understood", "is not understood as a whole")
+        yield PartFinding("ask", "not understood", "is not understood as a whole")
     if (hidden or reading.is_broken) and judging.patterns.can_forbid:
         yield from filter(None, [judging.patterns.forbidding_anywhere(_tokens(command))])
 
 
-def _is_any(found: list[tuple[Part, Finding]]) -> bool:
+def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
     """Does anything of it run because of a pattern of the user's?"""
     return any(finding.by_user for _, finding in found)
 
 
 def _patterns_reach(
-    reading: Reading, found: list[tuple[Part, Finding]], nested: list[Finding]
-) -> Iterator[Finding]:
+    reading: ShellReading, found: list[tuple[CommandPart, PartFinding]], nested: list[PartFinding]
+) -> Iterator[PartFinding]:
     """A pattern is for one line, and not for what stands in a substitution."""
     if not _is_any(found):
         return
     if _has_lines(reading):
-        yield Finding("ask", "lines", "has several lines, and your pattern is for one")
+        yield PartFinding("ask", "lines", "has several lines, and your pattern is for one")
     if not all(one.by_user for one in nested):
-        yield Finding("ask", "substitution", "holds a command that no pattern covers")
+        yield PartFinding("ask", "substitution", "holds a command that no pattern covers")
 
 
-def _expands(situation: Situation) -> Iterator[Finding]:
+def _expands(situation: Situation) -> Iterator[PartFinding]:
     """Without a sandbox, a person looks at what comes from commands, arithmetic or braces (CMD-13).
 
     In ``plan`` nobody is asked; there, what only reads is good enough.
     """
     if not (situation.writes_confined or situation.reads_only):
-        yield Finding("ask", "substitution", "fills in words that only a run can tell")
+        yield PartFinding("ask", "substitution", "fills in words that only a run can tell")
 
 
-def _two_agree(reading: Reading, situation: Situation) -> bool:
+def _two_agree(reading: ShellReading, situation: Situation) -> bool:
     """Does a second reader find the same words? In a sandbox nothing hangs on it."""
     if situation.writes_confined:
         return True
@@ -113,7 +120,7 @@ def _two_agree(reading: Reading, situation: Situation) -> bool:
 
 def _simple(
     item: Simple, judging: Judging, chars: _Characters, situation: Situation, depth: int
-) -> list[tuple[Part, Finding]]:
+) -> list[tuple[CommandPart, PartFinding]]:
     words = tuple(word.text for word in item.words)
     found = []
     findings = judging.simple(item)
@@ -132,17 +139,17 @@ def _simple(
         for text in finding.hints:
             inner = _judge(text, situation, depth - 1)
             if inner.rule.startswith(("deny: ", "ask: ")):
-                more = Finding(inner.decision, inner.rule, inner.reason)
+                more = PartFinding(inner.decision, inner.rule, inner.reason)
                 found.append((chars.part(start, end, (text,), more), more))
     return found
 
 
 def _inner(
     text: str, place: tuple[int, int], chars: _Characters, situation: Situation, depth: int
-) -> tuple[Part, Finding]:
+) -> tuple[CommandPart, PartFinding]:
     """A text within the text, such as that of ``bash -c``."""
     inner = _judge(text, situation, depth - 1)
-    finding = Finding(
+    finding = PartFinding(
         inner.decision,
         inner.rule,
         inner.reason,
@@ -154,23 +161,25 @@ def _inner(
     return chars.part(*place, (text,), finding), finding
 
 
-def _has_lines(reading: Reading) -> bool:
+def _has_lines(reading: ShellReading) -> bool:
     """Do commands stand on several lines? The last may be out of sight."""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 
 
-def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verdict:
+def _combined(
+    found: list[tuple[CommandPart, PartFinding]], general: list[PartFinding]
+) -> CommandVerdict:
     findings = [*general, *(finding for _, finding in found)]
     if not findings:  # comments
-        return Verdict("allow", READ_ONLY, reads_only=True)
+        return CommandVerdict("allow", READ_ONLY, reads_only=True)
     worst = min(findings, key=_strictness)
     rule = worst.rule
     if worst.effect == "allow":
         # Named is what nobody's pattern covers: a pattern speaks for its own part alone.
         known = sorted(findings, key=lambda one: one.by_user)
         rule = next((one.rule for one in known if one.rule != READ_ONLY), READ_ONLY)
-    return Verdict(
+    return CommandVerdict(
         worst.effect,
         rule,
         worst.reason,
@@ -184,7 +193,7 @@ def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verd
     )
 
 
-def _strictness(one: Finding) -> tuple[int, int]:
+def _strictness(one: PartFinding) -> tuple[int, int]:
     """Denied first; of what is asked, what no standing answer lifts."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
     return _ORDER[one.effect], 0 if firm else 1
@@ -203,11 +212,11 @@ class _Characters:
         start: int,
         end: int,
         words: tuple[str, ...],
-        finding: Finding,
+        finding: PartFinding,
         folders: tuple[str, ...] = AT_START,
-    ) -> Part:
+    ) -> CommandPart:
         begin, stop = self._at(start), self._at(end)
-        return Part(
+        return CommandPart(
             self._command[begin:stop],
             begin,
             stop,

@@ -15,7 +15,7 @@ from indwell.policy.commands.verdict import (
     HELD_FINDING,
     READ_ONLY,
     WORKSPACE_WRITE,
-    Finding,
+    PartFinding,
     Situation,
     Use,
     ask,
@@ -62,17 +62,17 @@ class Judging:
         )
         self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
 
-    def oddity(self, reason: str, *, is_hard: bool) -> Finding:
+    def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
         """Judge a construct that is not understood."""
         if not is_hard and self.patterns.allows_all:
-            return Finding("allow", "allow: *", by_user=True)
+            return PartFinding("allow", "allow: *", by_user=True)
         if not is_hard and self._confined:
-            return Finding("allow", WORKSPACE_WRITE)
+            return PartFinding("allow", WORKSPACE_WRITE)
         if not is_hard and self._held:
             return HELD_FINDING
         return ask("not understood", reason)
 
-    def simple(self, one: Simple) -> list[Finding]:
+    def simple(self, one: Simple) -> list[PartFinding]:
         """Judge a command, its assignments and its redirects."""
         found = [self._assignment(each, one) for each in one.assignments]
         if one.words:
@@ -80,7 +80,7 @@ class Judging:
         found += [self._redirect(each, one) for each in one.redirects]
         return found
 
-    def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> Finding:
+    def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> PartFinding:
         if found := self.patterns.forbidding(words):
             return found
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
@@ -111,8 +111,8 @@ class Judging:
         )
 
     def _judged(
-        self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[Finding]
-    ) -> Finding:
+        self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[PartFinding]
+    ) -> PartFinding:
         """What is run inside counts first: neither a pattern nor a wrapper makes it harmless."""
         hardest = worst(inner)
         if hardest is not None and hardest.effect != "allow":
@@ -125,7 +125,7 @@ class Judging:
 
     def _allowed_by_user(
         self, pattern: str, words: tuple[Word, ...], use: Use, one: Simple
-    ) -> Finding:
+    ) -> PartFinding:
         """A pattern covers it; secrets, protected files and unknown shell texts still ask."""
         rule = f"allow: {pattern}"
         named = (*use.reads, *use.writes) or words[1:]
@@ -139,7 +139,7 @@ class Judging:
         if found := self._paths.protected(writes, one.folders):
             return found
         widening = self._widening(use)
-        return Finding(
+        return PartFinding(
             "allow",
             rule,
             widening=widening,
@@ -148,7 +148,7 @@ class Judging:
             by_user=not (widening.hosts and (use.is_work or one.folders != AT_START)),
         )
 
-    def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
+    def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
         """By what is known of the program."""
         match use.kind:
             case "unknown":
@@ -170,13 +170,13 @@ class Judging:
             return self._read(words, use, one)
         return self._write(use, one)
 
-    def _read(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
+    def _read(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
         name = program_name(words[0])
         if name in TELL_OF_PROGRAMS and not self._situation.writes_confined:
             reason = f"{name!r} shows other programs that run here, and the words they were given"
             return ask("other programs", reason)
         if self._confined:
-            return Finding("allow", READ_ONLY, reads_only=True)
+            return PartFinding("allow", READ_ONLY, reads_only=True)
         if not self._is_certain:
             return ask("not understood", "is written in a way that two readers do not agree on")
         if not use.takes_any and not use.inner and any(not w.is_known for w in words[1:]):
@@ -189,9 +189,9 @@ class Judging:
         for word in (*use.reads, *here):
             if outside := self._paths.outside(word, one.folders):
                 return ask("outside", f"reads {outside!r}, outside the workspace")
-        return Finding("allow", READ_ONLY, reads_only=True)
+        return PartFinding("allow", READ_ONLY, reads_only=True)
 
-    def _write(self, use: Use, one: Simple) -> Finding:
+    def _write(self, use: Use, one: Simple) -> PartFinding:
         if found := self._paths.protected(use.writes, one.folders):
             return found
         if self._held and self._is_holdable(use, one):
@@ -207,7 +207,7 @@ class Judging:
                     f"writes {outside!r}, outside the workspace",
                     Widening(unconfined=True),
                 )
-        return Finding("allow", WORKSPACE_WRITE)
+        return PartFinding("allow", WORKSPACE_WRITE)
 
     def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
         """Do words name only what the sandbox has for itself, and forgets?"""
@@ -231,16 +231,16 @@ class Judging:
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
 
-    def _redirect(self, one: Redirect, of: Simple) -> Finding:
+    def _redirect(self, one: Redirect, of: Simple) -> PartFinding:
         target, operator, folders = one.target, one.operator, of.folders
         if operator in {"<<", "<<-", "<<<"} or target is None:
             if operator == "<<<" or self._situation.writes_confined or self.patterns.allows_all:
-                return Finding("allow", READ_ONLY, reads_only=True)
+                return PartFinding("allow", READ_ONLY, reads_only=True)
             return ask("not understood", "feeds a command a text of several lines")
         if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text):
-            return Finding("allow", READ_ONLY, reads_only=True)
+            return PartFinding("allow", READ_ONLY, reads_only=True)
         if all(text in SINKS for text in target.options) and not target.splits:
-            return Finding("allow", READ_ONLY, reads_only=True)
+            return PartFinding("allow", READ_ONLY, reads_only=True)
         if target.splits or not target.is_known or len(target.options) > 1 or STAR in target.text:
             return ask("redirect", "reads or writes a file that only a run can tell")
         if re.match(r"/dev/(?:tcp|udp)/", target.text):
@@ -255,25 +255,25 @@ class Judging:
             return ask("removes", f"empties {target.text!r}")
         return self._write(writes, Simple((), (), (), 0, 0, folders))
 
-    def _redirect_from(self, target: Word, folders: tuple[str, ...]) -> Finding:
+    def _redirect_from(self, target: Word, folders: tuple[str, ...]) -> PartFinding:
         if found := self._paths.secret((target,), folders):
             return found
         use = Use("reads", reads=(target,), takes_any=True)
         return self._read((target,), use, Simple((), (), (), 0, 0, folders))
 
-    def _assignment(self, one: Assignment, of: Simple) -> Finding:
+    def _assignment(self, one: Assignment, of: Simple) -> PartFinding:
         if self.patterns.allows_all:
-            return Finding("allow", "allow: *", by_user=True)
+            return PartFinding("allow", "allow: *", by_user=True)
         if is_harmless(one, of):
-            return Finding("allow", READ_ONLY, reads_only=True)
+            return PartFinding("allow", READ_ONLY, reads_only=True)
         if one.name in {"BASH_ENV", "ENV"}:
             return ask("assignment", f"sets {one.name!r}, which names what a shell runs first")
         if self._confined:
-            return Finding("allow", WORKSPACE_WRITE)
+            return PartFinding("allow", WORKSPACE_WRITE)
         if self._held:
             return HELD_FINDING
         if self._situation.reads_only and is_idle(one, of):
-            return Finding("allow", READ_ONLY, reads_only=True)
+            return PartFinding("allow", READ_ONLY, reads_only=True)
         return ask("assignment", f"sets {one.name!r}, which may change what runs")
 
 
@@ -282,7 +282,7 @@ def _is_silent(of: Simple) -> bool:
     return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
 
 
-def _is_held(found: Sequence[Finding]) -> bool:
+def _is_held(found: Sequence[PartFinding]) -> bool:
     """Does the sandbox hold what of it does more than read?"""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
@@ -292,7 +292,7 @@ _MOST = 16
 
 def elsewhere(
     words: Sequence[Word], folders: tuple[str, ...], situation: Situation
-) -> Finding | None:
+) -> PartFinding | None:
     """What ``git`` asks for where it would obey the settings of a repository that is not known.
 
     Args:
@@ -307,7 +307,9 @@ def elsewhere(
     places = _folders(words, folders)
     paths = [joined_path(situation.cwd, place) for place in places]
     if any(is_beneath(path, situation.restricted) for path in paths):
-        return Finding("deny", "restricted folder", "git would run in a folder that is not trusted")
+        return PartFinding(
+            "deny", "restricted folder", "git would run in a folder that is not trusted"
+        )
     others = situation.repositories if not situation.writes_confined else ()
     others += situation.restricted
     if others and (not places or any(is_beneath(path, others) for path in paths)):

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.policy.commands.verdict import Finding, Use, ask, secret, shown
+from indwell.policy.commands.verdict import PartFinding, Use, ask, secret, shown
 from indwell.policy.paths import (
     is_at_root_unknown,
     is_beneath,
@@ -39,7 +39,7 @@ class PathRules:
 
     def secret(
         self, words: Sequence[Word], folders: tuple[str, ...], use: Use = _SHALLOW
-    ) -> Finding | None:
+    ) -> PartFinding | None:
         """Secret files among what is read, or beneath it."""
         are_hidden = self._are_hidden and not use.is_past
         for word in words:
@@ -59,7 +59,7 @@ class PathRules:
 
     def _far(
         self, words: Sequence[Word], folders: tuple[str, ...], *, is_deep: bool
-    ) -> Finding | None:
+    ) -> PartFinding | None:
         """Whole folders outside the workspace, where no sandbox knows what is secret."""
         if not (self._grounds.roots or self._grounds.cwd):
             return None
@@ -76,7 +76,7 @@ class PathRules:
                         return ask("outside", f"searches {shown(text)!r}, outside the workspace")
         return None
 
-    def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> Finding | None:
+    def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> PartFinding | None:
         """Protected files among what is written."""
         for word in words:
             for text in _path_texts(word):

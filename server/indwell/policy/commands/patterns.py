@@ -17,9 +17,9 @@ from functools import lru_cache
 import msgspec
 
 from indwell.policy.commands.path_rules import covers, matches
-from indwell.policy.commands.verdict import Finding, ask, forbidden
+from indwell.policy.commands.verdict import PartFinding, ask, forbidden
 from indwell.policy.commands.wrappers import loosely_unwrapped
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
@@ -37,7 +37,7 @@ class UserPatterns:
         allows_all: One of them allows whatever else is not denied.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: PatternRules) -> None:
         self._deny = patterns_of(rules.deny)
         self._ask = patterns_of(rules.ask)
         self._allow = patterns_of(rules.allow)
@@ -56,7 +56,9 @@ class UserPatterns:
         """The pattern that says which commands of this kind are meant, or nothing."""
         return governing(words, self._allow)
 
-    def forbidding(self, words: tuple[Word, ...], *, certain_only: bool = False) -> Finding | None:
+    def forbidding(
+        self, words: tuple[Word, ...], *, certain_only: bool = False
+    ) -> PartFinding | None:
         """What denies or asks for a command, or perhaps does."""
         if not self.can_forbid:
             return None
@@ -70,14 +72,14 @@ class UserPatterns:
                     return ask(f"{effect}: {text}", f"may be what your rule {text!r} is about")
         return None
 
-    def forbidding_anywhere(self, words: Sequence[Word]) -> Finding | None:
+    def forbidding_anywhere(self, words: Sequence[Word]) -> PartFinding | None:
         """What denies or asks for words of a text that could not be parsed: at any place."""
         for at in range(min(len(words), _MOST_WORDS)):
             if found := self.forbidding(tuple(words[at : at + 8]), certain_only=True):
                 return found
         return None
 
-    def forbidding_named(self, words: tuple[Word, ...]) -> Finding | None:
+    def forbidding_named(self, words: tuple[Word, ...]) -> PartFinding | None:
         """What is denied may be named in the words of a program that nobody here knows."""
         rest = words[1:]
         return self.forbidding_anywhere(rest) if any(map(self._could_speak_of, rest)) else None

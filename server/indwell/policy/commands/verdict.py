@@ -8,14 +8,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.policy.rules import Rules
+from indwell.policy.rules import PatternRules
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 
 
-class Part(msgspec.Struct, frozen=True):
+class CommandPart(msgspec.Struct, frozen=True):
     """One simple command, redirect, assignment or construct of a shell text.
 
     Attributes:
@@ -40,7 +40,7 @@ class Part(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ("",)
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class CommandVerdict(msgspec.Struct, frozen=True):
     """What is thought of a whole command.
 
     Attributes:
@@ -57,7 +57,7 @@ class Verdict(msgspec.Struct, frozen=True):
     decision: Effect
     rule: str
     reason: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CommandPart, ...] = ()
     reads_only: bool = False
     is_held: bool = False
     widening: Widening = NOTHING_MORE
@@ -69,7 +69,7 @@ WORKSPACE_WRITE = "workspace-write"
 HELD = "held read-only"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PartFinding(msgspec.Struct, frozen=True):
     """What is thought of a piece.
 
     Attributes:
@@ -96,24 +96,24 @@ class Finding(msgspec.Struct, frozen=True):
     hints: tuple[str, ...] = ()
 
 
-HELD_FINDING = Finding("allow", HELD, is_held=True)
+HELD_FINDING = PartFinding("allow", HELD, is_held=True)
 
 
-def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> Finding:
+def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> PartFinding:
     """A finding that asks."""
-    return Finding("ask", rule, reason, widening)
+    return PartFinding("ask", rule, reason, widening)
 
 
-def secret(text: str) -> Finding:
+def secret(text: str) -> PartFinding:
     """A finding that asks for a secret file."""
     return ask("secret", f"{shown(text)!r} is or holds a secret file", Widening(shows_secrets=True))
 
 
-def forbidden(is_denied: bool, text: str) -> Finding:  # noqa: FBT001 - two kinds of one answer
+def forbidden(is_denied: bool, text: str) -> PartFinding:  # noqa: FBT001 - two kinds of one answer
     """A pattern of the user's denies it, or asks."""
     if is_denied:
-        return Finding("deny", f"deny: {text}", f"your rule {text!r} denies it")
-    return Finding("ask", f"ask: {text}", f"your rule {text!r} asks")
+        return PartFinding("deny", f"deny: {text}", f"your rule {text!r} denies it")
+    return PartFinding("ask", f"ask: {text}", f"your rule {text!r} asks")
 
 
 def joined(all_of_them: Sequence[Widening]) -> Widening:
@@ -129,7 +129,7 @@ def joined(all_of_them: Sequence[Widening]) -> Widening:
     )
 
 
-def worst(found: Sequence[Finding]) -> Finding | None:
+def worst(found: Sequence[PartFinding]) -> PartFinding | None:
     """The strictest."""
     order = {"deny": 0, "ask": 1, "allow": 2}
     return min(found, key=lambda one: order[one.effect], default=None)
@@ -219,7 +219,7 @@ class Situation(msgspec.Struct, frozen=True):
         repository_roots: Folders of the workspace's repositories, absolute.
     """
 
-    rules: Rules = Rules()
+    rules: PatternRules = PatternRules()
     writes_confined: bool = False
     reads_only: bool = False
     cwd: str = ""

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from indwell.policy.shell.items import Given, Options, UnknownOption, given, options
+from indwell.policy.shell.items import Options, ParsedOptions, UnknownOption, given, options
 from indwell.policy.shell.words import UNKNOWN, Word
 
 SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
@@ -112,7 +112,7 @@ def read_by_xargs(words: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
 
 
-def _given_to_xargs(words: Sequence[Word]) -> Given:
+def _given_to_xargs(words: Sequence[Word]) -> ParsedOptions:
     return given(words[1:], _WRAPPERS["xargs"][0], permutes=False)
 
 

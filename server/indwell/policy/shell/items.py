@@ -142,7 +142,7 @@ class Options(msgspec.Struct, frozen=True):
     has_numbers: bool = False
 
 
-class Given(msgspec.Struct, frozen=True):
+class ParsedOptions(msgspec.Struct, frozen=True):
     """Options and operands of a command.
 
     Attributes:
@@ -186,7 +186,7 @@ def options(short: str = "", valued: str = "", long: str = "", long_valued: str 
     )
 
 
-def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> Given:
+def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> ParsedOptions:
     """Sort the words behind a program's name.
 
     Args:
@@ -215,7 +215,7 @@ def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> Gi
         if not word.is_literal:
             raise UnknownOption(word.source)
         at += _take(word.text, words[at:], known, found)
-    return Given(tuple(found), tuple(operands))
+    return ParsedOptions(tuple(found), tuple(operands))
 
 
 def _take(text: str, behind: Sequence[Word], known: Options, found: list[tuple[str, str]]) -> int:

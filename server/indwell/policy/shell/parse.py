@@ -42,7 +42,7 @@ class Tangle(Exception):
     """It is too long or too deep to be judged."""
 
 
-class Reading(CommandReading):
+class ShellReading(CommandReading):
     """One text, read.
 
     Args:

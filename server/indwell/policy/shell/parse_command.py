@@ -17,7 +17,7 @@ from indwell.policy.shell.items import (
     Simple,
     after_cd,
 )
-from indwell.policy.shell.words import UNKNOWN, Unreadable, Word, word_of
+from indwell.policy.shell.words import UNKNOWN, UnreadableWord, Word, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -81,7 +81,7 @@ class WordReading(ABC):
             source = self._without_substitutions(node)
         try:
             word = word_of(source, shown, self._values)
-        except Unreadable as why:
+        except UnreadableWord as why:
             hard = not str(why).startswith(("is written", "names another"))
             self._odd(node, str(why), hard=hard)
             return None

@@ -81,7 +81,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
         return any(one[:1] in {"-", STAR, UNKNOWN} for one in self.options)
 
 
-class Unreadable(Exception):
+class UnreadableWord(Exception):
     """A word holds something that runs or changes things while bash reads it, or that is not known.
 
     Args:
@@ -112,7 +112,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
     while at < len(source):
         found = _SEGMENT.match(source, at)
         if found is None:
-            raise Unreadable(_why(source[at:]))
+            raise UnreadableWord(_why(source[at:]))
         texts, may_split = _segment(found, values)
         has_braces |= found.lastgroup == "brace"
         splits |= may_split
@@ -144,7 +144,7 @@ def _segment(  # noqa: C901 - one case for each kind of piece
         case "home":
             before, after = found.string[: found.start()], found.string[found.end() :]
             if not before and after[:1] not in {"", "/"}:
-                raise Unreadable("names another user's home folder")
+                raise UnreadableWord("names another user's home folder")
             return [HOME if before[-1:] in {"", "=", ":"} else "~"], False
         case "value":
             return _value(text, values)
@@ -160,7 +160,7 @@ def _quoted(text: str, values: Mapping[str, tuple[str, ...]]) -> tuple[list[str]
     while at < len(text):
         found = _IN_TEXT.match(text, at)
         if found is None:
-            raise Unreadable(_why(text[at:]))
+            raise UnreadableWord(_why(text[at:]))
         texts = [found[0]]
         match found.lastgroup:
             case "escape":

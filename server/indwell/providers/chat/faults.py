@@ -14,8 +14,15 @@ import msgspec
 
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
 from indwell.messages import Request
-from indwell.providers.chat.http_client import Refused
-from indwell.providers.chat.refusals import MAX_WORDS, Refusal, Said, error_of, retry_after, said_in
+from indwell.providers.chat.http_client import RefusedAnswer
+from indwell.providers.chat.refusals import (
+    MAX_WORDS,
+    EndpointError,
+    EndpointRefusal,
+    error_of,
+    retry_after,
+    said_in,
+)
 from indwell.providers.chat.sse import EventTooLong, TooManyValues
 from indwell.providers.endpoint import host_of, origin_shown
 
@@ -23,7 +30,7 @@ FAULTS = (
     httpx2.HTTPError,
     httpx2.InvalidURL,
     httpx2.StreamError,
-    Refused,
+    RefusedAnswer,
     OSError,  # TimeoutError is one
     ValueError,
     RecursionError,
@@ -57,7 +64,7 @@ class Where(msgspec.Struct, frozen=True):
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
     """The error to tell; ``begun`` if data had come."""
     match error:
-        case Refused():
+        case RefusedAnswer():
             said = said_in(error.body)
             return refused(error.status, said, where, request, headers=error.headers)
         case TimeoutError() | httpx2.TimeoutException():
@@ -73,7 +80,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
 
 def refused(
     status: int,
-    said: Said,
+    said: EndpointError,
     where: Where,
     request: Request,
     *,
@@ -81,7 +88,7 @@ def refused(
 ) -> ProviderError:
     """The error for an answer that says why it is none."""
     headers = headers or {}
-    refusal = Refusal(
+    refusal = EndpointRefusal(
         status=status,
         words=where.redacted(said.words)[:MAX_WORDS],
         code=said.code,

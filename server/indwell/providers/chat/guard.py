@@ -19,7 +19,7 @@ from indwell.messages import Request
 from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.chat.faults import Where, refused
 from indwell.providers.chat.http_client import MAX_ODD_BODY, Before, ListenerFailed, body_of
-from indwell.providers.chat.refusals import Said, quote, said_by
+from indwell.providers.chat.refusals import EndpointError, quote, said_by
 from indwell.providers.chat.reply import GrowingReply
 from indwell.providers.chat.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
 
@@ -150,7 +150,7 @@ class StreamGuard:
             self._useful_at = self._now()
         self._check_length(reply)
         if chunk.get("error") or event.name == b"error":
-            said = said_by(chunk) or Said("an error without words")
+            said = said_by(chunk) or EndpointError("an error without words")
             raise refused(said.status or 500, said, self._where, self._request)
         return True
 

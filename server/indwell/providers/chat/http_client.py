@@ -40,7 +40,7 @@ _FOREIGN_HEADERS = frozenset(  # what an endpoint other than OpenAI gets
 T = TypeVar("T")
 
 
-class Refused(Exception):
+class RefusedAnswer(Exception):
     """An answer whose status is no success, with the beginning of its body."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -101,7 +101,7 @@ async def _refuse(response: httpx2.Response) -> None:
     """Response hook: ends what is no success here, before anything reads all of its body."""
     if not response.is_success:
         body = await body_of(response, MAX_ODD_BODY)
-        raise Refused(response.status_code, response.headers, body)
+        raise RefusedAnswer(response.status_code, response.headers, body)
 
 
 async def _keep_to_ourselves(request: httpx2.Request) -> None:

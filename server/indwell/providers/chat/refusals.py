@@ -52,7 +52,7 @@ _NO_TOOLS = re.compile(
 )
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class EndpointRefusal(msgspec.Struct, frozen=True):
     """An answer that is no reply.
 
     Attributes:
@@ -70,7 +70,9 @@ class Refusal(msgspec.Struct, frozen=True):
     location: str = ""
 
 
-def error_of(refusal: Refusal, *, endpoint: str, model: str, has_tools: bool) -> ProviderError:
+def error_of(
+    refusal: EndpointRefusal, *, endpoint: str, model: str, has_tools: bool
+) -> ProviderError:
     """The error for ``refusal``.
 
     Endpoints use one status for several things, so codes and words come before statuses.
@@ -90,7 +92,7 @@ def error_of(refusal: Refusal, *, endpoint: str, model: str, has_tools: bool) ->
 
 
 def _by_words(
-    refusal: Refusal, endpoint: str, model: str, quoted: str, *, has_tools: bool
+    refusal: EndpointRefusal, endpoint: str, model: str, quoted: str, *, has_tools: bool
 ) -> ProviderError | None:
     words = refusal.words
     codes = set(refusal.code.split())
@@ -109,7 +111,7 @@ def _by_words(
 
 
 def _by_client_status(
-    refusal: Refusal, endpoint: str, model: str, quoted: str
+    refusal: EndpointRefusal, endpoint: str, model: str, quoted: str
 ) -> ProviderError | None:
     match refusal.status:
         case HTTPStatus.UNAUTHORIZED:  # not quoted: some servers repeat the key
@@ -145,7 +147,7 @@ def _by_client_status(
             return None
 
 
-def _by_other_status(refusal: Refusal, endpoint: str, quoted: str) -> ProviderError:
+def _by_other_status(refusal: EndpointRefusal, endpoint: str, quoted: str) -> ProviderError:
     status, wait = refusal.status, refusal.retry_after_s
     is_server_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     if status == HTTPStatus.TOO_MANY_REQUESTS or (is_server_fault and wait is not None):
@@ -175,7 +177,7 @@ def _too_long(endpoint: str, model: str, quoted: str) -> ContextOverflow:
     return ContextOverflow(f"the request is too long for {model!r} at {endpoint}{quoted}")
 
 
-def _names_no_model(refusal: Refusal) -> bool:
+def _names_no_model(refusal: EndpointRefusal) -> bool:
     return "model_not_found" in refusal.code.split() or bool(_NO_MODEL.search(refusal.words))
 
 
@@ -244,7 +246,7 @@ _STATUS_OF: Mapping[str, int] = {
 }
 
 
-class Said(msgspec.Struct, frozen=True):
+class EndpointError(msgspec.Struct, frozen=True):
     """An error in the endpoint's own words.
 
     Attributes:
@@ -260,34 +262,34 @@ class Said(msgspec.Struct, frozen=True):
     status: int = 0
 
 
-def said_in(body: bytes) -> Said:
+def said_in(body: bytes) -> EndpointError:
     """What an answer's body says; one that is no JSON says itself."""
     text = body.decode("utf-8", "replace")
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
-        return Said(text)
-    return said_by(value) or Said(text)
+        return EndpointError(text)
+    return said_by(value) or EndpointError(text)
 
 
-def said_by(value: object) -> Said | None:
+def said_by(value: object) -> EndpointError | None:
     """What a decoded body or event says; None if there are no words in it."""
     if isinstance(value, list) and value:  # Gemini wraps its errors in a list
         value = value[0]
     if isinstance(value, str):
-        return Said(value)
+        return EndpointError(value)
     if not isinstance(value, Mapping):
         return None
     inner = value.get("error") or value
     if isinstance(inner, str):
-        return Said(inner)
+        return EndpointError(inner)
     if not isinstance(inner, Mapping):
         return None
     words = inner.get("message") or inner.get("detail") or value.get("detail")
     if not words:
         return None
     names = [str(inner[name]) for name in ("code", "type", "status") if inner.get(name)]
-    return Said(
+    return EndpointError(
         words=_with_cause(str(words), inner),
         code=" ".join(names),
         param=str(inner.get("param") or ""),

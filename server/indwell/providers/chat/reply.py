@@ -64,8 +64,8 @@ class GrowingReply:
         self.excess = ""
         self._n_said = 0
         self._dialect = dialect or Dialect()
-        self._text = _Words()
-        self._thinking = _Words()
+        self._text = _TextPieces()
+        self._thinking = _TextPieces()
         self._tags = ThinkTags() if self._dialect.think_tags else None
         self._calls = CallAssembler(id_limit=self._dialect.id_limit)
         self._usage: Mapping[str, Any] = {}
@@ -212,7 +212,7 @@ class GrowingReply:
 _FIRST = (0, None)
 
 
-class _Words:
+class _TextPieces:
     """Text from pieces; the first half of a character waits for the second."""
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ def digest_of(body: bytes) -> str:
     return _hash(body).hexdigest()
 
 
-class Body(msgspec.Struct, frozen=True):
+class RequestBody(msgspec.Struct, frozen=True):
     """The body of a request, in parts that are shared with the requests before and after it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Body(msgspec.Struct, frozen=True):
             yield b"".join(group)
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _KeptParts(msgspec.Struct, frozen=True):
     """The parts of one request: its beginning with the system's, the messages', the tools'."""
 
     dialect: Dialect = Dialect()
@@ -99,7 +99,7 @@ class RequestEncoder:
     """Encodes the requests of one endpoint, one after the other."""
 
     def __init__(self) -> None:
-        self._kept = _Kept()
+        self._kept = _KeptParts()
         self._encode = msgspec.json.Encoder().encode
 
     @property
@@ -117,9 +117,9 @@ class RequestEncoder:
         """The body of the request: ``chat_body`` as JSON."""
         return self.body(request, dialect).joined()
 
-    def body(self, request: Request, dialect: Dialect) -> Body:
+    def body(self, request: Request, dialect: Dialect) -> RequestBody:
         """The same in parts; work is in proportion to what the last request did not have."""
-        last = self._kept if self._kept.dialect == dialect else _Kept(dialect)
+        last = self._kept if self._kept.dialect == dialect else _KeptParts(dialect)
         marks = marks_of(request, dialect)
         system = last.system_bytes
         if (request.system, marks.system) != (last.system, last.system_marked):
@@ -143,7 +143,7 @@ class RequestEncoder:
         digest.update(end)
         whole = (head, *parts, end)
         n_bytes = sum(map(len, whole))
-        self._kept = _Kept(
+        self._kept = _KeptParts(
             dialect=dialect,
             system=request.system,
             system_marked=marks.system,
@@ -158,7 +158,7 @@ class RequestEncoder:
             points=points,
             n_bytes=n_bytes,
         )
-        return Body(whole, n_bytes, digest.hexdigest())
+        return RequestBody(whole, n_bytes, digest.hexdigest())
 
     def _part(self, request: Request, dialect: Dialect, index: int, *, is_marked: bool) -> bytes:
         """The entries of a message, behind a comma if it is not the first."""

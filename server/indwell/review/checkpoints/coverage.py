@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from indwell.files.watch.snapshot import Bodies
-from indwell.review.checkpoints.lookout import Entry, Look, Lookout, Seen, entry_of
+from indwell.review.checkpoints.lookout import (
+    CommandEffects,
+    FolderLook,
+    LedgerEntry,
+    Lookout,
+    entry_of,
+)
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import Change
+from indwell.review.planning import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
@@ -197,7 +203,7 @@ class Coverage:
         for one in self._bodies.values():
             await asyncio.to_thread(one.close)
 
-    async def _looks(self) -> Mapping[Path, Look]:
+    async def _looks(self) -> Mapping[Path, FolderLook]:
         async with self._looking:
             looks = {}
             for root, lookout in self._lookouts.items():
@@ -206,7 +212,7 @@ class Coverage:
 
     async def _record(
         self,
-        looks: Mapping[Path, Look],
+        looks: Mapping[Path, FolderLook],
         noted: Callable[[], Noted],
         actor: Actor,
         tool_use_id: str,
@@ -226,7 +232,7 @@ class Coverage:
     async def _enter(
         self,
         root: Path,
-        seen: Seen,
+        seen: CommandEffects,
         noted: Noted,
         actor: Actor,
         tool_use_id: str,
@@ -257,11 +263,11 @@ class Coverage:
         return [change.path for change in (*stands, *may_come)]
 
     def _sorted(
-        self, made: Sequence[Entry], noted: Noted
-    ) -> tuple[list[Change], list[Change], list[str]]:
+        self, made: Sequence[LedgerEntry], noted: Noted
+    ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
         """What stands there, what comes when a buffer is loaded anew, and files typed in."""
-        stands: list[Change] = []
-        may_come: list[Change] = []
+        stands: list[CommandChange] = []
+        may_come: list[CommandChange] = []
         unsaved: list[str] = []
         for one in made:
             change = _as_shown(one, noted.buffers.get(one.path))
@@ -276,7 +282,7 @@ class Coverage:
                     may_come.append(change)
         return stands, may_come, unsaved
 
-    async def _when_loaded(self, actor: Actor, tool_use_id: str, change: Change) -> None:
+    async def _when_loaded(self, actor: Actor, tool_use_id: str, change: CommandChange) -> None:
         """Let it count as the agent's when the editor shows it."""
         assert change.after is not None
         pending = await self._ledger.begin(
@@ -284,7 +290,7 @@ class Coverage:
         )
         await self._ledger.withdraw(pending, may_come=True)
 
-    def _entries(self, root: Path, seen: Seen) -> list[Entry]:
+    def _entries(self, root: Path, seen: CommandEffects) -> list[LedgerEntry]:
         return [
             entry_of(root, one, self._workspace.roots, self._copies, self._hide)
             for one in seen.changes
@@ -301,12 +307,12 @@ class Coverage:
             tell(words)
 
 
-def _as_shown(entry: Entry, shown: str | None) -> Change:
+def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
     """The change in the form that the editor shows: some know one kind of line end only."""
     before, after = entry.before, entry.after
     if shown is not None and "\r" not in shown:
         before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
-    return Change(entry.path, before, after, entry.opaque)
+    return CommandChange(entry.path, before, after, entry.opaque)
 
 
 Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]

@@ -15,7 +15,7 @@ from indwell.files.watch.snapshot import (
     Bodies,
     Census,
     Facts,
-    Listing,
+    FolderListing,
     is_gone,
     is_link,
     opened_folder,
@@ -53,7 +53,7 @@ MOST_CHANGED_B = 64 << 20  # … and their bytes, before and after
 CROWDED = 0.75  # of the room for bytes: if half of it is old by then, all is read anew
 
 
-class Kept:
+class KeptStates:
     """What is kept of the files of one folder.
 
     Attributes:
@@ -64,13 +64,13 @@ class Kept:
 
     __slots__ = ("digests", "doubtful", "listing")
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: FolderListing) -> None:
         self.listing = listing
         self.digests: dict[str, str | None] = {}
         self.doubtful: set[str] = set()
 
 
-class Look(NamedTuple):
+class FolderLook(NamedTuple):
     """How a folder was before a command.
 
     Attributes:
@@ -84,7 +84,7 @@ class Look(NamedTuple):
     """
 
     census: Census
-    kept: dict[str, Kept]
+    kept: dict[str, KeptStates]
     at_ns: int
     waiting: Sequence[str]
     stopped: threading.Event
@@ -100,7 +100,7 @@ class FileChange(NamedTuple):
     mode: int
 
 
-class Seen(NamedTuple):
+class CommandEffects(NamedTuple):
     """What a command did.
 
     Attributes:
@@ -142,9 +142,9 @@ class Lookout:
         self._most_files = most_files
         self._most_file_b = most_file_b
         self._ahead_s = ahead_s
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, KeptStates] = {}
 
-    def before(self, stopped: threading.Event | None = None) -> Look:
+    def before(self, stopped: threading.Event | None = None) -> FolderLook:
         """Look, and read what changed since the last look; ``read_on`` reads what is left.
 
         Args:
@@ -153,7 +153,7 @@ class Lookout:
         at_ns = self._clock_ns()
         self._make_room()
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
-        kept: dict[str, Kept] = {}
+        kept: dict[str, KeptStates] = {}
         new: list[str] = []
         old: dict[int, list[str]] = {}  # by the size: nothing that holds up other threads is sorted
         n_compared = 0
@@ -163,7 +163,7 @@ class Lookout:
                 kept[at] = last
                 continue
             n_compared += len(listing.names)
-            kept[at] = here = Kept(listing)
+            kept[at] = here = KeptStates(listing)
             front = f"{at}/" if at else ""
             stood = {} if last is None else last.listing.by_name()
             for name, facts in listing.by_name().items():
@@ -173,7 +173,7 @@ class Lookout:
                     is_old = _is_old(facts, at_ns)
                     group = old.setdefault(facts[1].bit_length() // 2, []) if is_old else new
                     group.append(front + name)
-        look = Look(census, kept, at_ns, (), stopped or threading.Event(), n_compared)
+        look = FolderLook(census, kept, at_ns, (), stopped or threading.Event(), n_compared)
         self._kept = dict(kept)
         # What changed just now might change again and look the same: it is read before the command.
         self._read(look, new, READING_S)
@@ -181,11 +181,11 @@ class Lookout:
         ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
         return look._replace(waiting=self._read(look, waiting, ahead_s))
 
-    def read_on(self, look: Look) -> None:
+    def read_on(self, look: FolderLook) -> None:
         """Read what waits, while a command runs, until ``look.stopped`` is set."""
         self._read(look, look.waiting, READING_S)
 
-    def after(self, look: Look) -> Seen:
+    def after(self, look: FolderLook) -> CommandEffects:
         """What became of the files since ``look``."""
         old = look.census
         now = take_census(
@@ -213,7 +213,7 @@ class Lookout:
                     changes.append(change)
                     room -= len(change.before or b"") + len(change.after or b"")
         self._keep(whole, now)
-        return Seen(tuple(changes), tuple(lost), old.is_whole and now.is_whole)
+        return CommandEffects(tuple(changes), tuple(lost), old.is_whole and now.is_whole)
 
     def _keep(self, whole: Mapping[str, bytes], now: Census) -> None:
         """Keep the bytes of changed files, so that the next look need not read them again."""
@@ -223,8 +223,8 @@ class Lookout:
             at, _, name = path.rpartition("/")
             digests.setdefault(at, {})[name] = self._bodies.put(data)
         for at, new in digests.items():
-            last = self._kept.get(at) or Kept(_NOTHING)
-            self._kept[at] = here = Kept(now.folders[at])
+            last = self._kept.get(at) or KeptStates(_NOTHING)
+            self._kept[at] = here = KeptStates(now.folders[at])
             stood = last.listing.by_name()
             for name, facts in here.listing.by_name().items():
                 if stood.get(name) == facts and _is_certain(last, name):
@@ -245,7 +245,7 @@ class Lookout:
             self._bodies.clear()
             self._kept = {}
 
-    def _read(self, look: Look, paths: Sequence[str], seconds: float) -> Sequence[str]:
+    def _read(self, look: FolderLook, paths: Sequence[str], seconds: float) -> Sequence[str]:
         """Keep bytes of files that still are as in the look; gives those that time is up for."""
         if not paths:
             return ()
@@ -273,7 +273,7 @@ class Lookout:
                     here.digests[name] = digest
         return ()
 
-    def _candidates(self, look: Look, now: Census) -> Iterator[_Candidate]:
+    def _candidates(self, look: FolderLook, now: Census) -> Iterator[_Candidate]:
         """Files that may be other ones by now."""
         old = look.census
         changed = [at for at, listing in old.folders.items() if now.folders.get(at) != listing]
@@ -330,14 +330,14 @@ class _Candidate(NamedTuple):
     facts: Facts | None
 
 
-_NOTHING = Listing()
+_NOTHING = FolderListing()
 
 
-def _is_certain(kept: Kept, name: str) -> bool:
+def _is_certain(kept: KeptStates, name: str) -> bool:
     return name in kept.digests and name not in kept.doubtful
 
 
-def _is_complete(kept: Kept) -> bool:
+def _is_complete(kept: KeptStates) -> bool:
     """Is all kept that can be, and needs no second look while it looks the same?"""
     if kept.doubtful:
         return False
@@ -373,7 +373,7 @@ MOST_TEXT_B = 1 << 20
 _PLAIN_MODES = frozenset({0o644, 0o664})  # what a new file has anyway, mostly
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LedgerEntry(msgspec.Struct, frozen=True):
     """A change for the ledger.
 
     Attributes:
@@ -397,7 +397,7 @@ def entry_of(
     roots: Sequence[Path],
     copies: Copies,
     hide: Callable[[str], str],
-) -> Entry:
+) -> LedgerEntry:
     """What ``change`` is for the ledger; bytes that a text cannot bring back are kept.
 
     Args:
@@ -412,7 +412,7 @@ def entry_of(
     after = _text(path, change.after, roots, before)
     if _are_lines(change, before, after):
         was, reads = (None if one is None else one.text for one in (before, after))
-        entry = Entry(path, was, reads)
+        entry = LedgerEntry(path, was, reads)
         if change.before is not None and change.after is None:
             assert before is not None
             _note_removed(entry, change, before, copies, hide)
@@ -445,7 +445,7 @@ def _text(
 
 
 def _note_removed(
-    entry: Entry,
+    entry: LedgerEntry,
     change: FileChange,
     text: Decoded,
     copies: Copies,
@@ -465,18 +465,20 @@ def _note_removed(
         return  # then it comes back as a new file
 
 
-def _opaque(path: Path, change: FileChange, copies: Copies, hide: Callable[[str], str]) -> Entry:
+def _opaque(
+    path: Path, change: FileChange, copies: Copies, hide: Callable[[str], str]
+) -> LedgerEntry:
     both = (change.before, change.after)
     was = "" if change.before is None else change.before.decode("latin-1")
     if hide(was) is not was:
-        return Entry(path, None, None, is_lost=True)
+        return LedgerEntry(path, None, None, is_lost=True)
     try:
         before, after = (None if data is None else copies.put(data) for data in both)
     except OSError:
-        return Entry(path, None, None, is_lost=True)
+        return LedgerEntry(path, None, None, is_lost=True)
     kind = binary_kind(next(filter(None, reversed(both)), b"")) or "text in another encoding"
     note = f"{kind}, {_size(change.before)} -> {_size(change.after)}"
-    return Entry(path, None, None, Opaque(note, before, after, change.mode))
+    return LedgerEntry(path, None, None, Opaque(note, before, after, change.mode))
 
 
 def _size(data: bytes | None) -> str:

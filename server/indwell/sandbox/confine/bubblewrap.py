@@ -29,7 +29,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Where programs put what they keep for themselves: the home folder cannot be written."""
 
 
-class Host(msgspec.Struct, frozen=True):
+class SandboxHost(msgspec.Struct, frozen=True):
     """What of this machine the arguments depend on.
 
     Attributes:
@@ -48,7 +48,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 def arguments(
-    host: Host,
+    host: SandboxHost,
     bounds: Confinement,
     folders: frozenset[str],
     *,

@@ -42,7 +42,7 @@ _MOST_TRIES, _TRY_S = 50, 0.1
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
-class Held(msgspec.Struct, frozen=True):
+class ConfinedStart(msgspec.Struct, frozen=True):
     """How to start a command so that it is held.
 
     Attributes:
@@ -96,7 +96,7 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
     )
 
 
-def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[Held]:
+def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[ConfinedStart]:
     """Prepare a command that runs in ``cwd``, within bounds that are ``resolved``.
 
     Raises:
@@ -116,7 +116,7 @@ def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManag
 
 
 @contextlib.asynccontextmanager
-async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
+async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[ConfinedStart]:
     there, folders = _existing(bounds.hidden)  # 0.1 ms, less than a thread takes
     async with contextlib.AsyncExitStack() as stack:
         stubs = stack.enter_context(stubs_for(bounds.missing))
@@ -137,12 +137,12 @@ async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
         was_set_up = functools.partial(_has_ended, reading)
         if not bounds.hosts:
             variables = {**ENVIRONMENT, **bounds.environment}
-            yield Held(words, variables, needed, is_wrapped=True, was_set_up=was_set_up)
+            yield ConfinedStart(words, variables, needed, is_wrapped=True, was_set_up=was_set_up)
             return
         from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
 
         way = await stack.enter_async_context(way_to(bounds.hosts))
-        yield Held(
+        yield ConfinedStart(
             (*words, *way.argv),
             {**ENVIRONMENT, **bounds.environment, **way.env},
             (*needed, *way.pass_fds),
@@ -153,7 +153,7 @@ async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
 
 
 @contextlib.asynccontextmanager
-async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[Held]:
+async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with contextlib.AsyncExitStack() as stack:
         scratch = str(await stack.enter_async_context(_scratch(bounds)))
@@ -165,11 +165,11 @@ async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[Held]:
             way = await stack.enter_async_context(way_by_port(bounds.hosts))
             port = way.port
             environment |= way.env
-        yield Held(seatbelt.argv(bounds, scratch, proxy_port=port), environment)
+        yield ConfinedStart(seatbelt.argv(bounds, scratch, proxy_port=port), environment)
 
 
 @contextlib.asynccontextmanager
-async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
+async def _by_landlock(bounds: Confinement) -> AsyncIterator[ConfinedStart]:
     if bounds.hosts:
         raise ToolError(
             "there is no network for commands without bubblewrap; run it outside the sandbox, or "
@@ -178,7 +178,7 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with _scratch(bounds) as scratch:
         start = functools.partial(start_held, confinement=bounds, scratch=scratch)
-        yield Held(environment=bounds.environment, start=start)
+        yield ConfinedStart(environment=bounds.environment, start=start)
 
 
 @contextlib.asynccontextmanager

@@ -277,7 +277,7 @@ def _is_in_one(path: str, shut: Collection[str]) -> bool:
     return any(path == one or path.startswith(one.rstrip("/") + "/") for one in shut)
 
 
-class Held:
+class HeldProcess:
     """A program that runs, with as much of asyncio's process as ``run_program`` uses."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -309,7 +309,7 @@ async def start_held(
     pass_fds: tuple[int, ...],
     confinement: Confinement,
     scratch: Path,
-) -> Held:
+) -> HeldProcess:
     """Start a program in a session of its own, within ``confinement``.
 
     Args:
@@ -344,7 +344,7 @@ async def start_held(
     # Never a thread of a pool that others use: the bounds would be theirs too.
     with ThreadPoolExecutor(1, "held") as alone:
         try:
-            return Held(await asyncio.get_running_loop().run_in_executor(alone, start))
+            return HeldProcess(await asyncio.get_running_loop().run_in_executor(alone, start))
         except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
             reason = error.strerror if isinstance(error, OSError) else error
             raise ToolError(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from indwell.files import beneath
 from indwell.sandbox.confine import landlock, seatbelt
-from indwell.sandbox.confine.bubblewrap import Host, arguments, is_in
+from indwell.sandbox.confine.bubblewrap import SandboxHost, arguments, is_in
 from indwell.sandbox.confine.seccomp import filter_pipe, has_filter
 from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sandbox.environment import clean_environment
@@ -72,9 +72,9 @@ def find_bwrap() -> str:
 
 
 @functools.cache
-def host() -> Host:
+def host() -> SandboxHost:
     """This machine, as the arguments of bubblewrap need it."""
-    return Host(
+    return SandboxHost(
         bwrap=find_bwrap(),
         covers=_covers() if os.geteuid() == 0 else (),
         temporary=tuple(path for path in _TEMPORARY if _is_folder(path)),

@@ -7,7 +7,7 @@ import re
 import h11
 import msgspec
 
-from indwell.sandbox.proxy.hosts import Allowed, Place, place_of
+from indwell.sandbox.proxy.hosts import Allowed, HostPort, place_of
 
 _HTTP = re.compile(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _HTTP_PORT = 80
@@ -19,7 +19,7 @@ _OURS = frozenset(  # headers that are for one hop, or that another parser could
 )
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedRequest(msgspec.Struct, frozen=True):
     """A request that may be tried.
 
     Attributes:
@@ -27,11 +27,11 @@ class Wanted(msgspec.Struct, frozen=True):
         target: What to ask for there, for plain HTTP; empty for a tunnel.
     """
 
-    place: Place
+    place: HostPort
     target: str = ""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class RequestRefusal(msgspec.Struct, frozen=True):
     """A request that is not carried out.
 
     Attributes:
@@ -45,26 +45,28 @@ class Refusal(msgspec.Struct, frozen=True):
     host: str = ""
 
 
-def wanted(request: h11.Request, hosts: Allowed) -> Wanted | Refusal:
+def wanted(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefusal:
     """Read a request, and see whether its host may be reached."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         place = place_of(target)
         if place is None or not place.port:
-            return Refusal(400, f"the address {target[:100]!r} cannot be read without doubt")
-        return _allowed(Wanted(place), hosts)
+            return RequestRefusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+        return _allowed(WantedRequest(place), hosts)
     match = _HTTP.fullmatch(target)
     if match is None:
-        return Refusal(400, f"a proxy is asked for http:// addresses, not for {target[:100]!r}")
+        return RequestRefusal(
+            400, f"a proxy is asked for http:// addresses, not for {target[:100]!r}"
+        )
     place = place_of(match["authority"])
     if place is None:
-        return Refusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+        return RequestRefusal(400, f"the address {target[:100]!r} cannot be read without doubt")
     rest = match["rest"] or "/"
     path = rest if rest.startswith("/") else f"/{rest}"
-    return _allowed(Wanted(Place(place.host, place.port or _HTTP_PORT), path), hosts)
+    return _allowed(WantedRequest(HostPort(place.host, place.port or _HTTP_PORT), path), hosts)
 
 
-def forwarded(request: h11.Request, wish: Wanted) -> h11.Request:
+def forwarded(request: h11.Request, wish: WantedRequest) -> h11.Request:
     """The request as it goes out: to the host that was judged, one only, no hop's own headers."""
     is_chunked = any(name == b"transfer-encoding" for name, _ in request.headers)
     dropped = _OURS | ({b"content-length"} if is_chunked else set())
@@ -92,8 +94,10 @@ def answered(response: h11.Response) -> h11.Response:
     )
 
 
-def _allowed(wish: Wanted, hosts: Allowed) -> Wanted | Refusal:
+def _allowed(wish: WantedRequest, hosts: Allowed) -> WantedRequest | RequestRefusal:
     if hosts.lets(wish.place):
         return wish
     host, port = wish.place.host, wish.place.port
-    return Refusal(403, f"the sandbox allows no connection to {host}:{port}", f"{host}:{port}")
+    return RequestRefusal(
+        403, f"the sandbox allows no connection to {host}:{port}", f"{host}:{port}"
+    )

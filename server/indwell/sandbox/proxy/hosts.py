@@ -30,14 +30,14 @@ _INTERNET = ipaddress.IPv6Network("2000::/3")  # all of IPv6 that is given out t
 _TRANSLATED = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))  # 6to4, Teredo
 
 
-class Place(msgspec.Struct, frozen=True):
+class HostPort(msgspec.Struct, frozen=True):
     """A host in its one spelling, and a port; 0 for a port that was not said."""
 
     host: str
     port: int = 0
 
 
-def place_of(authority: str) -> Place | None:
+def place_of(authority: str) -> HostPort | None:
     """Read ``host:port`` or ``host``; None for whatever has no single meaning.
 
     That is: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a dot at the end,
@@ -48,7 +48,7 @@ def place_of(authority: str) -> Place | None:
         return None
     port = int(match["port"] or 0)
     host = host_of(match["host"])
-    return Place(host, port) if host and port <= _MAX_PORT else None
+    return HostPort(host, port) if host and port <= _MAX_PORT else None
 
 
 def host_of(text: str) -> str:
@@ -92,15 +92,16 @@ class Allowed(msgspec.Struct, frozen=True):
     """
 
     any_name: bool = False
-    places: frozenset[Place] = frozenset()
+    places: frozenset[HostPort] = frozenset()
 
-    def lets(self, place: Place) -> bool:
+    def lets(self, place: HostPort) -> bool:
         """May a place be asked for? Where a name leads is another question: ``lets_address``."""
         is_usual = place.port in PORTS
         if self.any_name and literal(place.host) is None and place.host != LOCALHOST and is_usual:
             return True
         return any(
-            Place(host, place.port) in self.places or (is_usual and Place(host) in self.places)
+            HostPort(host, place.port) in self.places
+            or (is_usual and HostPort(host) in self.places)
             for host in _patterns(place.host)
         )
 
@@ -127,12 +128,12 @@ def allowed(hosts: Iterable[str]) -> Allowed:
     )
 
 
-def _pattern(text: str) -> Place | None:
+def _pattern(text: str) -> HostPort | None:
     star = "*." if text.startswith("*.") else ""
     place = place_of(text.removeprefix(star))
     if place is None or (star and (literal(place.host) or "." not in place.host)):
         return None  # `*.com` would be nearly everything, by mistake
-    return Place(star + place.host, place.port)
+    return HostPort(star + place.host, place.port)
 
 
 def _patterns(host: str) -> Iterable[str]:

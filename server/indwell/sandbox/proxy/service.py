@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import h11
 
-from indwell.sandbox.proxy.asking import Refusal, Wanted, answered, forwarded, wanted
-from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, Place, literal
+from indwell.sandbox.proxy.asking import RequestRefusal, WantedRequest, answered, forwarded, wanted
+from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, HostPort, literal
 
 _ANY_PORT = 9
 
@@ -39,12 +39,12 @@ _MOST_ADDRESSES = 4  # of one name that are tried
 _MOST_REFUSED = 20  # that are told
 
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Resolve: TypeAlias = Callable[[Place], Awaitable[Sequence[Address]]]
+Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]
 Reach: TypeAlias = Callable[[Address, int], Awaitable[Stream]]
 IsOwn: TypeAlias = Callable[[Address], bool]
 
 
-async def resolve(place: Place) -> Sequence[Address]:
+async def resolve(place: HostPort) -> Sequence[Address]:
     """Ask the system for the addresses of a name.
 
     Raises:
@@ -127,14 +127,16 @@ class Proxy:
             async with asyncio.timeout(REQUEST_S):
                 request = await _event(client, reader)
         except h11.RemoteProtocolError:
-            await _refuse(client, writer, Refusal(400, "this is no request that is understood"))
+            await _refuse(
+                client, writer, RequestRefusal(400, "this is no request that is understood")
+            )
             return
         if not isinstance(request, h11.Request):
             return
         wish = self._judged(request)
-        if isinstance(wish, Wanted):
+        if isinstance(wish, WantedRequest):
             upstream = await self._reached(wish)
-            if not isinstance(upstream, Refusal):
+            if not isinstance(upstream, RequestRefusal):
                 try:
                     await self._carry(client, (reader, writer), request, wish, upstream)
                 finally:
@@ -145,13 +147,13 @@ class Proxy:
             self.refused[wish.host] = None
         await _refuse(client, writer, wish)
 
-    def _judged(self, request: h11.Request) -> Wanted | Refusal:
+    def _judged(self, request: h11.Request) -> WantedRequest | RequestRefusal:
         given = [value for name, value in request.headers if name == b"proxy-authorization"]
         if self._credentials and given != [self._credentials]:
-            return Refusal(407, "this proxy belongs to another command")
+            return RequestRefusal(407, "this proxy belongs to another command")
         return wanted(request, self.hosts)
 
-    async def _reached(self, wish: Wanted) -> Stream | Refusal:
+    async def _reached(self, wish: WantedRequest) -> Stream | RequestRefusal:
         """A connection to the very address that was judged: nothing is looked up twice."""
         place = wish.place
         shown = f"{place.host}:{place.port}"
@@ -160,17 +162,17 @@ class Proxy:
             async with asyncio.timeout(REACH_S):
                 found = (itself,) if itself is not None else await self._resolve(place)
         except (OSError, TimeoutError, UnicodeError):
-            return Refusal(502, f"no address was found for {place.host}")
+            return RequestRefusal(502, f"no address was found for {place.host}")
         if not found or not all(self._may_lead(place, one) for one in found):
             words = f"{shown} leads into this machine or its own network, which the sandbox forbids"
-            return Refusal(403, words, shown)
+            return RequestRefusal(403, words, shown)
         for address in found[:_MOST_ADDRESSES]:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(REACH_S):
                     return await self._reach(address, place.port)
-        return Refusal(502, f"{shown} does not answer")
+        return RequestRefusal(502, f"{shown} does not answer")
 
-    def _may_lead(self, place: Place, address: Address) -> bool:
+    def _may_lead(self, place: HostPort, address: Address) -> bool:
         is_named = place.host == LOCALHOST or literal(place.host) is not None
         return self.hosts.lets_address(place.host, address) and (
             is_named or not self._is_own(address)
@@ -181,7 +183,7 @@ class Proxy:
         client: h11.Connection,
         down: Stream,
         request: h11.Request,
-        wish: Wanted,
+        wish: WantedRequest,
         up: Stream,
     ) -> None:
         if wish.target:
@@ -267,7 +269,9 @@ async def _carry_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
         writer.write_eof()
 
 
-async def _refuse(client: h11.Connection, writer: asyncio.StreamWriter, refusal: Refusal) -> None:
+async def _refuse(
+    client: h11.Connection, writer: asyncio.StreamWriter, refusal: RequestRefusal
+) -> None:
     body = f"{refusal.words}\n".encode()
     response = h11.Response(
         status_code=refusal.status,

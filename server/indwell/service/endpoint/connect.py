@@ -14,12 +14,12 @@ import msgspec
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
-from indwell.providers.endpoint import LoginOutcome, Step, failure, host_of, shown
+from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
 from indwell.providers.models import OfferedModel
-from indwell.service.endpoint.trial import NAME_ONE, Looked, look, talk
+from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.edit import edited
-from indwell.settings.keys import Kept, KeyringUnusable, KeyStore
+from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
 from indwell.settings.places import read_user_file, user_file
 from indwell.settings.values import check, convert, parse_toml
 
@@ -56,7 +56,7 @@ def address_place(environment: Mapping[str, str]) -> str:
     return f" (the address stands in {path})" if has_own else ""
 
 
-async def found(base_url: str, key: str | None) -> tuple[str, Looked]:
+async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
     """Where the API of an address starts, and what it said there: ``/v1`` is where most have it."""
     tried = [(url, await look(url, key)) for url in spellings(base_url)[:1]]
     if not _has_list(tried[0][1]):
@@ -70,7 +70,7 @@ def spellings(base_url: str) -> tuple[str, ...]:
     return (f"{base_url.rstrip('/')}/v1", base_url) if is_bare else (base_url,)
 
 
-def _has_list(looked: Looked) -> bool:
+def _has_list(looked: EndpointAnswer) -> bool:
     """Is it the API, even if it wants another key, has no model, or is not there at all?"""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
@@ -104,7 +104,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     keep: Literal["keyring", "client"] = "keyring"
 
 
-class Places(msgspec.Struct, frozen=True):
+class EndpointPlaces(msgspec.Struct, frozen=True):
     """Where the user's settings and keys are, and the variables that win over them."""
 
     config: Path
@@ -114,11 +114,11 @@ class Places(msgspec.Struct, frozen=True):
 
 async def connect(
     endpoint: Endpoint,
-    places: Places,
+    places: EndpointPlaces,
     *,
     pick: Pick | None = None,
-    looked: Looked | None = None,
-    on_step: Callable[[Step], None] = lambda _step: None,
+    looked: EndpointAnswer | None = None,
+    on_step: Callable[[EndpointStep], None] = lambda _step: None,
 ) -> LoginOutcome:
     """Test an endpoint, choose a model, store all of it.
 
@@ -134,9 +134,9 @@ async def connect(
     """
     base_url = str(convert("base_url", endpoint.base_url))
     key = endpoint.key or await asyncio.to_thread(known_key, base_url, places)
-    tried: list[Step] = []
+    tried: list[EndpointStep] = []
 
-    def tell(*steps: Step) -> None:
+    def tell(*steps: EndpointStep) -> None:
         for step in steps:
             tried.append(step)
             on_step(step)
@@ -161,9 +161,9 @@ async def connect(
     try:
         notes = await asyncio.to_thread(_store_alone, base_url, model, key, places, endpoint)
     except UserError as error:
-        tell(Step("stored", "fail", str(error)))
+        tell(EndpointStep("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
-    tell(Step("stored", "ok", f"address and model stand in {places.config}"))
+    tell(EndpointStep("stored", "ok", f"address and model stand in {places.config}"))
     message = f"{model.name} at {title_of(base_url)} answers from now on"
     outcome = ended(message, model.name, notes)
     is_theirs = endpoint.keep == "client" and endpoint.key is not None
@@ -185,7 +185,7 @@ async def _tested(
         tell(_no_model(offered))
         return None
     if offered and name not in {one.name for one in offered}:
-        tell(Step("models", "warn", f"{name!r} is not in its list", "check the name"))
+        tell(EndpointStep("models", "warn", f"{name!r} is not in its list", "check the name"))
     if endpoint.is_tested:
         talked = await talk(base_url, key.reveal() if key is not None else None, name)
         tell(*talked)
@@ -194,7 +194,7 @@ async def _tested(
     return next((one for one in offered if one.name == name), OfferedModel(name))
 
 
-def known_key(base_url: str, places: Places) -> Secret | None:
+def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
     """The key that is there already for this origin: in the user's file, else stored.
 
     Blocks for as long as the keyring waits for its password.
@@ -222,15 +222,19 @@ async def _model(
     return await pick(offered) if pick is not None and offered else None
 
 
-def _no_model(offered: tuple[OfferedModel, ...]) -> Step:
+def _no_model(offered: tuple[OfferedModel, ...]) -> EndpointStep:
     names = ", ".join(one.name for one in offered[:MOST_NAMED])
     more = " …" if len(offered) > MOST_NAMED else ""
     sentence = "no model was chosen" + (f" of {names}{more}" if names else "")
-    return Step("models", "fail", sentence, NAME_ONE)
+    return EndpointStep("models", "fail", sentence, NAME_ONE)
 
 
 def _store_alone(
-    base_url: str, model: OfferedModel, key: Secret | None, places: Places, endpoint: Endpoint
+    base_url: str,
+    model: OfferedModel,
+    key: Secret | None,
+    places: EndpointPlaces,
+    endpoint: Endpoint,
 ) -> tuple[str, ...]:
     """Like ``_store``, one login at a time: each reads what the one before it has written."""
     held, origin = places.keys.held, origin_of(base_url)
@@ -246,7 +250,12 @@ def _store_alone(
 
 
 def _store(
-    base_url: str, model: OfferedModel, key: Secret | None, places: Places, *, is_theirs: bool
+    base_url: str,
+    model: OfferedModel,
+    key: Secret | None,
+    places: EndpointPlaces,
+    *,
+    is_theirs: bool,
 ) -> tuple[str, ...]:
     """Keys first, the settings file last, and the keys back if that fails; gives notes.
 
@@ -275,7 +284,7 @@ def _store(
 
 def _keep_all(
     wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
-) -> tuple[Kept, ...]:
+) -> tuple[StoredKey, ...]:
     """Keep keys, do ``then``; if anything fails, what was kept before stands again.
 
     Only for the origins in ``wanted``: those of others are as they were left meanwhile.
@@ -294,7 +303,7 @@ def _keep_all(
     return kept
 
 
-def _kept(origin: str, store: KeyStore) -> Kept | None:
+def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
@@ -315,7 +324,7 @@ def _write(path: Path, text: str, before: str | None) -> None:
 
 
 def _notes(
-    base_url: str, model: OfferedModel, given: Mapping[str, object], places: Places
+    base_url: str, model: OfferedModel, given: Mapping[str, object], places: EndpointPlaces
 ) -> tuple[str, ...]:
     notes = []
     set_here = {name: places.environment.get(name, "").strip() for name in _WINNING}

@@ -66,7 +66,7 @@ class Connecting:
         Raises:
             UserError: The address or the key cannot be one, or the settings file is broken.
         """
-        from indwell.service.endpoint.connect import Endpoint, Places, connect
+        from indwell.service.endpoint.connect import Endpoint, EndpointPlaces, connect
         from indwell.settings.values import convert
 
         secret: Secret | None = convert("api_key", key) if key else None
@@ -75,7 +75,7 @@ class Connecting:
             names = {one.name for one in offered}
             return self._settings.model if self._settings.model in names else None
 
-        places = Places(user_file(), key_store(), self._environment)
+        places = EndpointPlaces(user_file(), key_store(), self._environment)
         keep: Literal["client", "keyring"] = "client" if by_client else "keyring"
         endpoint = Endpoint(base_url, secret, model, keep=keep)
         return await connect(endpoint, places, pick=keep_current)

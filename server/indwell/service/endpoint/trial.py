@@ -25,7 +25,7 @@ from indwell.errors import (
 from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
 from indwell.providers.catalogue import LOOPBACK, row_of, title_of
-from indwell.providers.endpoint import Step, host_of
+from indwell.providers.endpoint import EndpointStep, host_of
 from indwell.providers.models import MAX_MODELS, OfferedModel
 
 TALK_S = 60.0  # a local model may have to be loaded first
@@ -42,43 +42,47 @@ _TOOL = ToolSpec(
 _WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else."
 
 
-class Looked(msgspec.Struct, frozen=True):
+class EndpointAnswer(msgspec.Struct, frozen=True):
     """What an endpoint said of itself; ``models`` is empty if it has no list."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[EndpointStep, ...]
     models: tuple[OfferedModel, ...] = ()
 
 
-async def look(base_url: str, key: str | None, *, timeout_s: float | None = None) -> Looked:
+async def look(base_url: str, key: str | None, *, timeout_s: float | None = None) -> EndpointAnswer:
     """Ask for the models: shows whether it is reachable, and whether it takes the key."""
     from indwell.providers.listing import LIST_S, list_models
 
     title = title_of(base_url)
     began = time.monotonic()
-    answers = Step("reachable", "ok", f"{title} answers")
+    answers = EndpointStep("reachable", "ok", f"{title} answers")
     try:
         models = await list_models(base_url, key, timeout_s=timeout_s or LIST_S)
     except SettingsError as error:
-        return Looked((Step("reachable", "fail", str(error)),))
+        return EndpointAnswer((EndpointStep("reachable", "fail", str(error)),))
     except NotAuthorised as error:
-        return Looked((answers, Step("key", "fail", str(error), _key_mend(base_url, key))))
+        return EndpointAnswer(
+            (answers, EndpointStep("key", "fail", str(error), _key_mend(base_url, key)))
+        )
     except Unreachable as error:
-        return Looked((Step("reachable", "fail", str(error), _reach_mend(base_url, error)),))
+        return EndpointAnswer(
+            (EndpointStep("reachable", "fail", str(error), _reach_mend(base_url, error)),)
+        )
     except ProviderError as error:
-        return Looked((answers, Step("models", "warn", str(error), NAME_ONE)))
+        return EndpointAnswer((answers, EndpointStep("models", "warn", str(error), NAME_ONE)))
     seconds = time.monotonic() - began
     key_words = "the key is accepted" if key else "it asks for no key"
     steps = (
-        Step("reachable", "ok", f"{title} answers ({seconds:.1f} s)"),
-        Step("key", "ok", key_words),
+        EndpointStep("reachable", "ok", f"{title} answers ({seconds:.1f} s)"),
+        EndpointStep("key", "ok", key_words),
         _models_step(base_url, models),
     )
-    return Looked(steps, models)
+    return EndpointAnswer(steps, models)
 
 
 async def talk(
     base_url: str, key: str | None, model: str, *, timeout_s: float = TALK_S
-) -> tuple[Step, ...]:
+) -> tuple[EndpointStep, ...]:
     """Have the model call a tool through a stream; without one, find out what does work."""
     from indwell.providers.openai_chat import OpenAIChat
     from indwell.providers.quirks import dialect_for
@@ -93,13 +97,13 @@ async def talk(
             )
         )
     except SettingsError as error:
-        return (Step("streaming", "fail", str(error)),)
+        return (EndpointStep("streaming", "fail", str(error)),)
     try:
         async with asyncio.timeout(timeout_s):
             return await _talk(chat, model)
     except TimeoutError:
         return (
-            Step(
+            EndpointStep(
                 "streaming",
                 "fail",
                 f"{model!r} did not finish a short answer in {timeout_s:g} s",
@@ -110,35 +114,37 @@ async def talk(
         await chat.aclose()
 
 
-async def _talk(chat: Provider, model: str) -> tuple[Step, ...]:
+async def _talk(chat: Provider, model: str) -> tuple[EndpointStep, ...]:
     try:
         reply = await _ask(chat, _request(model, (_TOOL,)))
     except ToolsUnsupported as error:
         streaming = await _without_tools(chat, model)
         mend = "choose a model that takes tools"
-        return (Step("tools", "fail", str(error), mend), streaming)
+        return (EndpointStep("tools", "fail", str(error), mend), streaming)
     except NotAuthorised as error:
-        return (Step("key", "fail", str(error), "check the key and what it may do"),)
+        return (EndpointStep("key", "fail", str(error), "check the key and what it may do"),)
     except IndwellError as error:
-        return (Step("streaming", "fail", str(error)),)
+        return (EndpointStep("streaming", "fail", str(error)),)
     if reply.finish in BROKEN_OFF:
-        return (Step("streaming", "fail", reply.problem or "the reply broke off", "try again"),)
-    streaming = Step("streaming", "ok", f"{model} answers in a stream")
+        return (
+            EndpointStep("streaming", "fail", reply.problem or "the reply broke off", "try again"),
+        )
+    streaming = EndpointStep("streaming", "ok", f"{model} answers in a stream")
     return (streaming, *_tools_steps(model, reply))
 
 
-def _tools_steps(model: str, reply: Reply) -> Iterator[Step]:
+def _tools_steps(model: str, reply: Reply) -> Iterator[EndpointStep]:
     if any(call.name == _TOOL.name and WORD in call.arguments for call in reply.calls):
-        yield Step("tools", "ok", f"{model} calls tools")
+        yield EndpointStep("tools", "ok", f"{model} calls tools")
     elif reply.calls:
-        yield Step(
+        yield EndpointStep(
             "tools",
             "warn",
             f"{model} calls tools, but not as it was asked to",
             "a larger model does better",
         )
     else:
-        yield Step(
+        yield EndpointStep(
             "tools",
             "warn",
             f"{model} was asked to call a tool and did not",
@@ -146,12 +152,12 @@ def _tools_steps(model: str, reply: Reply) -> Iterator[Step]:
         )
 
 
-async def _without_tools(chat: Provider, model: str) -> Step:
+async def _without_tools(chat: Provider, model: str) -> EndpointStep:
     try:
         await _ask(chat, _request(model, ()))
     except IndwellError as error:
-        return Step("streaming", "fail", str(error))
-    return Step("streaming", "ok", f"{model} answers in a stream")
+        return EndpointStep("streaming", "fail", str(error))
+    return EndpointStep("streaming", "ok", f"{model} answers in a stream")
 
 
 async def _ask(chat: Provider, request: Request) -> Reply:
@@ -167,15 +173,15 @@ def _request(model: str, tools: tuple[ToolSpec, ...]) -> Request:
     return assemble(with_input(conversation, words=_WORDS if tools else "Say hello.", turn=1))
 
 
-def _models_step(base_url: str, models: tuple[OfferedModel, ...]) -> Step:
+def _models_step(base_url: str, models: tuple[OfferedModel, ...]) -> EndpointStep:
     if models:
         number = "1 model" if len(models) == 1 else f"{len(models)} models"
         if len(models) >= MAX_MODELS:
             number += " or more; only these are shown"
-        return Step("models", "ok", f"it offers {number}")
+        return EndpointStep("models", "ok", f"it offers {number}")
     row = row_of(base_url)
     mend = row.begin if row is not None and row.begin else "load a model there"
-    return Step("models", "fail", "it offers no model", mend)
+    return EndpointStep("models", "fail", "it offers no model", mend)
 
 
 def _key_mend(base_url: str, key: str | None) -> str:

@@ -24,7 +24,7 @@ _ENTRY = 200  # characters that an entry counts for besides its texts
 _PIECE = 8  # and each piece of a run
 
 
-class Numbered(NamedTuple):
+class EventEntry(NamedTuple):
     """An event with its number; a run of pieces has the number of its last."""
 
     seq: int
@@ -34,13 +34,13 @@ class Numbered(NamedTuple):
 class Missed(NamedTuple):
     """Events after a number, and whether none between is gone."""
 
-    events: tuple[Numbered, ...]
+    events: tuple[EventEntry, ...]
     next: int
     is_complete: bool
 
 
 @dataclass(slots=True)
-class _Run:
+class _EventRun:
     """Events of one kind in a row; ``pieces`` only while it may still grow."""
 
     first: int
@@ -53,13 +53,13 @@ class _Run:
     def last(self) -> int:
         return self.first + max(0, len(self.ends) - 1)
 
-    def after(self, seq: int) -> Numbered:
+    def after(self, seq: int) -> EventEntry:
         """The event, or what of its text came after ``seq``."""
         if not self.ends:
-            return Numbered(self.first, self.event)
+            return EventEntry(self.first, self.event)
         text = self.text if self.pieces is None else "".join(self.pieces)
         start = self.ends[seq - self.first] if seq >= self.first else 0
-        return Numbered(self.last, msgspec.structs.replace(self.event, text=text[start:]))
+        return EventEntry(self.last, msgspec.structs.replace(self.event, text=text[start:]))
 
     def close(self) -> None:
         """Nothing more joins it: one text is smaller than its pieces."""
@@ -78,7 +78,7 @@ class SessionEvents:
         self.seq = 0
         self._kept = kept
         self._size = 0
-        self._runs: deque[_Run] = deque()
+        self._runs: deque[_EventRun] = deque()
 
     def add(self, event: Event) -> int:
         """Take an event; gives its number."""
@@ -90,7 +90,7 @@ class SessionEvents:
         else:
             if newest is not None:
                 newest.close()
-            run = _Run(self.seq, event)
+            run = _EventRun(self.seq, event)
             self._runs.append(run)
             if _is_piece(event):
                 assert isinstance(event, Text | Thinking | ToolOutput)
@@ -109,7 +109,7 @@ class SessionEvents:
         events = tuple(self._newer(seq))
         return Missed(events, max(seq, self.seq), seq >= oldest - 1 and seq <= self.seq)
 
-    def _newer(self, seq: int) -> Iterator[Numbered]:
+    def _newer(self, seq: int) -> Iterator[EventEntry]:
         firsts = [run.first for run in self._runs]
         begin = max(0, bisect_right(firsts, seq) - 1)
         for place in range(begin, len(self._runs)):
@@ -117,7 +117,7 @@ class SessionEvents:
             if run.last > seq:
                 yield run.after(seq)
 
-    def _grow(self, run: _Run, text: str) -> None:
+    def _grow(self, run: _EventRun, text: str) -> None:
         assert run.pieces is not None
         run.pieces.append(text)
         run.ends.append((run.ends[-1] if run.ends else 0) + len(text))
@@ -178,5 +178,5 @@ def _weight(event: Event) -> int:
     return _ENTRY + sum(len(text) for text in texts if isinstance(text, str))
 
 
-def _run_weight(run: _Run) -> int:
+def _run_weight(run: _EventRun) -> int:
     return _ENTRY + run.ends[-1] + _PIECE * len(run.ends) if run.ends else _weight(run.event)

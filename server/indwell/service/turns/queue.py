@@ -32,7 +32,7 @@ MOST_PICTURES_B = 100_000_000  # of all that wait, as base64; they lie in memory
 _TITLE_READ = 1_000  # characters that a title is made from
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class WaitingPrompt(msgspec.Struct, frozen=True):
     """A prompt that waits.
 
     Attributes:
@@ -51,7 +51,7 @@ class Waiting(msgspec.Struct, frozen=True):
     home: str = ""
     is_held: bool = False
 
-    def is_with(self, other: Waiting) -> bool:
+    def is_with(self, other: WaitingPrompt) -> bool:
         """Do both go to one session? Each that is for a new one is alone there."""
         if "new" in {self.target, other.target}:
             return False
@@ -63,7 +63,7 @@ class Queue(msgspec.Struct, frozen=True):
     """All that wait, in order; ``held`` says why some do not begin, and is empty if all do."""
 
     seq: int = 0
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[WaitingPrompt, ...] = ()
     held: str = ""
 
 
@@ -72,7 +72,7 @@ def title_of(words: str) -> str:
     return " ".join(words.lstrip()[:_TITLE_READ].split())[:TITLE_CHARACTERS]
 
 
-def added(queue: Queue, one: Waiting) -> Queue:
+def added(queue: Queue, one: WaitingPrompt) -> Queue:
     """Append a prompt; those that are held for the same session go on before it, no others.
 
     Raises:
@@ -87,7 +87,7 @@ def added(queue: Queue, one: Waiting) -> Queue:
     return _next(queue, (*freed, one))
 
 
-def put_first(queue: Queue, one: Waiting) -> Queue:
+def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
     """Let a prompt go before all others: one that is tried again, in the session that is current.
 
     Those that waited for the same one follow it there.
@@ -96,7 +96,7 @@ def put_first(queue: Queue, one: Waiting) -> Queue:
     return _next(queue, (msgspec.structs.replace(one, home=""), *rest))
 
 
-def taken(queue: Queue) -> tuple[Waiting | None, Queue]:
+def taken(queue: Queue) -> tuple[WaitingPrompt | None, Queue]:
     """The first that may begin, if there is one, and those that go on waiting."""
     for one in queue.waiting:
         if not one.is_held:
@@ -171,17 +171,17 @@ def check_seq(queue: Queue, seen: int | None) -> None:
         )
 
 
-def _next(queue: Queue, waiting: tuple[Waiting, ...]) -> Queue:
+def _next(queue: Queue, waiting: tuple[WaitingPrompt, ...]) -> Queue:
     is_held = any(one.is_held for one in waiting)
     return Queue(queue.seq + 1, waiting, queue.held if is_held else "")
 
 
-def _freed(one: Waiting, home: str | None = None) -> Waiting:
+def _freed(one: WaitingPrompt, home: str | None = None) -> WaitingPrompt:
     home = one.home if home is None else home
     return msgspec.structs.replace(one, is_held=False, home=home)
 
 
-def _check_size(waiting: tuple[Waiting, ...]) -> None:
+def _check_size(waiting: tuple[WaitingPrompt, ...]) -> None:
     n_characters = sum(one.prompt.n_characters for one in waiting)
     if n_characters > MOST_WAITING_CHARACTERS:
         raise UserError(
@@ -196,7 +196,7 @@ def _check_size(waiting: tuple[Waiting, ...]) -> None:
         )
 
 
-def _find(queue: Queue, identifier: str) -> Waiting:
+def _find(queue: Queue, identifier: str) -> WaitingPrompt:
     for one in queue.waiting:
         if one.id == identifier:
             return one
@@ -225,7 +225,7 @@ class Ticket:
         ended: Set when all is over.
     """
 
-    waiting: Waiting
+    waiting: WaitingPrompt
     on_end: OnEnd
     session: Session | None = None
     number: int = 0

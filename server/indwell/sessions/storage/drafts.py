@@ -132,7 +132,7 @@ class DraftStore:
 WAITING, _TAKEN = "waiting-", "taken-"
 
 
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class _DraftLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came to wait, by id, and the ids of what waits no more."""
 
     came: dict[str, str] = {}
@@ -160,7 +160,7 @@ class WaitingWords:
         Raises:
             SessionError: The state folder cannot be written.
         """
-        line = _Line(
+        line = _DraftLine(
             came={one: words for one, words in unsent.items() if self._kept.get(one) != words},
             went=tuple(one for one in self._kept if one not in unsent),
         )
@@ -221,7 +221,7 @@ def _words(path: Path) -> tuple[str, ...]:
     waiting: dict[str, str] = {}
     for data in b"".join(pieces_of(path)).split(b"\n"):
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            line = msgspec.json.decode(data, type=_Line)
+            line = msgspec.json.decode(data, type=_DraftLine)
             waiting.update(line.came)
             for one in line.went:
                 waiting.pop(one, None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.records import Steered, TurnStarted
+from indwell.sessions.records import SteeringRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
 
 
@@ -44,7 +44,7 @@ def _matching(store: SessionStore, ids: list[str], words: list[str]) -> Iterator
             yield seen
 
 
-def _said(reading: Reading) -> Iterator[str]:
+def _said(reading: LogReading) -> Iterator[str]:
     for record in reading.records:
-        if isinstance(record, TurnStarted | Steered):
+        if isinstance(record, TurnStartRecord | SteeringRecord):
             yield record.words

@@ -14,7 +14,7 @@ from pathlib import Path
 from indwell.files import make_private_folder
 from indwell.files.append_log import append_line, read_from, remove_all_but
 from indwell.files.locks import locked
-from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Hold, is_plausible
+from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Reservation, is_plausible
 
 KEPT_DAYS = 31
 LOCK_S = 5.0  # a look and a line take a millisecond; who has it for longer is stopped
@@ -61,7 +61,7 @@ class SpendingLedger:
             return
         self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
 
-    async def hold(self, dollars: float, limit: float) -> Hold | float:
+    async def hold(self, dollars: float, limit: float) -> Reservation | float:
         """Keep money for a call until ``release``; or the day's sum, if it would pass ``limit``.
 
         Looking and keeping are one step, also among processes.
@@ -73,7 +73,7 @@ class SpendingLedger:
             self._thread.submit(self._undo, holding)  # after it: the thread works in order
             raise
 
-    def release(self, hold: Hold) -> None:
+    def release(self, hold: Reservation) -> None:
         """Let go of a hold; nothing waits for it."""
         self._thread.submit(self._append, hold.day, f"free {hold.id}")
 
@@ -89,7 +89,7 @@ class SpendingLedger:
     def _today(self) -> str:
         return local_day(self._now())
 
-    def _hold(self, day: str, dollars: float, limit: float) -> Hold | float:
+    def _hold(self, day: str, dollars: float, limit: float) -> Reservation | float:
         path = self._path(day)
         with ExitStack() as stack:
             try:
@@ -100,13 +100,13 @@ class SpendingLedger:
             spent = self._total(day)
             if spent + dollars > limit:
                 return spent
-            hold = Hold(secrets.token_hex(8), day, dollars)
+            hold = Reservation(secrets.token_hex(8), day, dollars)
             self._append(day, f"hold {hold.id} {dollars:.8f}")
             return hold
 
-    def _undo(self, holding: Future[Hold | float]) -> None:
+    def _undo(self, holding: Future[Reservation | float]) -> None:
         held = None if holding.cancelled() else holding.result()
-        if isinstance(held, Hold):
+        if isinstance(held, Reservation):
             self._append(held.day, f"free {held.id}")
 
     def _append(self, day: str, line: str) -> None:

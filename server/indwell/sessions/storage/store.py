@@ -19,7 +19,7 @@ from indwell.files.listing import exists, state_of
 from indwell.files.private import read_own, replace_own, write_private
 from indwell.sessions import lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import LogReading
 from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.storage.writer import LogWriter
@@ -88,7 +88,7 @@ class SessionStore:
         )
         return session, writer
 
-    def open(self, session: str) -> Reading:
+    def open(self, session: str) -> LogReading:
         """Read a session, and touch nothing.
 
         Raises:
@@ -116,7 +116,7 @@ class SessionStore:
         except OSError as error:
             raise _unreadable(session, log, error) from error
 
-    def scan(self, session: str) -> Reading:
+    def scan(self, session: str) -> LogReading:
         """Read the short records of a session: all but the conversation itself.
 
         Raises:
@@ -152,7 +152,7 @@ class SessionStore:
             return False
         return False
 
-    def resume(self, session: str, *, now: datetime) -> tuple[Reading, LogWriter]:
+    def resume(self, session: str, *, now: datetime) -> tuple[LogReading, LogWriter]:
         """Read a session in order to go on with it; nobody else can write between the two.
 
         Damage that was not told before is told in the notices and written down as ``Repaired``.
@@ -252,7 +252,7 @@ def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
     )
 
 
-def _check_format(session: str, reading: Reading) -> None:
+def _check_format(session: str, reading: LogReading) -> None:
     """Return if this version may write to the log."""
     newest = lines.newest_format(reading.records)
     if newest > lines.FORMAT:
@@ -285,7 +285,7 @@ _MOST_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _LogFile(msgspec.Struct, frozen=True):
     """What is in the file.
 
     Attributes:
@@ -311,19 +311,19 @@ def overview_of(session: str, log: Path) -> Overview:
         return kept.overview
     seen = scanned(session, pieces_of(log))
     if before is not None and state_of(log) == before:  # nobody wrote to it meanwhile
-        _keep(log.with_name(NAME), _Kept(MADE_BY, before.seen, seen))
+        _keep(log.with_name(NAME), _LogFile(MADE_BY, before.seen, seen))
     return seen
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _LogFile | None:
     try:
-        kept = msgspec.json.decode(read_own(path, _MOST_B), type=_Kept)
+        kept = msgspec.json.decode(read_own(path, _MOST_B), type=_LogFile)
     except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return kept if kept.made_by == MADE_BY else None
 
 
-def _keep(path: Path, kept: _Kept) -> None:
+def _keep(path: Path, kept: _LogFile) -> None:
     try:
         replace_own(path, msgspec.json.encode(kept))
     except (OSError, UnicodeEncodeError) as error:  # the log is read again the next time

@@ -40,7 +40,7 @@ Pending: TypeAlias = Callable[[Path], Collection[str] | None]
 """Sessions with changes that wait for review, given a workspace's folder; None: nobody can say."""
 
 
-class Limits(NamedTuple):
+class RetentionLimits(NamedTuple):
     """What may be kept.
 
     Attributes:
@@ -103,7 +103,7 @@ class _Due(NamedTuple):
 
 
 def sweep(
-    state: Path, limits: Limits, *, now: datetime, pending: Pending, ours: str = ""
+    state: Path, limits: RetentionLimits, *, now: datetime, pending: Pending, ours: str = ""
 ) -> Gone | None:
     """Delete what is too old or too much; gives what went, None if nothing did.
 
@@ -116,7 +116,7 @@ def sweep(
         pending: Which sessions must stay.
         ours: The session of the caller: it stays, and proves nothing about the clock.
     """
-    if limits == Limits() or not exists(state / "sessions"):
+    if limits == RetentionLimits() or not exists(state / "sessions"):
         return None
     try:
         remove_leftovers(state)
@@ -194,7 +194,7 @@ def is_believed(
 
 class _Sweep:
     def __init__(
-        self, state: Path, limits: Limits, now: datetime, pending: Pending, ours: str
+        self, state: Path, limits: RetentionLimits, now: datetime, pending: Pending, ours: str
     ) -> None:
         self._state = state
         self._limits = limits

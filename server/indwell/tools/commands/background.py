@@ -29,7 +29,7 @@ class Background(Protocol):
         ...
 
 
-class Nowhere:
+class NoBackground:
     """Keeps none. Implements ``Background``."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
@@ -42,4 +42,4 @@ class Nowhere:
         raise ToolError("nothing can run on in the background here; run it without `background`")
 
 
-NOWHERE = Nowhere()
+NOWHERE = NoBackground()

@@ -20,12 +20,12 @@ from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.arguments import Given, of_struct, renamed
-from indwell.tools.base import Facts, Outcome, Succeeded, Tool, ToolContext
+from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.background import NOWHERE, Background, Running
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
 from indwell.tools.commands.ending import MAX_TIMEOUT_S, ending_figure, ending_words
 from indwell.tools.commands.under_buffers import notes_after
-from indwell.tools.truncate import Cut
+from indwell.tools.truncate import TextEnds
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
@@ -123,7 +123,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
         ),
         arguments=of_struct(Bash, _understood),
         effect="run",
-        facts=lambda arguments: Facts(
+        facts=lambda arguments: ToolFacts(
             tool="bash",
             effect="run",
             command=arguments.command,
@@ -291,7 +291,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
     return [f"[the working directory is now {display(place, workspace.roots)!r}]"]
 
 
-async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext) -> str:
+async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolContext) -> str:
     """Both ends of an output, and between them where the whole can be read."""
     path = await context.spill("bash", text)
     whole = "it is whole in"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from indwell.sandbox import Finished
 from indwell.tools.commands.screen import Screen
-from indwell.tools.truncate import Cut, cut_output, without_escapes
+from indwell.tools.truncate import TextEnds, cut_output, without_escapes
 
 SPILL_LIMIT_B = 4_000_000  # of one output kept to be read again; it passes through memory
 LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
@@ -46,7 +46,7 @@ class CommandOutput:
 
     def finish(
         self, finished: Finished, max_lines: int, hide: Callable[[str], str]
-    ) -> tuple[str, Cut | None]:
+    ) -> tuple[str, TextEnds | None]:
         """The text that was kept, and its ends if it is too long for the model; for a thread.
 
         What ``hide`` hides is hidden before anything is cut: half a secret has no form.

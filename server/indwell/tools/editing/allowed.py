@@ -22,7 +22,7 @@ from indwell.workspace.comparing.merge import merge
 MOVED = "what it would do changed while the user was asked; nothing was done"
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedHunks(msgspec.Struct, frozen=True):
     """The hunks that the user did not allow, and how many there were in all."""
 
     hunks: tuple[DiffHunk, ...] = ()
@@ -31,14 +31,14 @@ class Refused(msgspec.Struct, frozen=True):
 
 async def allowed_part(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
-) -> tuple[Proposal, Refused]:
+) -> tuple[Proposal, RefusedHunks]:
     """What of a proposal may be written, and what not; all of it if nothing was chosen.
 
     Raises:
         EditRefused: It has other hunks than those that were chosen from.
     """
     if context.chosen is None:
-        return proposal, Refused()
+        return proposal, RefusedHunks()
     known = context.seen.text(snapshot.path)
     try:
         return await asyncio.to_thread(_part, snapshot, proposal, context.chosen, name, known)
@@ -56,7 +56,7 @@ def check_whole(path: str, context: ToolContext) -> None:
         raise EditRefused(f"{path!r}: {MOVED}")
 
 
-def with_refused(outcome: Outcome, refused: Refused) -> Outcome:
+def with_refused(outcome: Outcome, refused: RefusedHunks) -> Outcome:
     """The outcome of an edit, with what of it the user did not allow."""
     n_refused = len(refused.hunks)
     if not n_refused:
@@ -75,7 +75,7 @@ def with_refused(outcome: Outcome, refused: Refused) -> Outcome:
 
 def _part(
     snapshot: Snapshot, proposal: Proposal, chosen: Chosen, name: str, known: str | None
-) -> tuple[Proposal, Refused]:
+) -> tuple[Proposal, RefusedHunks]:
     taken = take_hunks(snapshot.text, proposal.text, name, of=chosen.of, ids=chosen.hunks)
     now_known = taken.text
     if proposal.known != proposal.text:  # others wrote there what the model was not shown
@@ -83,4 +83,4 @@ def _part(
         merged = merge(snapshot.text, taken.text, before)
         now_known = before if merged.conflicts else merged.text
     part = msgspec.structs.replace(proposal, text=taken.text, known=now_known)
-    return part, Refused(taken.left, len(chosen.of))
+    return part, RefusedHunks(taken.left, len(chosen.of))

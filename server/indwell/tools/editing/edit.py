@@ -10,13 +10,13 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
-from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
+from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing import edit_large
 from indwell.tools.editing.allowed import allowed_part, check_whole, with_refused
 from indwell.tools.editing.rebase import Collision, Proposal, propose
-from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.replace import Replacement
 from indwell.tools.editing.told import told
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import Snapshot, digest
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
@@ -29,7 +29,9 @@ class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments of ``edit_file``."""
 
     path: str
-    edits: Annotated[tuple[Edit, ...], msgspec.Meta(description="applied in order, all or none")]
+    edits: Annotated[
+        tuple[Replacement, ...], msgspec.Meta(description="applied in order, all or none")
+    ]
 
 
 _EDIT_NAMES = {
@@ -71,7 +73,7 @@ def make_edit_file() -> Tool[EditFile]:
         ),
         arguments=EDIT_FILE,
         effect="edit",
-        facts=lambda arguments: Facts(tool="edit_file", effect="edit", paths=(arguments.path,)),
+        facts=lambda arguments: ToolFacts(tool="edit_file", effect="edit", paths=(arguments.path,)),
         run=_run,
         preview=_preview,
     )
@@ -163,7 +165,7 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
         ) from error
 
 
-def known_text(snapshot: Snapshot, seen: Seen) -> str:
+def known_text(snapshot: Snapshot, seen: KnownTexts) -> str:
     """The text that the model knows.
 
     Raises:

@@ -16,15 +16,15 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import (
     MAX_COUNTED,
     MAX_PLACES,
-    Edit,
+    Replacement,
     changes_ends_only,
     other_ends,
     put,
 )
 from indwell.tools.editing.spots import Spot, cut_line, diff_of, figure_of
 from indwell.tools.truncate import cut_diff
-from indwell.workspace.base import Change, Snapshot, Stamp
-from indwell.workspace.large import Large, Splice
+from indwell.workspace.base import AppliedChange, Snapshot, TextStamp
+from indwell.workspace.large import ByteSplice, Large
 from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display
 from indwell.workspace.text import halves, shown
@@ -34,7 +34,7 @@ MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a com
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
-class Asked(Protocol):
+class LargeEditArguments(Protocol):
     """Arguments of ``edit_file``."""
 
     @property
@@ -43,12 +43,12 @@ class Asked(Protocol):
         ...
 
     @property
-    def edits(self) -> tuple[Edit, ...]:
+    def edits(self) -> tuple[Replacement, ...]:
         """In order."""
         ...
 
 
-async def run(arguments: Asked, context: ToolContext) -> Outcome:
+async def run(arguments: LargeEditArguments, context: ToolContext) -> Outcome:
     """Edit the file on disk.
 
     Raises:
@@ -62,7 +62,7 @@ async def run(arguments: Asked, context: ToolContext) -> Outcome:
     )
     context.seen.record(path, stamp.digest, None)
     diff, figure = diff_of(spots, name), figure_of(spots)
-    change = Change(
+    change = AppliedChange(
         path=path,
         before="".join(spot.before for spot in spots),
         after="".join(spot.after for spot in spots),
@@ -77,7 +77,7 @@ async def run(arguments: Asked, context: ToolContext) -> Outcome:
     )
 
 
-async def preview(arguments: Asked, context: ToolContext) -> str:
+async def preview(arguments: LargeEditArguments, context: ToolContext) -> str:
     """The diff that ``run`` would make.
 
     Raises:
@@ -91,10 +91,10 @@ async def preview(arguments: Asked, context: ToolContext) -> str:
 
 
 def _checked(
-    large: Large, arguments: Asked, context: ToolContext
+    large: Large, arguments: LargeEditArguments, context: ToolContext
 ) -> tuple[Large, tuple[Spot, ...]]:
     """As ``planned``, if the file may be edited."""
-    context.seen.check(Snapshot(path=large.path, text="", stamp=Stamp(large.index.digest)))
+    context.seen.check(Snapshot(path=large.path, text="", stamp=TextStamp(large.index.digest)))
     if not is_simple(large.index.encoding):
         raise ToolError(
             f"{arguments.path!r} is in {large.index.encoding} and too large to be read as one "
@@ -104,7 +104,9 @@ def _checked(
     return planned(large, arguments.edits, arguments.path)
 
 
-def planned(large: Large, edits: Sequence[Edit], path: str) -> tuple[Large, tuple[Spot, ...]]:
+def planned(
+    large: Large, edits: Sequence[Replacement], path: str
+) -> tuple[Large, tuple[Spot, ...]]:
     """The file as edits would make it, and where they change it.
 
     Raises:
@@ -124,7 +126,7 @@ def planned(large: Large, edits: Sequence[Edit], path: str) -> tuple[Large, tupl
     return large, tuple(spots)
 
 
-def _applied(large: Large, edit: Edit, path: str) -> tuple[Large, list[Spot]]:
+def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Spot]]:
     if not edit.old:
         raise ToolError("old is empty; name the text to replace")
     if edit.old == edit.new:
@@ -151,14 +153,14 @@ def _applied(large: Large, edit: Edit, path: str) -> tuple[Large, list[Spot]]:
             usual, usual_until = large.ending_near(window.stop)
         before, spans = _decoded(large, window, inside)
         after = put(before, spans, edit, is_exact=is_exact, usual=usual)
-        splices.append(Splice(window.start, window.stop, _bytes(large, before, after)))
+        splices.append(ByteSplice(window.start, window.stop, _bytes(large, before, after)))
         texts.append((before, after))
     numbers = large.line_numbers([window.start for window, _ in windows])
     spots = [Spot(number, *text) for number, text in zip(numbers, texts, strict=True)]
     return large.spliced(splices), spots
 
 
-def _places(large: Large, edit: Edit, path: str) -> tuple[list[range], bool]:
+def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bool]:
     """Where old stands, and whether exactly so, or with other line endings; see ``replace``."""
     try:
         old = large.encoded(edit.old)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
 from indwell.tools.editing.edit import EDIT_FILE, EditFile
-from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.replace import Replacement
 from indwell.tools.editing.write import WRITE_FILE, WriteFile
 from indwell.workspace.base import Workspace
 
@@ -62,7 +62,7 @@ def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
             return None
 
 
-def _of_one(edit: Edit, text: str) -> State:
+def _of_one(edit: Replacement, text: str) -> State:
     """Where one of the two texts holds the other, only the longer one says something."""
     old, new = _plain(edit.old), _plain(edit.new)
     has_old, has_new = old in text, new in text

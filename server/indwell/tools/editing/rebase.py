@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.tools.editing.replace import Edit, replaced
+from indwell.tools.editing.replace import Replacement, replaced
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.text import shown, split_lines
@@ -55,7 +55,7 @@ class Collision(msgspec.Struct, frozen=True):
     words: str
 
 
-def propose(known: str, now: str, edits: Sequence[Edit], path: str) -> Proposal | Collision:
+def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Proposal | Collision:
     """Make ``edits`` on the ``known`` text and bring them to the text that stands there ``now``.
 
     Raises:
@@ -85,7 +85,7 @@ def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
 
 
 def _unread(
-    known: str, now: str, edits: Sequence[Edit], path: str, others: tuple[str, bool]
+    known: str, now: str, edits: Sequence[Replacement], path: str, others: tuple[str, bool]
 ) -> Collision:
     """The edits do not fit what the model read. They may fit what it never saw: show it first."""
     diff, is_whole = others

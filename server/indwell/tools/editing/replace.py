@@ -27,7 +27,7 @@ MAX_COUNTED = 1_000  # places that are counted for a message
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
-class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Put one text in place of another."""
 
     old: Annotated[str, msgspec.Meta(description="exact text, unique in the file")]
@@ -35,7 +35,7 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
 
 
-class Replaced(msgspec.Struct, frozen=True):
+class ReplacementResult(msgspec.Struct, frozen=True):
     """What became of a text.
 
     Attributes:
@@ -47,12 +47,14 @@ class Replaced(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def apply(text: str, edits: Sequence[Edit], path: str) -> str:
+def apply(text: str, edits: Sequence[Replacement], path: str) -> str:
     """The text with ``edits`` made; see ``replaced``."""
     return replaced(text, edits, path).text
 
 
-def replaced(text: str, edits: Sequence[Edit], path: str, *, exactly: bool = False) -> Replaced:
+def replaced(
+    text: str, edits: Sequence[Replacement], path: str, *, exactly: bool = False
+) -> ReplacementResult:
     """Make edits in order, each to the result of the one before.
 
     Args:
@@ -76,10 +78,10 @@ def replaced(text: str, edits: Sequence[Edit], path: str, *, exactly: bool = Fal
             raise ToolError(f"edit {number} of {len(edits)}: {error}; no edit was made") from error
         if note:
             notes.append(note if len(edits) == 1 else f"edit {number} {note}")
-    return Replaced(text, tuple(notes))
+    return ReplacementResult(text, tuple(notes))
 
 
-def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[str, str]:
+def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> tuple[str, str]:
     if not edit.old:
         raise ToolError("old is empty; use write_file for a new file, or name the text to replace")
     if edit.old == edit.new:
@@ -101,7 +103,7 @@ def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[s
     return put(text, places, edit, is_exact=is_exact), note
 
 
-def changes_ends_only(edit: Edit) -> bool:
+def changes_ends_only(edit: Replacement) -> bool:
     """Do old and new differ in nothing but their line endings?"""
     return _BREAK.sub("\n", edit.old) == _BREAK.sub("\n", edit.new)
 
@@ -115,7 +117,7 @@ def other_ends(path: str) -> str:
     )
 
 
-def _with_other_ends(text: str, edit: Edit, path: str) -> tuple[str, str]:
+def _with_other_ends(text: str, edit: Replacement, path: str) -> tuple[str, str]:
     r"""Other line endings, as they are written; a place never begins or ends within a ``\r\n``."""
     places = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
     if not places:
@@ -127,7 +129,9 @@ def _with_other_ends(text: str, edit: Edit, path: str) -> tuple[str, str]:
     return put(text, places, edit, is_exact=True), f"changed only line endings{where}"
 
 
-def _check_unique(text: str, places: Sequence[tuple[int, int]], edit: Edit, path: str) -> None:
+def _check_unique(
+    text: str, places: Sequence[tuple[int, int]], edit: Replacement, path: str
+) -> None:
     if len(places) > 1 and not edit.all:
         n_places = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         raise ToolError(
@@ -139,7 +143,7 @@ def _check_unique(text: str, places: Sequence[tuple[int, int]], edit: Edit, path
 def put(
     text: str,
     places: Sequence[tuple[int, int]],
-    edit: Edit,
+    edit: Replacement,
     *,
     is_exact: bool,
     usual: str | None = None,
@@ -166,13 +170,13 @@ def put(
     return "".join([*pieces, text[at:]])
 
 
-def _unshown(edit: Edit, text: str) -> Edit:
+def _unshown(edit: Replacement, text: str) -> Replacement:
     """The edit with the characters and tags of the file, which the model saw escaped (INJ-06)."""
     old, new = (with_tags(restored(one, text)) for one in (edit.old, edit.new))
     return msgspec.structs.replace(edit, old=old, new=new)
 
 
-def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
+def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
     """Where ``old`` stands, from and to; and whether exactly so, or with other line endings."""
     if "\r" not in text and "\r" not in edit.old:
         return _found(text, edit), True
@@ -191,7 +195,7 @@ def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
     ], False
 
 
-def _found(text: str, edit: Edit) -> list[tuple[int, int]]:
+def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
     """Places of ``old``: all that do not overlap; or, to count them, also those that do."""
     size = len(edit.old)
     step = size if edit.all else 1  # "aa" stands twice in "aaa"
@@ -219,7 +223,7 @@ def _with_line_end(text: str, start: int, stop: int) -> int:
     return line_end.end() if begins and ends_open and line_end is not None else stop
 
 
-def _with_endings(text: str, edit: Edit, offset: int, endings: _Endings) -> str:
+def _with_endings(text: str, edit: Replacement, offset: int, endings: _Endings) -> str:
     """The new text with the line endings of ``text``, which it replaces, line by line."""
     old_lines, new_lines = _BREAK.split(edit.old), _BREAK.split(edit.new)
     there = _BREAK.findall(text)

@@ -11,13 +11,13 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.rebase import Proposal, cut_others
 from indwell.tools.editing.wellformed import damage
 from indwell.tools.truncate import cut_diff
-from indwell.workspace.base import Change, digest
+from indwell.workspace.base import AppliedChange, digest
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
 
-class _Account(msgspec.Struct, frozen=True):
+class _ChangeAccount(msgspec.Struct, frozen=True):
     """What is said of a change, and what the model knows when it has read it."""
 
     outcome: Outcome
@@ -25,14 +25,18 @@ class _Account(msgspec.Struct, frozen=True):
     digest: str
 
 
-async def told(change: Change, proposal: Proposal, context: ToolContext, did: str) -> Outcome:
+async def told(
+    change: AppliedChange, proposal: Proposal, context: ToolContext, did: str
+) -> Outcome:
     """The result of an edit; ``did`` says what it was."""
     account = await asyncio.to_thread(_account, change, proposal, context.workspace.roots, did)
     context.seen.record(change.path, account.digest, account.known)
     return account.outcome
 
 
-def _account(change: Change, proposal: Proposal, roots: tuple[Path, ...], did: str) -> _Account:
+def _account(
+    change: AppliedChange, proposal: Proposal, roots: tuple[Path, ...], did: str
+) -> _ChangeAccount:
     name = display(change.path, roots)
     difference = compare(change.before, change.after)
     n_added, n_removed = difference.n_added, difference.n_removed
@@ -71,4 +75,4 @@ def _account(change: Change, proposal: Proposal, roots: tuple[Path, ...], did: s
         changes=(change,),
     )
     mark = change.stamp.digest if known == change.after == proposal.text else digest(known)
-    return _Account(outcome, known, mark)
+    return _ChangeAccount(outcome, known, mark)

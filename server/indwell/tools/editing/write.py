@@ -11,12 +11,12 @@ import msgspec
 from indwell.context.untrusted_text import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, of_struct, renaming
-from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
-from indwell.tools.editing.allowed import Refused, allowed_part, check_whole, with_refused
+from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
+from indwell.tools.editing.allowed import RefusedHunks, allowed_part, check_whole, with_refused
 from indwell.tools.editing.edit import TRIES, known_text, read_known
 from indwell.tools.editing.rebase import CHANGED, Proposal, cut_others
 from indwell.tools.editing.told import told
-from indwell.tools.seen import Seen
+from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
@@ -49,7 +49,9 @@ def make_write_file() -> Tool[WriteFile]:
         ),
         arguments=WRITE_FILE,
         effect="edit",
-        facts=lambda arguments: Facts(tool="write_file", effect="edit", paths=(arguments.path,)),
+        facts=lambda arguments: ToolFacts(
+            tool="write_file", effect="edit", paths=(arguments.path,)
+        ),
         run=_run,
         preview=_preview,
     )
@@ -67,7 +69,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             return Outcome(
                 text=f"{name} already reads so ({lines}){kept}; nothing changed", figure="same"
             )
-        proposal, refused = Proposal(text, text), Refused()
+        proposal, refused = Proposal(text, text), RefusedHunks()
         if base is None:
             check_whole(arguments.path, context)
         else:
@@ -150,7 +152,7 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
     )
 
 
-def _changed(snapshot: Snapshot, known: str, path: str, seen: Seen) -> EditRefused:
+def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
     """Why a whole new text would take away what the model never saw; and what that is."""
     words = f"{path!r} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)

@@ -15,8 +15,8 @@ from indwell.files import exists
 from indwell.files.listing import Newest
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.searching.patterns import Plan, path_matcher, plan
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
+from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
 from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, with_notes
 from indwell.tools.searching.ripgrep import listen, together
 from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
@@ -43,7 +43,7 @@ def make_glob() -> Tool[Glob]:
         description="List files by path pattern, newest first. Ignored files are left out.",
         arguments=of_struct(Glob, renaming(directory="path", glob_pattern="pattern")),
         effect="read",
-        facts=lambda arguments: Facts(
+        facts=lambda arguments: ToolFacts(
             tool="glob", effect="read", paths=(arguments.path,), subject=arguments.pattern
         ),
         run=_run,
@@ -166,7 +166,7 @@ def _relative(pattern: str, folder: Path) -> str:
 class _Listing:
     """Takes file names as ripgrep writes them and keeps those that match."""
 
-    def __init__(self, way: Plan, newest: Newest) -> None:
+    def __init__(self, way: SearchPlan, newest: Newest) -> None:
         self._matches = way.matches
         self._newest = newest
         self._rest = b""

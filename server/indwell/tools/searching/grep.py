@@ -9,8 +9,8 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.arguments import Given, of_struct, renamed
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.searching.grep_query import Query
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
+from indwell.tools.searching.grep_query import GrepQuery
 from indwell.tools.searching.grep_report import report
 from indwell.tools.searching.grep_search import search
 from indwell.tools.searching.ripgrep import together
@@ -58,7 +58,7 @@ def make_grep() -> Tool[Grep]:
         description="Search file contents. Ignored files and dependency folders are left out.",
         arguments=of_struct(Grep, _understood),
         effect="read",
-        facts=lambda arguments: Facts(
+        facts=lambda arguments: ToolFacts(
             tool="grep", effect="read", paths=(arguments.path,), subject=arguments.pattern
         ),
         run=_run,
@@ -68,7 +68,7 @@ def make_grep() -> Tool[Grep]:
 async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     if not arguments.pattern or "\0" in arguments.pattern:
         raise ToolError(f"{arguments.pattern!r} is no pattern to search for")
-    query = Query(
+    query = GrepQuery(
         pattern=arguments.pattern,
         glob=arguments.glob.removeprefix("./"),
         mode=arguments.mode,

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from indwell.tools.searching.patterns import Plan, path_matcher, plan
+from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
 from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Mode
 
 _ALWAYS = ("--with-filename", "--null", "--crlf")  # the last: $ also before a carriage return
 
 
-class Query(msgspec.Struct, frozen=True):
+class GrepQuery(msgspec.Struct, frozen=True):
     """One question.
 
     Attributes:
@@ -32,11 +32,11 @@ class Query(msgspec.Struct, frozen=True):
     is_plain: bool = False
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SearchPlan:
         """How the files are found, seen from where ``glob`` starts."""
         if self.glob.startswith("!"):
-            return Plan(matches=self.wanted)
-        return plan(self.glob) if self.glob else Plan()
+            return SearchPlan(matches=self.wanted)
+        return plan(self.glob) if self.glob else SearchPlan()
 
     @property
     def wanted(self) -> Callable[[str], bool]:

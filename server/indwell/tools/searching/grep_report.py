@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.searching.grep_query import Query
+from indwell.tools.searching.grep_query import GrepQuery
 from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, text_line, with_notes
 from indwell.tools.searching.ripgrep_output import MAX_SHOWN, Hits, Mode
 from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.paths import display
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundMatches(msgspec.Struct, frozen=True):
     """What one place gave.
 
     Attributes:
@@ -54,7 +54,9 @@ class _Tally:
         self.is_exact = True
 
 
-def report(query: Query, found: Sequence[Found], context: ToolContext, complaint: str) -> Outcome:
+def report(
+    query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext, complaint: str
+) -> Outcome:
     """The results in words.
 
     Args:
@@ -88,7 +90,7 @@ def report(query: Query, found: Sequence[Found], context: ToolContext, complaint
     return Outcome(text=with_notes(tally.lines, notes), figure=figure)
 
 
-def _files(found: Sequence[Found]) -> Iterator[tuple[Path, Found, str]]:
+def _files(found: Sequence[FoundMatches]) -> Iterator[tuple[Path, FoundMatches, str]]:
     """Every file once, by place and name; roots may lie in one another."""
     seen: set[Path] = set()
     for one in found:
@@ -100,7 +102,7 @@ def _files(found: Sequence[Found]) -> Iterator[tuple[Path, Found, str]]:
 
 
 def _show(
-    tally: _Tally, path: Path, one: Found, name: str, *, mode: Mode, roots: Sequence[Path]
+    tally: _Tally, path: Path, one: FoundMatches, name: str, *, mode: Mode, roots: Sequence[Path]
 ) -> None:
     n_matches = one.hits.counts[name]
     room = MAX_SHOWN - tally.n_shown
@@ -135,7 +137,7 @@ def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
     return f"stopped at {tally.n_shown} of {n_all} {what}{files}; {narrow}"
 
 
-def _limits(found: Sequence[Found]) -> Iterator[str]:
+def _limits(found: Sequence[FoundMatches]) -> Iterator[str]:
     """What kept the search from being whole."""
     if any(one.timed_out for one in found):
         yield "stopped because it took too long, so matches may be missing; narrow the path or glob"
@@ -149,7 +151,7 @@ def _limits(found: Sequence[Found]) -> Iterator[str]:
         yield f"{n_buffers} too large to be searched"
 
 
-def _nothing(query: Query, found: Sequence[Found], context: ToolContext) -> str:
+def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext) -> str:
     """What was looked for and not found, and why, as far as that can be told."""
     where = "the workspace"
     if len(found) == 1:

@@ -11,10 +11,10 @@ import msgspec
 from indwell.files import exists
 from indwell.sandbox import Finished
 from indwell.tools.base import ToolContext
-from indwell.tools.searching.grep_query import Query
-from indwell.tools.searching.grep_report import Found
+from indwell.tools.searching.grep_query import GrepQuery
+from indwell.tools.searching.grep_report import FoundMatches
 from indwell.tools.searching.joined_buffers import Joined, join, with_context
-from indwell.tools.searching.patterns import Plan
+from indwell.tools.searching.patterns import SearchPlan
 from indwell.tools.searching.ripgrep import listen, together
 from indwell.tools.searching.ripgrep_output import Hits, RawLine
 from indwell.tools.searching.search_place import SearchPlace, beneath
@@ -37,11 +37,11 @@ class _Answer(msgspec.Struct, frozen=True):
     is_cut: bool = False
 
 
-async def search(query: Query, place: SearchPlace, context: ToolContext) -> Found:
+async def search(query: GrepQuery, place: SearchPlace, context: ToolContext) -> FoundMatches:
     """Search on disk and in buffers at the same time."""
     roots = context.workspace.roots
     is_root = place.start == place.root
-    way = query.plan if is_root else Plan(names=query.plan.names, matches=query.wanted)
+    way = query.plan if is_root else SearchPlan(names=query.plan.names, matches=query.wanted)
     inner = await asyncio.to_thread(beneath, place, way.folder)
     skipped = [name for name in SKIPPED if inner is None or name not in inner.parts]
     wanted = _from_either(query.wanted, place)
@@ -71,7 +71,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
     )
     await asyncio.to_thread(_merge, disk.hits, heard.hits, joined, buffers, query.beside)
     finished = (*disk.finished, *heard.finished)
-    return Found(
+    return FoundMatches(
         place=place,
         hits=disk.hits,
         unsaved=frozenset(buffers),
@@ -86,7 +86,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
 
 
 async def _on_disk(
-    query: Query,
+    query: GrepQuery,
     inner: SearchPlace | None,
     roots: Sequence[Path],
     options: Sequence[str],
@@ -103,7 +103,7 @@ async def _on_disk(
 
 
 async def _in_buffers(
-    query: Query, place: SearchPlace, roots: Sequence[Path], joined: Joined
+    query: GrepQuery, place: SearchPlace, roots: Sequence[Path], joined: Joined
 ) -> _Answer:
     lines = Hits("lines", MAX_COUNTED)
     if not joined.data:

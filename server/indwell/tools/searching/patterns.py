@@ -37,7 +37,7 @@ _PLAIN_NAME = re.compile(r"[\w.+@~=#%& *-]+", re.ASCII)
 """Names in which ``*`` is the only character that means something, here and in ripgrep's types."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class SearchPlan(msgspec.Struct, frozen=True):
     """How to find the files that match a pattern.
 
     Attributes:
@@ -131,7 +131,7 @@ def _straight(expression: str) -> str:
     return "".join((first, *pieces, _BY_FOLDER if "[/]+" in last else _TO_NAME, last))
 
 
-def plan(pattern: str) -> Plan:
+def plan(pattern: str) -> SearchPlan:
     """Take a pattern apart into what narrows the walk and what must be matched afterwards.
 
     Raises:
@@ -143,14 +143,14 @@ def plan(pattern: str) -> Plan:
     n_literal = _n_literal(parts)
     folder, rest = "/".join(parts[:n_literal]), parts[n_literal:]
     if any(_GROUPING.search(part) for part in rest[:-1]) or _is_torn(rest[-1]):
-        return Plan(folder, matches=matches)  # a brace may hold a slash
+        return SearchPlan(folder, matches=matches)  # a brace may hold a slash
     *between, last = rest
     if last == "**":
-        return Plan(folder, matches=matches if between else None)
+        return SearchPlan(folder, matches=matches if between else None)
     names, is_plain = _names(last)
     is_exact = is_plain and (not between or set(between) == {"**"})
     is_flat = len(parts) > 1 and "**" not in pattern
-    return Plan(folder, names, len(rest) if is_flat else 0, None if is_exact else matches)
+    return SearchPlan(folder, names, len(rest) if is_flat else 0, None if is_exact else matches)
 
 
 def _n_literal(parts: list[str]) -> int:

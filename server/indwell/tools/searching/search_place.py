@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files import Place, exists, locate
+from indwell.files import PathBeneath, exists, locate
 from indwell.tools.base import ToolContext
 from indwell.workspace.paths import display, missing, parse
 
@@ -72,7 +72,7 @@ def _place(context: ToolContext, path: str) -> SearchPlace:
     return SearchPlace(place.root, place.path)
 
 
-def _located(context: ToolContext, path: str) -> Place:
+def _located(context: ToolContext, path: str) -> PathBeneath:
     roots = context.workspace.roots
     try:
         return locate(context.resolve(path), roots)

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.aside import Left, Quarantine, let_in, named, put_file, put_link, why
+from indwell.files.aside import NotRemoved, Quarantine, let_in, named, put_file, put_link, why
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
-from indwell.files.watch.tree import Found
+from indwell.files.watch.tree import FoundChanges
 from indwell.policy.guarded import (
     BARE,
     is_guarded,
@@ -29,7 +29,7 @@ from indwell.policy.guarded import (
     topmost,
 )
 from indwell.policy.paths import is_at_root_unknown, is_protected
-from indwell.sandbox.gate import Standing, close
+from indwell.sandbox.gate import StandingPlant, close
 from indwell.wiring.bounds.git_guarding import SAMPLE, Copy
 from indwell.workspace.git.git_config import executing
 
@@ -43,7 +43,7 @@ _GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
 _WAYS = frozenset({_GIT, _COMMON})
 
 
-class Look(msgspec.Struct, frozen=True):
+class GuardedLook(msgspec.Struct, frozen=True):
     """What is guarded in a folder, at one time. Paths begin at the folder.
 
     Attributes:
@@ -59,12 +59,12 @@ class Look(msgspec.Struct, frozen=True):
         too_deep: Folders that were not looked into as their paths are too long.
     """
 
-    found: Mapping[str, Found]
+    found: Mapping[str, FoundChanges]
     git: frozenset[str] = frozenset()
     repositories: Mapping[str, tuple[str, ...]] = {}
     ends: frozenset[str] = frozenset()
     odd: frozenset[str] = frozenset()
-    todos: Mapping[str, Found] = {}
+    todos: Mapping[str, FoundChanges] = {}
     closed: tuple[str, ...] = ()
     is_whole: bool = True
     n_installed: int = 0
@@ -80,7 +80,7 @@ class Look(msgspec.Struct, frozen=True):
         return any(path.startswith(f"{one}/") for one in self.closed)
 
 
-def without(look: Look, folders: Sequence[str]) -> Look:
+def without(look: GuardedLook, folders: Sequence[str]) -> GuardedLook:
     """The same but for these folders and what is in them."""
     found = {
         path: one
@@ -92,8 +92,8 @@ def without(look: Look, folders: Sequence[str]) -> Look:
 
 def settle(
     root: Path,
-    before: Look,
-    look: Callable[[], Look],
+    before: GuardedLook,
+    look: Callable[[], GuardedLook],
     quarantine: Quarantine,
     copies: Mapping[str, Copy],
     *,
@@ -133,12 +133,12 @@ def settle(
     return tuple(dict.fromkeys((*first, *notes)))
 
 
-def newly_closed(before: Look, after: Look) -> tuple[str, ...]:
+def newly_closed(before: GuardedLook, after: GuardedLook) -> tuple[str, ...]:
     """Folders that could be looked into when the command began."""
     return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
 
 
-def _look_inside(root: Path, before: Look, look: Callable[[], Look]) -> Look:
+def _look_inside(root: Path, before: GuardedLook, look: Callable[[], GuardedLook]) -> GuardedLook:
     """Look, also into folders that the command has closed, and into those in them."""
     after = look()
     for _ in range(_MOST_OPENED):
@@ -159,8 +159,8 @@ class _Settling:
     def __init__(
         self,
         root: Path,
-        before: Look,
-        after: Look,
+        before: GuardedLook,
+        after: GuardedLook,
         quarantine: Quarantine,
         copies: Mapping[str, Copy],
         *,
@@ -258,7 +258,7 @@ class _Settling:
             return True
         return not self._only_git and (path in self._is_named or is_guarded(path))
 
-    def _restored(self, path: str, now: Found | None) -> Iterator[str]:
+    def _restored(self, path: str, now: FoundChanges | None) -> Iterator[str]:
         """Put back what git obeys, if it would run or obey something else by now."""
         copy = self._copies[path]
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
@@ -293,7 +293,7 @@ class _Settling:
             )
         return False
 
-    def _put_back(self, was: Found, now: Found | None) -> str:
+    def _put_back(self, was: FoundChanges, now: FoundChanges | None) -> str:
         said = f"the link {was.path!r} was replaced, which commands may not do"
         where: Path | str | None = None
         if now is not None:
@@ -341,7 +341,7 @@ class _Settling:
             where = self._quarantine.take(self._root, path, safe_name)
         except (OSError, ToolError) as error:
             return self._stands(path, safe_name, why(error), made)
-        if isinstance(where, Left):
+        if isinstance(where, NotRemoved):
             return self._stands(where.at, safe_name, where.why, made, is_renamed=True)
         self.n_moved += 1
         return where
@@ -350,7 +350,7 @@ class _Settling:
         self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
     ) -> str:
         """Close the gate, and say so."""
-        close(Standing(str(self._root), at, safe_name, reason), self._quarantine)
+        close(StandingPlant(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
             said = f"{named(at)} cannot be looked into any more ({reason})"
         else:
@@ -423,7 +423,7 @@ class _Settling:
         return text is not None and not executing(text).lines
 
 
-def _obeyed_now(before: Look, after: Look) -> Iterator[str]:
+def _obeyed_now(before: GuardedLook, after: GuardedLook) -> Iterator[str]:
     """What repositories that were there obey, and of new ones what is in their own folder."""
     for holder, names in after.repositories.items():
         front = f"{holder}/" if holder else ""
@@ -433,7 +433,7 @@ def _obeyed_now(before: Look, after: Look) -> Iterator[str]:
                 yield name
 
 
-def _is_same(was: Found, now: Found | None) -> bool:
+def _is_same(was: FoundChanges, now: FoundChanges | None) -> bool:
     if now is None or now.leads_to != was.leads_to:
         return False
     return bool(was.leads_to) or now.stamp == was.stamp

@@ -14,7 +14,7 @@ from indwell.agent.features.skills.shelf import Shelf
 from indwell.files.aside import Quarantine
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.policy.call_facts import Policy
-from indwell.policy.rules import Rules, globs_of
+from indwell.policy.rules import PatternRules, globs_of
 from indwell.policy.widening import Widening
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
@@ -22,7 +22,7 @@ from indwell.sandbox.environment import own_installation
 from indwell.sandbox.gate import heed
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Mode, Settings
-from indwell.wiring.bounds.guarding import Guard
+from indwell.wiring.bounds.guarding import FolderGuard
 from indwell.wiring.bounds.home_view import HomeView, home_view, homes
 from indwell.workspace.base import Workspace
 
@@ -90,7 +90,7 @@ class Bounds:
         self._own = own
         self._home = (home or Path.home()).resolve()
         self._homes = (home,) if home else homes()
-        self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], Guard] = {}
+        self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], FolderGuard] = {}
 
     def close(self) -> None:
         """The session has ended; blocks for a moment."""
@@ -188,10 +188,10 @@ class Bounds:
 
     def _guard(
         self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...], harmless: tuple[str, ...]
-    ) -> Guard:
+    ) -> FolderGuard:
         known = self._guards.get((root, deny, edits, harmless))
         if known is None:
-            known = Guard(root, deny, edits, harmless, quarantine=self._quarantine)
+            known = FolderGuard(root, deny, edits, harmless, quarantine=self._quarantine)
             self._guards[root, deny, edits, harmless] = known
             if self._is_closed:  # a look ahead that began as the session ended
                 known.close()
@@ -307,9 +307,9 @@ def policy_now(
     )
 
 
-def rules_of(settings: Settings) -> Rules:
+def rules_of(settings: Settings) -> PatternRules:
     """The rules that the settings hold."""
-    return Rules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
+    return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
 
 
 _HELD = "what reads, builds, tests and works on the folder's files runs without a question"

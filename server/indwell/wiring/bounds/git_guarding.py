@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import read_bytes
-from indwell.files.watch.tree import Found, Stamp, found_at, names_in
+from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
 from indwell.policy.guarded import BARE, GIT_OBEYS
 from indwell.workspace.git.repository import is_bare, places_of
 
@@ -40,7 +40,7 @@ class Copy(msgspec.Struct, frozen=True):
 
     data: bytes
     mode: int
-    stamp: Stamp
+    stamp: FileStamp
 
 
 class GitGuard:
@@ -55,7 +55,7 @@ class GitGuard:
         self._known: dict[str, tuple[_State, tuple[str, ...]]] = {}
         self._copies: dict[str, Copy] = {}
 
-    def names(self, found: Iterable[Found]) -> Mapping[str, tuple[str, ...]]:
+    def names(self, found: Iterable[FoundChanges]) -> Mapping[str, tuple[str, ...]]:
         """All that git obeys, be it there or not, of each folder that holds a repository; blocks.
 
         Args:
@@ -65,7 +65,7 @@ class GitGuard:
         self._known = {one: self._known[one] for one in holders if one in self._known}
         return {one: self._of(one) for one in holders}
 
-    def there(self, names: Iterable[str]) -> Iterator[Found]:
+    def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
         """Those that stand there, and of folders what stands in them."""
         for name in names:
             one = found_at(str(self._root), name)
@@ -75,14 +75,16 @@ class GitGuard:
             if one.is_folder and _is_listed(name):
                 yield from self._in(name)
 
-    def todos(self, names: Iterable[str]) -> Mapping[str, Found]:
+    def todos(self, names: Iterable[str]) -> Mapping[str, FoundChanges]:
         """What rebases that are under way still have to do: git runs some lines of it."""
         folders = {_above_of(one) for one in names if one.rpartition("/")[2] == "config"}
         paths = (f"{folder}/{_TODO}".removeprefix("/") for folder in folders)
         found = (found_at(str(self._root), path) for path in paths)
         return {one.path: one for one in found if one is not None}
 
-    def copies(self, found: Mapping[str, Found], names: frozenset[str]) -> Mapping[str, Copy]:
+    def copies(
+        self, found: Mapping[str, FoundChanges], names: frozenset[str]
+    ) -> Mapping[str, Copy]:
         """What the files of these names hold, to put it back; blocks."""
         kept: dict[str, Copy] = {}
         for path, one in found.items():
@@ -97,7 +99,7 @@ class GitGuard:
         self._copies = kept
         return kept
 
-    def _copy(self, one: Found) -> Copy | None:
+    def _copy(self, one: FoundChanges) -> Copy | None:
         path = self._root / one.path
         with contextlib.suppress(ToolError, OSError):
             mode = path.lstat().st_mode & 0o777
@@ -133,14 +135,14 @@ class GitGuard:
         places = (holder, f"{front}{_GIT}", *folders, *names)
         return tuple(_stat(f"{self._root}/{one}") for one in places)
 
-    def _in(self, at: str) -> Iterator[Found]:
+    def _in(self, at: str) -> Iterator[FoundChanges]:
         """Hooks that git runs, and what else is obeyed as a whole folder."""
         for name in names_in(self._root / at):
             if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
                 yield one
 
 
-def _is_sign(one: Found) -> bool:
+def _is_sign(one: FoundChanges) -> bool:
     return one.path.rpartition("/")[2] in {_GIT, BARE}
 
 
@@ -148,7 +150,7 @@ def _is_listed(name: str) -> bool:
     return name.rpartition("/")[2] not in {"modules", "worktrees"}
 
 
-def _above(one: Found) -> str:
+def _above(one: FoundChanges) -> str:
     return _above_of(one.path)
 
 

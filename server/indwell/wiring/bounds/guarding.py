@@ -15,7 +15,7 @@ from indwell.files.stub_folders import is_stub
 from indwell.files.watch.installed import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.watch.installed import MOST_PATH_B, Installed
 from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
-from indwell.files.watch.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
+from indwell.files.watch.tree import MOST_FOLDERS, FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import (
     BARE,
     INSIDE,
@@ -33,7 +33,7 @@ from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected,
 from indwell.policy.protected_names import AT_ONCE
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Guarded, Hear, Hold
-from indwell.wiring.bounds.aftermath import Look, settle, without
+from indwell.wiring.bounds.aftermath import GuardedLook, settle, without
 from indwell.wiring.bounds.git_guarding import GitGuard
 
 _MOST_BEHIND_S = 0.5
@@ -48,7 +48,7 @@ _TIMES_AFTER = 10
 _FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
 
 
-class Guard:
+class FolderGuard:
     """Over one folder of the workspace.
 
     Args:
@@ -150,10 +150,10 @@ class Guard:
         # Where they cannot be made, it is the user who makes them while a command runs.
         unmade = missing if strength().level in {"S3", "S3m"} else ()
 
-        def look_so_far() -> Look:
+        def look_so_far() -> GuardedLook:
             return _for_now(without(look_again(), unmade))
 
-        def look_again() -> Look:
+        def look_again() -> GuardedLook:
             return _less_installed(self.seen(), is_left_out=installs)
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class Guard:
             """Move away what was heard of, before the look at all the rest, which takes longer."""
             new = () if only_git else _new_ones(before, paths)
 
-            def look_at_new() -> Look:
+            def look_at_new() -> GuardedLook:
                 look = without(self._with(before, new), unmade)
                 return _less_installed(look, is_left_out=installs)
 
@@ -201,7 +201,7 @@ class Guard:
             watched=watched,
         )
 
-    def seen(self, *, is_before: bool = False) -> Look:
+    def seen(self, *, is_before: bool = False) -> GuardedLook:
         """All that is guarded, by path from the folder on; blocks.
 
         Args:
@@ -212,7 +212,7 @@ class Guard:
         with self._one_at_a_time:
             return self._seen(is_before=is_before)
 
-    def _seen(self, *, is_before: bool) -> Look:
+    def _seen(self, *, is_before: bool) -> GuardedLook:
         # A command can make as many folders as it likes around what it plants.
         look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
         tops = self._tree.shut_folders()
@@ -229,7 +229,7 @@ class Guard:
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
         there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
-        return Look(
+        return GuardedLook(
             found={**there, **found, **by_git},
             git=frozenset((*names, *by_git, *linked)),
             repositories=repositories,
@@ -246,7 +246,7 @@ class Guard:
             too_deep=(*look.too_deep, *signs.too_deep),
         )
 
-    def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
+    def _led_to(self, found: Iterable[FoundChanges]) -> Iterator[tuple[str, FoundChanges | None]]:
         """What protected links lead to beneath the folder, be it there or not."""
         for one in found:
             if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
@@ -265,7 +265,7 @@ class Guard:
 
     def _listener(
         self,
-        before: Look,
+        before: GuardedLook,
         hear: Hear,
         hold: Hold,
         settle_heard: Callable[[frozenset[str]], tuple[str, ...]],
@@ -288,11 +288,11 @@ class Guard:
 
         return Listener(heard, look, behind)
 
-    def _is_begun(self, before: Look) -> bool:
+    def _is_begun(self, before: GuardedLook) -> bool:
         """Is there a new repository, or the begin of one, which runs nothing so far?"""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
-    def _with(self, look: Look, paths: Iterable[str]) -> Look:
+    def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
         """The same look, and what is at these paths by now."""
         there = (found_at(str(self._root), one) for one in paths)
         found = {one.path: one for one in there if one is not None}
@@ -338,7 +338,7 @@ class Guard:
         )
         return (words,)
 
-    def _why_not(self, before: Look, *, is_writable: bool) -> str:
+    def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
         """Why no command can be held here; empty if one can."""
         if "" in before.closed:
             return f"{str(self._root)!r} cannot be looked into"
@@ -365,11 +365,11 @@ class Guard:
         is_kind = bool(self._kind(path)) or self._kind(f"{path}/{INSIDE}") == "hidden"
         return is_kind or is_unknown(path.rpartition("/")[2]) or is_posing(path)
 
-    def _is_listed(self, one: Found) -> bool:
+    def _is_listed(self, one: FoundChanges) -> bool:
         is_kind = bool(self._kind(one.path))
         return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
-    def _is_hidden(self, one: Found) -> bool:
+    def _is_hidden(self, one: FoundChanges) -> bool:
         """Is it a secret file, or a link to a folder under whose name all is secret?"""
         is_secret = self._is_secret(one.path)
         return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
@@ -380,13 +380,13 @@ class Guard:
     def _is_denied(self, path: str) -> bool:
         return self._kind(path) == "denied"
 
-    def _is_stub(self, one: Found) -> bool:
+    def _is_stub(self, one: FoundChanges) -> bool:
         return one.path in AT_ONCE and one.is_folder and is_stub(self._root / one.path)
 
     def _whole(self, paths: Iterable[str]) -> Iterator[str]:
         return (str(self._root / path) for path in paths)
 
-    def _ends(self, links: Iterable[Found]) -> Iterator[str]:
+    def _ends(self, links: Iterable[FoundChanges]) -> Iterator[str]:
         """What links lead to, if that is in the workspace."""
         for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
@@ -404,7 +404,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
         hear((f"what the command made could not be looked at so far ({why(error)})",))
 
 
-def _new_ones(look: Look, paths: Iterable[str]) -> tuple[str, ...]:
+def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
     """Those that were not there and whose name says enough; a new repository is looked into."""
     return tuple(
         one
@@ -419,7 +419,7 @@ def _is_named(names: Collection[str], path: str) -> bool:
     return path in names or path.rpartition("/")[0] in names
 
 
-def _for_now(look: Look) -> Look:
+def _for_now(look: GuardedLook) -> GuardedLook:
     """The same without names at the root that nobody knows: those wait for the command's end."""
     found = {
         path: one
@@ -448,7 +448,7 @@ def _is_in_shut(path: str) -> bool:
     return any(name in SHUT and name != ".git" for name in folders)
 
 
-def _is_repository(one: Found) -> bool:
+def _is_repository(one: FoundChanges) -> bool:
     return one.is_folder and _is_git(one.path)
 
 
@@ -457,7 +457,7 @@ def _is_obeyed(path: str) -> bool:
     return is_guarded(path) and not is_minor(path)
 
 
-def _odd(found: Sequence[Found], harmless: tuple[str, ...]) -> Iterator[Found]:
+def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[FoundChanges]:
     """What only the disk tells: unknown dot names of nested repositories, programs led away."""
     roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
     for one in found:
@@ -467,7 +467,7 @@ def _odd(found: Sequence[Found], harmless: tuple[str, ...]) -> Iterator[Found]:
             yield one
 
 
-def _less_installed(look: Look, *, is_left_out: bool) -> Look:
+def _less_installed(look: GuardedLook, *, is_left_out: bool) -> GuardedLook:
     """The same without the programs that a command may install, if it may."""
     if not is_left_out:
         return look
@@ -477,7 +477,7 @@ def _less_installed(look: Look, *, is_left_out: bool) -> Look:
     return msgspec.structs.replace(look, found=found)
 
 
-def _gits_folders(look: Look) -> Iterator[str]:
+def _gits_folders(look: GuardedLook) -> Iterator[str]:
     """Git's own folders beneath the root, whatever their names."""
     for path, one in look.found.items():
         folder, _, name = path.rpartition("/")

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from indwell.agent.features.checks.gate import Command, Gate, Wanted
-from indwell.agent.features.hooks.book import Found, FoundHook, HookBook
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings
+from indwell.agent.features.hooks.book import FoundHook, HookBook, MatchingHooks
 from indwell.errors import SettingsError, ToolError
 from indwell.files import is_file, read_bytes
 from indwell.files.listing import mark_of
@@ -20,7 +20,7 @@ from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
 from indwell.settings.values import project_hooks
 from indwell.workspace.base import Workspace
-from indwell.workspace.problems.checks import FILES, Check, found_checks
+from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
 
 
 def hooks_of(
@@ -29,19 +29,19 @@ def hooks_of(
     """A book that looks anew each turn; a project's file counts only as it was trusted."""
     root = workspace.roots[0]
 
-    def look() -> Found:
+    def look() -> MatchingHooks:
         own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
         data = workspace_file(root)
         if data is None or why_foreign(root / WORKSPACE_FILE):  # said with the settings
-            return Found(own, root)
+            return MatchingHooks(own, root)
         if not trust.obeys(root, WORKSPACE_FILE, data):
-            return Found(own, root)
+            return MatchingHooks(own, root)
         try:
             table = workspace_table(data.decode("utf-8", "replace"))
         except SettingsError:  # said where the settings are read
-            return Found(own, root)
+            return MatchingHooks(own, root)
         hooks, _ = project_hooks(table, WORKSPACE_FILE)
-        return Found((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
+        return MatchingHooks((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
 
     return HookBook(look)
 
@@ -49,14 +49,16 @@ def hooks_of(
 MOST_B = 1_000_000  # of a file that names checks; no honest one has as many
 
 
-def gate_of(workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust) -> Gate:
+def gate_of(
+    workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
+) -> CheckGate:
     """The gate of a session; until the editor is known there are only the checks."""
 
-    def wanted() -> Wanted:
+    def wanted() -> CheckSettings:
         now = settings()
-        return Wanted(is_on=now.check_edits, timeout_s=now.check_timeout_s)
+        return CheckSettings(is_on=now.check_edits, timeout_s=now.check_timeout_s)
 
-    return Gate(checks=ProjectChecks(workspace, settings, trust), wanted=wanted)
+    return CheckGate(checks=ProjectChecks(workspace, settings, trust), wanted=wanted)
 
 
 class ProjectChecks:
@@ -75,7 +77,7 @@ class ProjectChecks:
         self._settings = settings
         self._trust = trust
 
-    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+    def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
         """Those that are about these files; reads five small files of each folder."""
         roots = [
             root
@@ -84,7 +86,7 @@ class ProjectChecks:
         ]
         own = self._settings().check_command.strip()
         if own:
-            return tuple(Command(own, own, root, is_own=True) for root in roots[:1])
+            return tuple(CheckCommand(own, own, root, is_own=True) for root in roots[:1])
         found = (command for root in roots for command in _found(root))
         return tuple(one for one in found if any(map(one.is_about, paths)))
 
@@ -93,7 +95,7 @@ class ProjectChecks:
         return mark_of(folder)
 
 
-def _found(root: Path) -> list[Command]:
+def _found(root: Path) -> list[CheckCommand]:
     """The checks that the project names, and whose programs are there."""
     contents = {}
     for name in FILES:
@@ -104,11 +106,11 @@ def _found(root: Path) -> list[Command]:
         program = _program(root, check)
         if program:
             words = f"{shlex.quote(program)} {check.arguments}"
-            commands.append(Command(check.name, words, root, check.suffixes))
+            commands.append(CheckCommand(check.name, words, root, check.suffixes))
     return commands
 
 
-def _program(root: Path, check: Check) -> str:
+def _program(root: Path, check: ProjectCheck) -> str:
     """The first of its programs that is there, as the shell finds it; empty if none is."""
     for program in check.programs:
         if "/" in program:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from indwell.agent.features.instructions.folders import NOTHING, Found, Instruction
+from indwell.agent.features.instructions.folders import NOTHING, FoundInstructions, Instruction
 from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, has_other_names, read_bytes
 from indwell.policy.paths import is_inside, matches_any
@@ -80,7 +80,7 @@ class ProjectInstructions:
         root = self._workspace.roots[0]
         return await self._text(root, root / FILE_NAME) or ""
 
-    async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> Found:
+    async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
         """Of the folders above ``files``, and those told before; the outermost first.
 
         Args:
@@ -104,7 +104,7 @@ class ProjectInstructions:
                 ignored.append(shown)
             elif text.strip():
                 texts.append(Instruction(shown, text))
-        return Found(tuple(texts), tuple(ignored))
+        return FoundInstructions(tuple(texts), tuple(ignored))
 
     async def _text(self, root: Path, path: Path) -> str | None:
         """The text as the editor shows it, or as it was trusted; None if it may not count."""

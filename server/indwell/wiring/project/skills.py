@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from indwell import skills as package
-from indwell.agent.features.skills.shelf import Content, Looked, Shelf
+from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, read_bytes
 from indwell.files.reading import why_foreign
@@ -19,7 +19,7 @@ from indwell.service.folder_trust import UNREADABLE, FolderTrust
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
 from indwell.skills.front_matter import BadFrontMatter
-from indwell.skills.skill import FILE_NAME, Origin, Skill, Written, read_skill
+from indwell.skills.skill import FILE_NAME, Origin, Skill, SkillFile, read_skill
 from indwell.wiring.project.instructions import visible_place
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display, visible
@@ -62,7 +62,7 @@ class SkillFolders:
         self._n_asked = 0
         self._found: dict[str, Path] = {}  # where each was found, by where it really lies
 
-    def look(self) -> Looked:
+    def look(self) -> FoundSkills:
         """All that can be used, the user's first; blocks for some milliseconds."""
         found: list[Skill] = []
         problems: list[str] = []
@@ -83,7 +83,7 @@ class SkillFolders:
                 places.setdefault(written.skill.folder, folder)
         self._found = places
         left_out = tuple(dict.fromkeys(name.lower() for name in withheld))
-        return Looked(tuple(found), tuple(problems), left_out)
+        return FoundSkills(tuple(found), tuple(problems), left_out)
 
     def content(self, skill: Skill) -> Content:
         """What it says now; blocks.
@@ -143,7 +143,7 @@ class SkillFolders:
     def _root_of(self, folder: Path) -> Path | None:
         return next((one for one in self._roots if folder.is_relative_to(one)), None)
 
-    def _read(self, folder: Path, origin: Origin, root: Path | None) -> Written | None:
+    def _read(self, folder: Path, origin: Origin, root: Path | None) -> SkillFile | None:
         """The skill in a folder; None if there is none that counts.
 
         Raises:
@@ -271,7 +271,7 @@ def skills_here(
     settings: Settings,
     trust: FolderTrust,
     environment: Mapping[str, str],
-) -> Looked:
+) -> FoundSkills:
     """What there is without a session; blocks."""
     return _folders(roots, lambda: settings, trust, environment).look()
 

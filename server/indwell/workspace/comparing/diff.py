@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from indwell.workspace.comparing.matching import (
-    Block,
+    MatchingBlock,
     changed_blocks,
     common_characters,
     common_last_lines,
@@ -32,7 +32,7 @@ class TextEdit(NamedTuple):
     text: str
 
 
-class Replaced(NamedTuple):
+class ReplacedLines(NamedTuple):
     """Lines in place of lines; at least one equal line stands between two of these.
 
     Attributes:
@@ -51,7 +51,7 @@ class Replaced(NamedTuple):
         return self.start + sum(map(len, self.old))
 
 
-class Difference(NamedTuple):
+class TextDiff(NamedTuple):
     """Two texts, compared.
 
     Attributes:
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
     before: str | None
     after: str | None
-    places: tuple[Replaced, ...]
+    places: tuple[ReplacedLines, ...]
 
     @property
     def n_added(self) -> int:
@@ -75,12 +75,12 @@ class Difference(NamedTuple):
         return sum(len(place.old) for place in self.places)
 
 
-def compare(before: str | None, after: str | None) -> Difference:
+def compare(before: str | None, after: str | None) -> TextDiff:
     """Find out what changed; None stands for a file that is not there."""
-    return Difference(before, after, tuple(_replaced(before or "", after or "")))
+    return TextDiff(before, after, tuple(_replaced(before or "", after or "")))
 
 
-def unified(difference: Difference, name: str) -> str:
+def unified(difference: TextDiff, name: str) -> str:
     """The unified diff with three lines of context; empty if nothing changed.
 
     Args:
@@ -155,7 +155,7 @@ def apply_edits(before: str, edits: Sequence[TextEdit]) -> str:
     return "".join([*pieces, before[at:]])
 
 
-def _replaced(old: str, new: str) -> Iterator[Replaced]:
+def _replaced(old: str, new: str) -> Iterator[ReplacedLines]:
     a = b = common_lines(old, new, min(len(old), len(new)))
     end = common_last_lines(old, new, min(len(old), len(new)) - a)
     a_end, b_end, size = len(old) - end, len(new) - end, NEAR
@@ -171,7 +171,7 @@ def _replaced(old: str, new: str) -> Iterator[Replaced]:
         line = 0
         for block in blocks:
             a += sum(map(len, a_lines[line : block.a0]))
-            place = Replaced(a, a_lines[block.a0 : block.a1], b_lines[block.b0 : block.b1])
+            place = ReplacedLines(a, a_lines[block.a0 : block.a1], b_lines[block.b0 : block.b1])
             yield place
             a, line = place.stop, block.a1
         if is_rest:
@@ -188,7 +188,7 @@ def _cut(text: str, start: int, stop: int, size: int) -> int:
     return stop if stop - start <= size else max(text.rfind("\n", start, start + size) + 1, start)
 
 
-def _sure(blocks: Sequence[Block], n_old: int, n_new: int) -> list[Block]:
+def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[MatchingBlock]:
     """Blocks within a window that more text would not change; none if too little of it stayed."""
     n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
     if 2 * n_same < max(n_old, n_new):
@@ -196,9 +196,9 @@ def _sure(blocks: Sequence[Block], n_old: int, n_new: int) -> list[Block]:
     return [block for block in blocks if 4 * block.a1 <= 3 * n_old and 4 * block.b1 <= 3 * n_new]
 
 
-def grouped(text: str, places: Sequence[Replaced]) -> Iterator[list[Replaced]]:
+def grouped(text: str, places: Sequence[ReplacedLines]) -> Iterator[list[ReplacedLines]]:
     """Places whose contexts touch, together."""
-    hunk: list[Replaced] = []
+    hunk: list[ReplacedLines] = []
     for place in places:
         if hunk:
             stop = hunk[-1].stop

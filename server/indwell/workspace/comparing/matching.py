@@ -24,7 +24,7 @@ OFTEN = 8  # times that a line may stand in a text and still tell where one is
 WINDOW = 4_096  # lines of both texts that are solved together where nothing splits them: 1.5 ms
 
 
-class Block(NamedTuple):
+class MatchingBlock(NamedTuple):
     """Lines [a0, a1) of the old text became lines [b0, b1) of the new one."""
 
     a0: int
@@ -33,7 +33,7 @@ class Block(NamedTuple):
     b1: int
 
 
-class _Run(NamedTuple):
+class _EqualRun(NamedTuple):
     """Lines from ``a`` of the old text and from ``b`` of the new one are the same."""
 
     a: int
@@ -41,25 +41,27 @@ class _Run(NamedTuple):
     size: int
 
 
-def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
     """The changed blocks, in order, with at least one equal line between two of them."""
     # rapidfuzz compares hashes. Those of small numbers are the numbers, so nothing is confused.
     numbers = dict(zip(new, range(len(new)), strict=True))
     there = list(map(numbers.get, old, repeat(-1)))
     here = list(map(numbers.__getitem__, new))
     solve = _exact if len(old) * len(new) <= WHOLE else _split
-    blocks: list[Block] = []
+    blocks: list[MatchingBlock] = []
     a = b = 0
-    for run in [*solve(there, here), _Run(len(old), len(new), 0)]:
+    for run in [*solve(there, here), _EqualRun(len(old), len(new), 0)]:
         if a < run.a or b < run.b:
-            blocks.append(Block(a, run.a, b, run.b))
+            blocks.append(MatchingBlock(a, run.a, b, run.b))
         a, b = run.a + run.size, run.b + run.size
     return blocks
 
 
-def _exact(a: Sequence[int], b: Sequence[int]) -> list[_Run]:
+def _exact(a: Sequence[int], b: Sequence[int]) -> list[_EqualRun]:
     """A longest common subsequence."""
-    return [_Run(a0, b0, a1 - a0) for kind, a0, a1, b0, _ in _opcodes()(a, b) if kind == "equal"]
+    return [
+        _EqualRun(a0, b0, a1 - a0) for kind, a0, a1, b0, _ in _opcodes()(a, b) if kind == "equal"
+    ]
 
 
 @cache
@@ -69,13 +71,13 @@ def _opcodes() -> Callable[[Sequence[int], Sequence[int]], Any]:
     return LCSseq.opcodes
 
 
-def _split(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+def _split(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
     """What stays, solved piece by piece between anchors."""
     a0 = b0 = 0
     for a1, b1 in [*_anchors(a, b), (len(a), len(b))]:
         solve = _exact if (a1 - a0) * (b1 - b0) <= WHOLE else _by_telling_lines
         for run in solve(a[a0:a1], b[b0:b1]):
-            yield _Run(a0 + run.a, b0 + run.b, run.size)
+            yield _EqualRun(a0 + run.a, b0 + run.b, run.size)
         a0, b0 = a1, b1  # the anchor itself begins the next piece
 
 
@@ -96,12 +98,12 @@ def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     ]
 
 
-def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
     """What stays around the lines that tell where one is: most others stay by accident."""
     telling = _telling(a, b)
     a_at = [at for at, number in enumerate(a) if number in telling]
     b_at = [at for at, number in enumerate(b) if number in telling]
-    solve: Callable[[Sequence[int], Sequence[int]], Iterable[_Run]]
+    solve: Callable[[Sequence[int], Sequence[int]], Iterable[_EqualRun]]
     solve = _exact if len(a_at) * len(b_at) <= MOST else _by_windows
     a_stop = b_stop = 0
     for run in solve([a[at] for at in a_at], [b[at] for at in b_at]):
@@ -115,7 +117,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
                     break
                 n_before += 1
             n_after = _n_same(a, b, x, y)
-            yield _Run(x - n_before, y - n_before, n_before + n_after)
+            yield _EqualRun(x - n_before, y - n_before, n_before + n_after)
             a_stop, b_stop = x + n_after, y + n_after
 
 
@@ -142,7 +144,7 @@ def _n_same(a: Sequence[int], b: Sequence[int], x: int, y: int) -> int:
     return n_same
 
 
-def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
     """Runs that stay among lines that repeat too much to be split: good, not always the most."""
     a0 = b0 = 0
     while a0 < len(a) and b0 < len(b):
@@ -153,7 +155,7 @@ def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
         for run in _exact(a[a0 : a0 + WINDOW], b[b0 : b0 + WINDOW]):
             size = min(run.size, room - run.a, room - run.b)
             if size > 0:
-                yield _Run(a0 + run.a, b0 + run.b, size)
+                yield _EqualRun(a0 + run.a, b0 + run.b, size)
                 a_stop, b_stop = run.a + size, run.b + size
         if is_last:
             return

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from indwell.workspace.comparing.diff import Replaced, compare
+from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import common_lines
 from indwell.workspace.text import n_line_ends, split_lines
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
-class Piece(NamedTuple):
+class MergePiece(NamedTuple):
     """A part of one of the three texts, in whole lines.
 
     Attributes:
@@ -30,9 +30,9 @@ class Piece(NamedTuple):
 class Conflict(NamedTuple):
     """Lines that both sides changed, and not alike."""
 
-    base: Piece
-    mine: Piece
-    theirs: Piece
+    base: MergePiece
+    mine: MergePiece
+    theirs: MergePiece
 
 
 class Merge(NamedTuple):
@@ -89,7 +89,7 @@ def _regions(texts: _Sides) -> Iterator[_Region]:
     ]
     marked.sort(key=lambda pair: (pair[0].start, pair[0].stop))
     shifts = {True: 0, False: 0}
-    group: list[tuple[Replaced, bool]] = []
+    group: list[tuple[ReplacedLines, bool]] = []
     stop = 0
     for place, is_mine in marked:
         if group and place.start > stop:
@@ -101,7 +101,9 @@ def _regions(texts: _Sides) -> Iterator[_Region]:
         yield _region(base, group, shifts)
 
 
-def _region(base: str, group: Sequence[tuple[Replaced, bool]], shifts: dict[bool, int]) -> _Region:
+def _region(
+    base: str, group: Sequence[tuple[ReplacedLines, bool]], shifts: dict[bool, int]
+) -> _Region:
     """One region of neighbouring changes; ``shifts`` is moved on behind it."""
     start = group[0][0].start
     stop = max(place.stop for place, _ in group)
@@ -122,9 +124,9 @@ def _region(base: str, group: Sequence[tuple[Replaced, bool]], shifts: dict[bool
 def _conflict(region: _Region, numbers: tuple[_Numbers, _Numbers, _Numbers], old: str) -> Conflict:
     base, mine, theirs = numbers
     return Conflict(
-        Piece(base.at(region.start), region.start, old),
-        Piece(mine.at(region.mine_start), region.mine_start, region.mine),
-        Piece(theirs.at(region.theirs_start), region.theirs_start, region.theirs),
+        MergePiece(base.at(region.start), region.start, old),
+        MergePiece(mine.at(region.mine_start), region.mine_start, region.mine),
+        MergePiece(theirs.at(region.theirs_start), region.theirs_start, region.theirs),
     )
 
 
@@ -183,7 +185,7 @@ def _ending(text: str) -> str:
     return "" if n_feeds else "\r"
 
 
-def slid(text: str, places: Sequence[Replaced]) -> Iterator[Replaced]:
+def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
     """Places of ``text`` where lines only came or only went, as far behind as they mean the same.
 
     At least one equal line stays between two of them.
@@ -194,13 +196,17 @@ def slid(text: str, places: Sequence[Replaced]) -> Iterator[Replaced]:
         yield place if place.old and place.new else _slid(text, place, limit)
 
 
-def _slid(text: str, place: Replaced, limit: int) -> Replaced:
+def _slid(text: str, place: ReplacedLines, limit: int) -> ReplacedLines:
     """What leaves a block in front, if it follows it too, may as well stay, and that one move."""
     start, stop = place.start, place.stop
     if place.old:
         by = common_lines(text, text, limit - stop, start, stop)
-        return Replaced(start + by, split_lines(text[start + by : stop + by]), []) if by else place
+        return (
+            ReplacedLines(start + by, split_lines(text[start + by : stop + by]), [])
+            if by
+            else place
+        )
     block = "".join(place.new)
     run = block + text[stop:limit]
     by = common_lines(run, text, limit - stop, 0, stop)
-    return Replaced(start + by, [], split_lines(run[by : by + len(block)])) if by else place
+    return ReplacedLines(start + by, [], split_lines(run[by : by + len(block)])) if by else place

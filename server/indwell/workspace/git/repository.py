@@ -49,7 +49,7 @@ _SHUT = frozenset(
 )
 
 
-class Configuration(msgspec.Struct, frozen=True):
+class ConfigFile(msgspec.Struct, frozen=True):
     """One file of configuration.
 
     Attributes:
@@ -79,7 +79,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     holder: Path
     folders: tuple[Path, ...]
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[ConfigFile, ...]
     hooks: tuple[Path, ...]
     programs: tuple[Path, ...]
     is_whole: bool = True
@@ -190,7 +190,7 @@ def _pointed(holder: Path) -> Path | None:
     return _at(holder, text.removeprefix("gitdir:")) if text.startswith("gitdir:") else None
 
 
-def _configurations(names: Iterable[Path]) -> Iterator[Configuration]:
+def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
     """All that are there, and what they include, each once."""
     waiting, known = [(one, 0) for one in names], set[Path]()
     for path, depth in waiting:  # grows meanwhile
@@ -202,7 +202,7 @@ def _configurations(names: Iterable[Path]) -> Iterator[Configuration]:
             return
         text = _text(path)
         part = executing(text) if text is not None else Executing()
-        yield Configuration(path, real, text, part)
+        yield ConfigFile(path, real, text, part)
         if depth < MOST_DEEP:
             # Git goes on from where it opened the file, or from where that leads, by its version.
             found = (_at(base, one) for one in part.includes for base in (path.parent, real.parent))
@@ -210,14 +210,14 @@ def _configurations(names: Iterable[Path]) -> Iterator[Configuration]:
 
 
 def _hooks(
-    holder: Path, folders: Iterable[Path], configurations: Iterable[Configuration]
+    holder: Path, folders: Iterable[Path], configurations: Iterable[ConfigFile]
 ) -> Iterator[Path]:
     yield from (Path(os.path.realpath(folder / "hooks")) for folder in folders)
     for one in configurations:
         yield from filter(None, (_at(holder, text) for text in one.part.hooks))
 
 
-def _programs(holder: Path, configurations: Iterable[Configuration]) -> Iterator[Path]:
+def _programs(holder: Path, configurations: Iterable[ConfigFile]) -> Iterator[Path]:
     """Files of the working tree that the values name, such as ``diff.external = tools/diff.sh``."""
     top = Path(os.path.realpath(holder))
     words = dict.fromkeys(

@@ -25,7 +25,7 @@ _PYTHON = (".py", ".pyi")
 _SCRIPT = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")
 
 
-class Check(msgspec.Struct, frozen=True):
+class ProjectCheck(msgspec.Struct, frozen=True):
     """A command that checks a project.
 
     Attributes:
@@ -46,7 +46,7 @@ class Check(msgspec.Struct, frozen=True):
         return not self.suffixes or path.endswith(self.suffixes)
 
 
-def found_checks(contents: Mapping[str, str]) -> tuple[Check, ...]:
+def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
     """The checks of a project, in the order in which they run.
 
     Args:
@@ -57,21 +57,23 @@ def found_checks(contents: Mapping[str, str]) -> tuple[Check, ...]:
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)
     if "Cargo.toml" in contents:
         words = "check --offline --quiet --message-format short"
-        found.append(Check("cargo check", words, ("cargo",), (".rs", "Cargo.toml")))
+        found.append(ProjectCheck("cargo check", words, ("cargo",), (".rs", "Cargo.toml")))
     if "go.mod" in contents:
-        found.append(Check("go vet", "vet ./...", ("go",), (".go", "go.mod")))
+        found.append(ProjectCheck("go vet", "vet ./...", ("go",), (".go", "go.mod")))
     return tuple(found)
 
 
-def _python(text: str) -> Iterator[Check]:
+def _python(text: str) -> Iterator[ProjectCheck]:
     tools = _table(_table(_toml(text)).get("tool"))
     if "ruff" in tools:
         words = "check --no-fix --output-format concise ."
-        yield Check("ruff", words, _of_environment("ruff"), _PYTHON)
+        yield ProjectCheck("ruff", words, _of_environment("ruff"), _PYTHON)
     if "mypy" in tools:
         named = {"files", "packages", "modules"} & _table(tools["mypy"]).keys()
         words = "--show-column-numbers --no-pretty --no-color-output --no-error-summary"
-        yield Check("mypy", words if named else f"{words} .", _of_environment("mypy"), _PYTHON)
+        yield ProjectCheck(
+            "mypy", words if named else f"{words} .", _of_environment("mypy"), _PYTHON
+        )
 
 
 def _of_environment(program: str) -> tuple[str, ...]:
@@ -79,15 +81,15 @@ def _of_environment(program: str) -> tuple[str, ...]:
     return (f".venv/bin/{program}", f"venv/bin/{program}", program)
 
 
-def _scripts(text: str, *, has_types: bool) -> Iterator[Check]:
+def _scripts(text: str, *, has_types: bool) -> Iterator[ProjectCheck]:
     scripts = _table(_table(_json(text)).get("scripts"))
     for name in SCRIPTS:
         if only_checks(scripts, name):
-            yield Check(f"npm run {name}", f"run --silent {name}", ("npm",), _SCRIPT)
+            yield ProjectCheck(f"npm run {name}", f"run --silent {name}", ("npm",), _SCRIPT)
             return
     if has_types:
         programs = ("node_modules/.bin/tsc", "tsc")
-        yield Check("tsc", "--noEmit --pretty false", programs, _SCRIPT)
+        yield ProjectCheck("tsc", "--noEmit --pretty false", programs, _SCRIPT)
 
 
 def _toml(text: str) -> object:

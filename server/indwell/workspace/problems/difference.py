@@ -15,7 +15,7 @@ from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
 
-class Block(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines in place of lines, 1-based; either side may have none.
 
     Attributes:
@@ -39,7 +39,7 @@ class LineMap:
         is_known: False if nobody knows what was edited: then every line may have moved.
     """
 
-    def __init__(self, blocks: tuple[Block, ...] = (), *, is_known: bool = True) -> None:
+    def __init__(self, blocks: tuple[ChangedLines, ...] = (), *, is_known: bool = True) -> None:
         self.blocks = blocks
         self.is_known = is_known
         self._old = [block.old for block in blocks]
@@ -80,7 +80,7 @@ def line_map(before: str | None, after: str | None) -> LineMap:
     for place in compare(before, after).places:
         line += line_at(text[at : place.start], place.start - at) - 1
         at = place.start
-        blocks.append(Block(line, len(place.old), line + shift, len(place.new)))
+        blocks.append(ChangedLines(line, len(place.old), line + shift, len(place.new)))
         shift += len(place.new) - len(place.old)
     return LineMap(tuple(blocks))
 
@@ -95,7 +95,7 @@ _LINE_NUMBER = re.compile(r"\bline \d+")
 _Key: TypeAlias = tuple[str, str, str, str]
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ProblemDifference(msgspec.Struct, frozen=True):
     """Problems before and after an edit, compared; errors stand before warnings.
 
     Attributes:
@@ -121,7 +121,7 @@ def counted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def difference(
     before: Iterable[Problem], after: Iterable[Problem], edits: LineMap = SAME
-) -> Difference:
+) -> ProblemDifference:
     """Compare; a line that the edit only moved makes no problem new.
 
     A problem is the same if severity, source, code and message are, and it stands where its line
@@ -147,7 +147,7 @@ def difference(
         moved += ((old, one) for old, one in pairs if old.line != one.line)
     if len(old_ones) > MOST:
         new = [one for one in new if edits.is_touched(one.line)]
-    return Difference(
+    return ProblemDifference(
         tuple(sorted(new, key=_rank)),
         tuple(sorted(gone, key=_rank)),
         tuple(sorted(moved, key=lambda pair: _rank(pair[1]))),

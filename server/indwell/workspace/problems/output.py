@@ -41,7 +41,7 @@ _STYLISH_TAIL = re.compile(r"\s{2,}(?P<code>[\w@./-]{1,80})$")
 _NO_PROBLEM = frozenset({"note", "help", "hint", "info", "information"})
 
 
-class Report(msgspec.Struct, frozen=True):
+class ProblemReport(msgspec.Struct, frozen=True):
     """What an output says: problems by path as it is written there, in order.
 
     Attributes:
@@ -59,7 +59,7 @@ class _At(msgspec.Struct, frozen=True):
     rest: str
 
 
-def read_output(text: str, source: str) -> Report:
+def read_output(text: str, source: str) -> ProblemReport:
     """Read an output without escapes; ``source`` is the name of what printed it."""
     found: dict[str, list[Problem]] = defaultdict(list)
     n_found = 0
@@ -94,7 +94,7 @@ def read_output(text: str, source: str) -> Report:
         if problem is not None and 0 < problem.line <= _MOST_LINE:
             found[path.removeprefix("./")].append(problem)
             n_found += 1
-    return Report({path: tuple(some) for path, some in found.items()}, is_cut=is_cut)
+    return ProblemReport({path: tuple(some) for path, some in found.items()}, is_cut=is_cut)
 
 
 def _placed(line: str) -> _At | None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from indwell.agent.core.events import CommandsChanged, Event, Notice
-from indwell.agent.features.background.command import Command, Who
+from indwell.agent.features.background.command import RunningCommand, Who
 from indwell.agent.features.background.output import Output
 from indwell.agent.features.background.words import started_words
 from indwell.errors import ToolError
@@ -64,19 +64,19 @@ class Board:
         self.is_told = False
         self.begin_s = begin_s
         self._monotonic = monotonic
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, RunningCommand] = {}
         self._n_begun = 0
         self._n_beginning = 0
         self._said = asyncio.Event()
         self._covered: set[str] = set()  # ids of all that can change files, also of new ones
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[RunningCommand, ...]:
         """All that are listed, oldest first."""
         return tuple(self._commands.values())
 
     @property
-    def running(self) -> tuple[Command, ...]:
+    def running(self) -> tuple[RunningCommand, ...]:
         """Those that run."""
         return tuple(one for one in self._commands.values() if one.runs)
 
@@ -89,7 +89,7 @@ class Board:
         """How all of them stand."""
         return CommandsChanged(self.turn, tuple(one.row(self.now) for one in self.commands))
 
-    def get(self, name: str) -> Command:
+    def get(self, name: str) -> RunningCommand:
         """The one with this id.
 
         Raises:
@@ -135,7 +135,7 @@ class Board:
         is_held = context.confinement is not None
         return Outcome(started_words(one.id, text, is_held=is_held), figure=f"{one.id} runs")
 
-    async def stop(self, one: Command, by: Who) -> None:
+    async def stop(self, one: RunningCommand, by: Who) -> None:
         """End it, and wait until all of it has ended."""
         if one.runs:
             one.by = by
@@ -143,7 +143,7 @@ class Board:
         if one.task is not None:
             await asyncio.wait({one.task})
 
-    async def wait(self, commands: tuple[Command, ...], seconds: float) -> None:
+    async def wait(self, commands: tuple[RunningCommand, ...], seconds: float) -> None:
         """Wait until one of them ends, the user says something, or the time is over."""
         tasks = {one.task for one in commands if one.task is not None and one.runs}
         if not tasks or seconds <= 0:
@@ -170,12 +170,16 @@ class Board:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _begun(self, name: str, command: str, run: Run, context: ToolContext) -> Command:
+    async def _begun(
+        self, name: str, command: str, run: Run, context: ToolContext
+    ) -> RunningCommand:
         """Begin it, and see whether it goes on."""
         path = await context.spill(f"background-{name}.txt", "")
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
-        one = Command(name, command, context.call_id, self.now, output, str(path), is_covered)
+        one = RunningCommand(
+            name, command, context.call_id, self.now, output, str(path), is_covered
+        )
         try:
             if is_covered:
                 self._covered.add(name)
@@ -199,7 +203,7 @@ class Board:
             del self._commands[old]
         return one
 
-    async def _given_up(self, one: Command) -> None:
+    async def _given_up(self, one: RunningCommand) -> None:
         """End one that has not begun for anybody; if it has ended, its changes are taken down."""
         if one.task is not None:
             if one.runs:
@@ -207,7 +211,7 @@ class Board:
             await asyncio.wait({one.task})
         self._covered.discard(one.id)
 
-    async def _run(self, one: Command, run: Run) -> None:
+    async def _run(self, one: RunningCommand, run: Run) -> None:
         """Run it to its end, and say so, whatever that was."""
         try:
             await self._ran(one, run)
@@ -215,7 +219,7 @@ class Board:
             if one.id in self._commands:
                 asyncio.get_running_loop().call_soon(self._ended, one)
 
-    async def _ran(self, one: Command, run: Run) -> None:
+    async def _ran(self, one: RunningCommand, run: Run) -> None:
         """Run it, and take down what it changed."""
         try:
             one.finished = await self._heard(one, run)
@@ -227,19 +231,19 @@ class Board:
         if not self._covered:
             await self.uncover()
 
-    async def _heard(self, one: Command, run: Run) -> Finished:
+    async def _heard(self, one: RunningCommand, run: Run) -> Finished:
         finished = await run(one.output.feed, one.stop, partial(self._noted, one))
         await one.output.settle(is_end=True)
         return finished
 
-    def _ended(self, one: Command) -> None:
+    def _ended(self, one: RunningCommand) -> None:
         """Its task is done: tell of it, and of what it did although it may not."""
         self._tell()
         for note in one.finished.notes if one.finished is not None else ():
             if note not in one.notes:
                 self._noted(one, note)
 
-    def _noted(self, one: Command, note: str) -> None:
+    def _noted(self, one: RunningCommand, note: str) -> None:
         """It did what it may not: tell of it."""
         one.notes.append(note)
         (self.hear or self.outside)(Notice(self.turn, "warning", f"{one.id}: {note}"))

@@ -18,7 +18,7 @@ Who = Literal["", "model", "user"]
 
 
 @dataclass
-class Command:
+class RunningCommand:
     """A command that runs, or ran.
 
     Attributes:

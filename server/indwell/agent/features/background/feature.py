@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from indwell.agent.core.events import Notice
-from indwell.agent.core.feature import Feature, Moment, Reminder, State
+from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.tool import make_commands
@@ -40,7 +40,7 @@ def background_feature(board: Board) -> Feature[Session]:
         around=lambda moment: _around(board, moment),
         remind=lambda moment: _remind(board, moment),
         steered=steered,
-        state=State(
+        state=DurableState(
             read=lambda _, records: commands_of(records),
             now=lambda: (0, ()),
             restore=lambda state: board.take_over(*state),

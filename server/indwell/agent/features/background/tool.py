@@ -8,18 +8,18 @@ import msgspec
 from msgspec import Meta
 
 from indwell.agent.features.background.board import Board
-from indwell.agent.features.background.command import Command
+from indwell.agent.features.background.command import RunningCommand
 from indwell.agent.features.background.words import list_words
 from indwell.errors import ToolError
 from indwell.sandbox.gate import look_again
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.under_buffers import notes_after
 
 NAME = "commands"
 MOST_WAIT_S = 300
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     id: str = ""
@@ -27,10 +27,10 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wait_s: Annotated[int, Meta(ge=0, le=MOST_WAIT_S, description="for its end")] = 0
 
 
-def make_commands(board: Board) -> Tool[Arguments]:
+def make_commands(board: Board) -> Tool[BackgroundArguments]:
     """The tool of the session that ``board`` belongs to."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: BackgroundArguments, context: ToolContext) -> Outcome:
         if not arguments.id:
             if arguments.stop:
                 raise ToolError("`stop` needs the `id` of a background command")
@@ -46,19 +46,19 @@ def make_commands(board: Board) -> Tool[Arguments]:
     return Tool(
         name=NAME,
         description="List background commands; with `id`, show what one wrote since the last look.",
-        arguments=Arguments,
+        arguments=BackgroundArguments,
         effect="read",
-        facts=lambda given: Facts(tool=NAME, effect="read", subject=_subject(given)),
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_subject(given)),
         run=run,
     )
 
 
-def _subject(given: Arguments) -> str:
+def _subject(given: BackgroundArguments) -> str:
     name = given.id[:20]
     return f"stop {name}" if given.stop else name
 
 
-async def _looked_at(board: Board, one: Command, context: ToolContext) -> Outcome:
+async def _looked_at(board: Board, one: RunningCommand, context: ToolContext) -> Outcome:
     await look_again()
     # As it was before the output is looked at, or some of it is missed.
     has_ended, state = not one.runs, one.state_words(board.now)

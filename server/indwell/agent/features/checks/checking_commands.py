@@ -126,7 +126,7 @@ _UPSETTING = frozenset(
 """Builtins behind which a name or an exit status may mean something else."""
 
 
-class Check(msgspec.Struct, frozen=True):
+class CheckPart(msgspec.Struct, frozen=True):
     """A check within a command.
 
     Attributes:
@@ -145,7 +145,7 @@ class Check(msgspec.Struct, frozen=True):
         return is_kind and path.is_relative_to(self.folder)
 
 
-def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[Check, ...]:
+def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[CheckPart, ...]:
     """The checks that have passed if this command ends with exit code 0.
 
     Args:
@@ -158,7 +158,7 @@ def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[Ch
     tree = bash_parser().parse(command.encode("utf-8", "replace"))
     if tree.root_node.has_error:
         return ()
-    reading = _Reading(cwd, frozenset(" ".join(one.split()) for one in declared))
+    reading = _CheckReader(cwd, frozenset(" ".join(one.split()) for one in declared))
     try:
         found = reading.all_of(tree.root_node.named_children)
     except (Tangled, RecursionError):
@@ -166,7 +166,7 @@ def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[Ch
     return () if reading.is_upset else tuple(dict.fromkeys(found))
 
 
-class _Reading:
+class _CheckReader:
     """Reads one text from its beginning to its end, as bash does.
 
     Attributes:
@@ -180,9 +180,9 @@ class _Reading:
         self._fails_in_pipes = False
         self._variables = Variables(Effort())
 
-    def all_of(self, nodes: Sequence[Node]) -> list[Check]:
+    def all_of(self, nodes: Sequence[Node]) -> list[CheckPart]:
         """The checks of statements in a row, whose exit status is that of the last one."""
-        found: list[Check] = []
+        found: list[CheckPart] = []
         for node in nodes:
             if node.type not in {"comment", "heredoc_body"}:
                 found = self._of(node)
@@ -191,7 +191,7 @@ class _Reading:
                     found = []
         return found
 
-    def _of(self, node: Node) -> list[Check]:
+    def _of(self, node: Node) -> list[CheckPart]:
         """The checks that have passed if this statement succeeds."""
         children = node.named_children
         match node.type:
@@ -223,7 +223,7 @@ class _Reading:
                 self._look_for_upsets(node)
                 return []
 
-    def _of_command(self, node: Node) -> list[Check]:
+    def _of_command(self, node: Node) -> list[CheckPart]:
         named = [one for one in node.named_children if one.type not in _BESIDE]
         words = [word for one in named for word in words_of(one, self._variables)]
         name, *rest = [*words, ""]
@@ -239,9 +239,9 @@ class _Reading:
             "utf-8", "replace"
         )
         if " ".join(text.split()) in self._declared:
-            return [Check(text, self._folder)]
+            return [CheckPart(text, self._folder)]
         suffixes = _suffixes(program_of(words))
-        return [] if suffixes is None else [Check(text, self._folder, suffixes)]
+        return [] if suffixes is None else [CheckPart(text, self._folder, suffixes)]
 
     def _set(self, words: Sequence[str]) -> None:
         for flag, option in pairwise(words):

@@ -14,7 +14,7 @@ from indwell.agent.core.events import EditApplied, Listener, Notice
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.checking_commands import checks_in
-from indwell.agent.features.checks.gate import Gate
+from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.checks.look_back import errors_of, look_back, marks_of, shown_of
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.features.checks.words import ASKED, listed, new_errors, told_words
@@ -35,7 +35,7 @@ EDIT_SETTLE_S = 2.0  # after the edits of a reply, for word of them
 BASELINE_S = 10.0  # that a check may hold up the first edit of a turn
 
 
-def checks_feature(gate: Gate) -> Feature[Session]:
+def checks_feature(gate: CheckGate) -> Feature[Session]:
     """The checks of one session; its sub-agents share them."""
 
     async def before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
@@ -72,7 +72,7 @@ def checks_feature(gate: Gate) -> Feature[Session]:
     )
 
 
-async def _before_edit(gate: Gate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
+async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
     """Know what is wrong before a file is edited for the first time in a turn."""
     if call.effect != "edit" or not gate.wanted().is_on:
         return
@@ -91,7 +91,9 @@ async def _before_edit(gate: Gate, moment: Moment[Session], use: ToolUse, call: 
         await _begin(gate, session, use.meta.turn, paths, moment.emit)
 
 
-async def _note_command(gate: Gate, moment: Moment[Session], call: Call, outcome: Outcome) -> None:
+async def _note_command(
+    gate: CheckGate, moment: Moment[Session], call: Call, outcome: Outcome
+) -> None:
     """A command has run: remember it, if it is a check that passed on what the turn has changed."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = gate.of(turn)
@@ -109,7 +111,10 @@ async def _note_command(gate: Gate, moment: Moment[Session], call: Call, outcome
 
 
 async def _new_problems(
-    gate: Gate, moment: Moment[Session], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
+    gate: CheckGate,
+    moment: Moment[Session],
+    uses: Sequence[ToolUse],
+    outcomes: Mapping[str, Outcome],
 ) -> Mapping[str, str]:
     """Let the last edit of a reply say what all its edits did to the problems of their files.
 
@@ -132,7 +137,7 @@ async def _new_problems(
     return {edited[-1].id: words} if words else {}
 
 
-async def _goes_on(gate: Gate, moment: Moment[Session]) -> bool:
+async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
     """Look once more before a turn ends; True if the model is asked to repair what it left.
 
     Asked once a turn, and only if a round is left for it.
@@ -164,7 +169,7 @@ async def _goes_on(gate: Gate, moment: Moment[Session]) -> bool:
 
 
 async def _begin(
-    gate: Gate, session: Session, turn: int, paths: Sequence[Path], emit: Listener
+    gate: CheckGate, session: Session, turn: int, paths: Sequence[Path], emit: Listener
 ) -> None:
     """Run the checks before the first edit, unless it is known how they ended last."""
     state = gate.of(turn)
@@ -188,7 +193,7 @@ async def _begin(
             gate.slow.add(command.command)
 
 
-def _output_of(gate: Gate) -> str:
+def _output_of(gate: CheckGate) -> str:
     return next((ran.output for _, ran in gate.kept.values() if ran.output), "")
 
 

@@ -13,15 +13,15 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from indwell.agent.features.checks.checking_commands import Check
-from indwell.agent.features.checks.source import Known, Silence, Source
+from indwell.agent.features.checks.checking_commands import CheckPart
+from indwell.agent.features.checks.source import KnownProblems, Silence, Source
 from indwell.context.attachments import Problem
 from indwell.tools.base import Marks, Succeeded
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 from indwell.workspace.problems.difference import (
     UNKNOWN,
-    Difference,
     LineMap,
+    ProblemDifference,
     difference,
     in_changed_lines,
     line_map,
@@ -30,7 +30,7 @@ from indwell.workspace.problems.difference import (
 NOT_VERIFIED = "not verified"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CheckSettings(msgspec.Struct, frozen=True):
     """What the user's settings say.
 
     Attributes:
@@ -42,7 +42,7 @@ class Wanted(msgspec.Struct, frozen=True):
     timeout_s: float = 60.0
 
 
-class Command(msgspec.Struct, frozen=True):
+class CheckCommand(msgspec.Struct, frozen=True):
     """A check that can be run.
 
     Attributes:
@@ -90,7 +90,7 @@ class Ran(msgspec.Struct, frozen=True):
 class Checks(Protocol):
     """Finds the commands that check a project; both methods block."""
 
-    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+    def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
         """Those that are about these files, in the order in which they run."""
         ...
 
@@ -102,7 +102,7 @@ class Checks(Protocol):
 class NoChecks:
     """There are none."""
 
-    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+    def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
         """None."""
         del paths
         return ()
@@ -166,7 +166,7 @@ class TurnGate:
     partial: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
     told: dict[tuple[Path, str], tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     runs: dict[str, Ran] = field(default_factory=dict)
-    passed: dict[Check, tuple[int, Marks]] = field(default_factory=dict)
+    passed: dict[CheckPart, tuple[int, Marks]] = field(default_factory=dict)
     is_begun: bool = False
     n_edits: int = 0
     n_seen: int = -1
@@ -174,14 +174,14 @@ class TurnGate:
     found: dict[str, tuple[Located, ...]] = field(default_factory=dict)
     verdict: str = NOT_VERIFIED
 
-    def take(self, known: Known | None) -> None:
+    def take(self, known: KnownProblems | None) -> None:
         """What is known of files before they are edited."""
         if known is not None:
             self.partial.update(known.shown)
             for path, reports in known.reports.items():
                 self.before.setdefault(path, {}).update(reports)
 
-    def note(self, changes: Iterable[Change]) -> None:
+    def note(self, changes: Iterable[AppliedChange]) -> None:
         """The turn has changed files."""
         for change in changes:
             self.n_edits += 1
@@ -191,7 +191,7 @@ class TurnGate:
             else:
                 known.after, known.is_part = change.after, known.is_part or change.is_part
 
-    def note_passed(self, checks: Iterable[Check], seen: Succeeded, after: Marks) -> None:
+    def note_passed(self, checks: Iterable[CheckPart], seen: Succeeded, after: Marks) -> None:
         """The agent's own checks have passed, on what was on the disk before and after they ran."""
         known = {
             path: mark
@@ -200,7 +200,7 @@ class TurnGate:
         }
         self.passed.update((check, (self.n_edits, known)) for check in checks)
 
-    def proven(self, now: Marks) -> dict[Check, frozenset[Path]]:
+    def proven(self, now: Marks) -> dict[CheckPart, frozenset[Path]]:
         """The agent's checks that still speak of what is on the disk, with the files they saw.
 
         After another edit, and after any other change of a file that it is about, it does not.
@@ -216,7 +216,7 @@ class TurnGate:
                 found[check] = frozenset(about) & self.files.keys()
         return found
 
-    def untold(self, known: Known) -> dict[Path, Difference]:
+    def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
         """What is different from what the model was told last; from now on it was told. May block.
 
         Of a file of which nobody knows what was before, that is what stands in changed lines.
@@ -224,24 +224,24 @@ class TurnGate:
         found = {}
         for path, reports in known.reports.items():
             each = [self._untold(path, source, problems) for source, problems in reports.items()]
-            found[path] = Difference(
+            found[path] = ProblemDifference(
                 new=tuple(one for diff in each for one in diff.new),
                 gone=tuple(one for diff in each for one in diff.gone),
             )
         return found
 
-    def _untold(self, path: Path, source: str, problems: tuple[Problem, ...]) -> Difference:
+    def _untold(self, path: Path, source: str, problems: tuple[Problem, ...]) -> ProblemDifference:
         edited = self.files[path]
         text, before = self.told.get(
             (path, source), (edited.before or "", self._base(path, source))
         )
         self.told[path, source] = (edited.after, problems)
         if before is None:
-            return Difference(new=self._in_changed_lines(path, problems))
+            return ProblemDifference(new=self._in_changed_lines(path, problems))
         edits = UNKNOWN if edited.is_part else line_map(text, edited.after)
         return difference(before, problems, edits)
 
-    def new_by(self, known: Known) -> dict[str, tuple[Located, ...]]:
+    def new_by(self, known: KnownProblems) -> dict[str, tuple[Located, ...]]:
         """Which problems are new since the turn began, by the checker. May block."""
         return {
             source: tuple(
@@ -252,11 +252,13 @@ class TurnGate:
             for source in known.sources
         }
 
-    def is_compared(self, path: Path, known: Known) -> bool:
+    def is_compared(self, path: Path, known: KnownProblems) -> bool:
         """Is known, of each checker of a file, what it said before?"""
         return all(self._base(path, source) is not None for source in known.reports[path])
 
-    def new_by_run(self, command: Command, ran: Ran, known: Known | None) -> tuple[Located, ...]:
+    def new_by_run(
+        self, command: CheckCommand, ran: Ran, known: KnownProblems | None
+    ) -> tuple[Located, ...]:
         """The same by a check, less those in files that the editor's checkers know. May block."""
         before = self.runs.get(command.command)
         if before is None or before.state != "ran":
@@ -306,7 +308,7 @@ class TurnGate:
 
 
 @dataclass(slots=True)
-class Gate:
+class CheckGate:
     """One session's gate.
 
     Attributes:
@@ -325,7 +327,7 @@ class Gate:
 
     source: Source = field(default_factory=Silence)
     checks: Checks = field(default_factory=NoChecks)
-    wanted: Callable[[], Wanted] = Wanted
+    wanted: Callable[[], CheckSettings] = CheckSettings
     state: TurnGate = field(default_factory=TurnGate)
     kept: dict[str, tuple[str, Ran]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)

@@ -8,10 +8,16 @@ from pathlib import Path
 
 from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import Command, Gate, Located, Ran, TurnGate
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Located, Ran, TurnGate
 from indwell.agent.features.checks.run_check import run_check
-from indwell.agent.features.checks.source import Known
-from indwell.agent.features.checks.words import Standing, both, quoted, standing_words, stay_words
+from indwell.agent.features.checks.source import KnownProblems
+from indwell.agent.features.checks.words import (
+    VerifiedState,
+    both,
+    quoted,
+    standing_words,
+    stay_words,
+)
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import changed_marks
 from indwell.agent.permission.redaction import hidden
@@ -23,7 +29,7 @@ from indwell.workspace.paths import visible
 END_SETTLE_S = 2.0  # once more at the end of a turn
 
 
-async def look_back(gate: Gate, session: Session, state: TurnGate, emit: Listener) -> None:
+async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Listener) -> None:
     """Find out what is new since the turn began, by everybody who knows."""
     paths = tuple(state.files)
     known = await _known(gate, session, state, paths)
@@ -61,7 +67,7 @@ async def look_back(gate: Gate, session: Session, state: TurnGate, emit: Listene
     left = tuple(path for path in paths if path not in seen)
     state.found, state.n_seen = found, state.n_edits
     n_errors = sum(len(errors_of(new)) for new in found.values())
-    standing = Standing(
+    standing = VerifiedState(
         verified=tuple(verified),
         checked=tuple(checked),
         passed=tuple(passed),
@@ -75,7 +81,7 @@ async def look_back(gate: Gate, session: Session, state: TurnGate, emit: Listene
     _remember(gate, session, state, found, known, runs)
 
 
-def _unseen(session: Session, left: Sequence[Path], known: Known) -> tuple[str, ...]:
+def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
     """Of files that nobody vouches for: who found no error, and who has not looked, as clauses."""
     looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
     silent = [path for path in left if known.silent.get(path)]
@@ -91,10 +97,12 @@ def _unseen(session: Session, left: Sequence[Path], known: Known) -> tuple[str, 
     return tuple(clauses)
 
 
-async def _known(gate: Gate, session: Session, state: TurnGate, paths: Sequence[Path]) -> Known:
+async def _known(
+    gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path]
+) -> KnownProblems:
     """What the editor's checkers know of the files as they are."""
     known = await gate.source.problems(paths, settle_s=END_SETTLE_S)
-    return Known() if known is None else shown_of(session, state, known)
+    return KnownProblems() if known is None else shown_of(session, state, known)
 
 
 async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) -> frozenset[Path]:
@@ -118,11 +126,11 @@ async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) 
 
 
 async def _check(
-    gate: Gate, session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
-) -> Mapping[Command, Ran]:
+    gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
+) -> Mapping[CheckCommand, Ran]:
     """Run the checks that are about these files, and keep how they ended."""
     commands = await asyncio.to_thread(gate.checks.commands, paths)
-    runs: dict[Command, Ran] = {}
+    runs: dict[CheckCommand, Ran] = {}
     loop = asyncio.get_running_loop()
     until = loop.time() + gate.wanted().timeout_s
     for command in commands:
@@ -141,19 +149,19 @@ async def _check(
     return runs
 
 
-async def marks_of(gate: Gate, commands: Sequence[Command]) -> Mapping[Path, str]:
+async def marks_of(gate: CheckGate, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
     """What each folder of theirs holds, as a mark."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
 
 
 def _remember(  # noqa: PLR0917 - what each knew, side by side
-    gate: Gate,
+    gate: CheckGate,
     session: Session,
     state: TurnGate,
     found: Mapping[str, tuple[Located, ...]],
-    known: Known,
-    runs: Mapping[Command, Ran],
+    known: KnownProblems,
+    runs: Mapping[CheckCommand, Ran],
 ) -> None:
     """Which checks fail since turns of this session, for the task card (H27)."""
     now = {
@@ -188,14 +196,14 @@ def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
     return tuple(one for one in found if one.problem.severity == "error")
 
 
-def shown_of(session: Session, state: TurnGate, known: Known) -> Known:
+def shown_of(session: Session, state: TurnGate, known: KnownProblems) -> KnownProblems:
     """Of files that the turn has changed, without those that a deny rule keeps from the model."""
     hides = session.parts.hidden
 
     def is_shown(path: Path) -> bool:
         return path in state.files and not hides(display(session, str(path)))
 
-    return Known(
+    return KnownProblems(
         {path: of for path, of in known.reports.items() if is_shown(path)},
         {path: why for path, why in known.late.items() if is_shown(path)},
         silent={path: names for path, names in known.silent.items() if is_shown(path)},

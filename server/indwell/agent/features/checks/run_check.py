@@ -18,7 +18,7 @@ import msgspec
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import Command, Gate, Ran
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran
 from indwell.agent.features.checks.words import quoted
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import covered_check
@@ -52,7 +52,12 @@ _BROKE_OFF = re.compile(
 
 
 async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
-    gate: Gate, session: Session, turn: int, command: Command, emit: Listener, timeout_s: float
+    gate: CheckGate,
+    session: Session,
+    turn: int,
+    command: CheckCommand,
+    emit: Listener,
+    timeout_s: float,
 ) -> Ran:
     """Run it, if it may run without a question.
 
@@ -60,7 +65,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
         SessionError: That it runs cannot be written down.
     """
     permit = await check_permit(session, turn, command)
-    if isinstance(permit, Refused):
+    if isinstance(permit, RefusedCheck):
         _tell_refused(gate, turn, command, permit, emit)
         why = "it would have to be asked for" if permit.is_askable else permit.why
         return Ran("refused", why=f"was not run: {why}")
@@ -115,7 +120,7 @@ def _ending(finished: Finished) -> str:
 
 
 def _tell_refused(
-    gate: Gate, turn: int, command: Command, refused: Refused, emit: Listener
+    gate: CheckGate, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
 ) -> None:
     """Say once what would have to be allowed."""
     told = gate.told
@@ -129,7 +134,7 @@ def _tell_refused(
     emit(events.Notice(turn, "info", words))
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedCheck(msgspec.Struct, frozen=True):
     """It does not run.
 
     Attributes:
@@ -143,7 +148,9 @@ class Refused(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-async def check_permit(session: Session, turn: int, command: Command) -> Widening | Refused:
+async def check_permit(
+    session: Session, turn: int, command: CheckCommand
+) -> Widening | RefusedCheck:
     """What the check may do beyond the sandbox: nothing, if it may run at all.
 
     The user's own ``check_command`` is as good as an answer. It is written down for the audit.
@@ -151,10 +158,10 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
     try:
         found = await weighed(session, command.command, command.folder)
     except ToolError as error:
-        return Refused(str(error))
+        return RefusedCheck(str(error))
     policy, decision = found.policy, found.decision
     if policy.mode == "plan":
-        return Refused("the mode is `plan`")
+        return RefusedCheck("the mode is `plan`")
     is_run = isinstance(decision, Allow) or (
         isinstance(decision, Ask) and command.is_own and not decision.by.startswith(OWN_RULE)
     )
@@ -180,12 +187,12 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
         case Ask():
             if is_run:
                 return NOTHING_MORE
-            return Refused(decision.reason, is_askable=True, advice=_advice(command, decision))
+            return RefusedCheck(decision.reason, is_askable=True, advice=_advice(command, decision))
         case Deny():
-            return Refused(decision.reason)
+            return RefusedCheck(decision.reason)
 
 
-def _advice(command: Command, ask: Ask) -> str:
+def _advice(command: CheckCommand, ask: Ask) -> str:
     """What would let it run without a question."""
     if ask.by.startswith(OWN_RULE):
         rule = ask.by.removeprefix(OWN_RULE).strip()
@@ -194,7 +201,7 @@ def _advice(command: Command, ask: Ask) -> str:
     return f"to allow it, put {command.command!r} into {places} of your settings"
 
 
-def note_ending(session: Session, turn: int, command: Command, words: str) -> None:
+def note_ending(session: Session, turn: int, command: CheckCommand, words: str) -> None:
     """Write down how a check ended that was allowed."""
     session.parts.log.append(
         Decided(
@@ -214,7 +221,7 @@ def check_id(turn: int) -> str:
     return f"check-{turn}"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class CheckReading(msgspec.Struct, frozen=True):
     """What a check printed.
 
     Attributes:
@@ -240,11 +247,11 @@ class Reading(msgspec.Struct, frozen=True):
 
 def read_check(
     session: Session,
-    command: Command,
+    command: CheckCommand,
     text: str,
     stale: frozenset[Path],
     changed: Collection[Path],
-) -> Reading:
+) -> CheckReading:
     """Read an output, for a turn that has changed these files; blocks."""
     report = read_output(text, command.name)
     known = {*changed, *session.seen.paths()}
@@ -259,7 +266,7 @@ def read_check(
         has_errors = has_errors or is_error
         if path not in stale and not session.parts.hidden(display(session, str(path))):
             found[path] += problems
-    return Reading(
+    return CheckReading(
         problems=dict(found),
         has_any=bool(report.problems),
         has_errors=has_errors,
@@ -271,7 +278,9 @@ def read_check(
     )
 
 
-def judged(finished: Finished, reading: Reading, text: str, where: str, timeout_s: float) -> Ran:
+def judged(
+    finished: Finished, reading: CheckReading, text: str, where: str, timeout_s: float
+) -> Ran:
     """What a run means."""
     code = finished.exit_code
     if finished.timed_out:
@@ -294,7 +303,7 @@ def judged(finished: Finished, reading: Reading, text: str, where: str, timeout_
     )
 
 
-def _doubt(finished: Finished, reading: Reading) -> str:
+def _doubt(finished: Finished, reading: CheckReading) -> str:
     """Why the run may not have come to the end of its work; empty if it has."""
     code = finished.exit_code
     if finished.overrun or code < 0 or code >= BY_SIGNAL:

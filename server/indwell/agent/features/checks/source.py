@@ -14,7 +14,7 @@ Reports: TypeAlias = Mapping[str, tuple[Problem, ...]]
 """The problems of one file, by the name of the checker that reported them."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownProblems(msgspec.Struct, frozen=True):
     """What is known of files; each checker is judged by itself.
 
     Attributes:
@@ -48,7 +48,7 @@ class Known(msgspec.Struct, frozen=True):
 class Source(Protocol):
     """Knows the problems of files."""
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         """The problems of these files, as they read now; None if nothing is known.
 
         Args:
@@ -66,7 +66,7 @@ class Source(Protocol):
 class Silence:
     """Knows nothing, at once."""
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         """Nothing."""
 
     def edited(self, path: Path) -> None:
@@ -93,13 +93,13 @@ class ScriptedSource:
         self._script = list(script) or [None]
         self._by = by
 
-    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
         """The next one, of those files that were asked for."""
         self.asked.append((tuple(paths), settle_s))
         said = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         if said is None:
             return None
-        return Known({path: {self._by: said[path]} for path in paths if path in said})
+        return KnownProblems({path: {self._by: said[path]} for path in paths if path in said})
 
     def edited(self, path: Path) -> None:
         """Remember it."""

@@ -11,7 +11,7 @@ import msgspec
 
 from indwell.agent.features.checks.gate import NOT_VERIFIED, Located
 from indwell.context.attachments import Problem
-from indwell.workspace.problems.difference import Difference
+from indwell.workspace.problems.difference import ProblemDifference
 
 MOST_LINES = 10  # problems of one telling
 MOST_REASONS = 3  # why something did not count
@@ -24,7 +24,7 @@ ASKED = (
 )
 
 
-def told_words(found: Mapping[Path, Difference], shown: Callable[[Path], str]) -> str:
+def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], str]) -> str:
     """What edits did to problems, at the end of a tool's result; empty if nothing."""
     new = [Located(path, one) for path, diff in found.items() for one in diff.new]
     n_gone = sum(len(diff.gone) for diff in found.values())
@@ -62,7 +62,7 @@ def new_errors(n_errors: int) -> str:
     return "1 new error" if n_errors == 1 else f"{n_errors:,} new errors"
 
 
-class Standing(msgspec.Struct, frozen=True):
+class VerifiedState(msgspec.Struct, frozen=True):
     """What is known of a turn that leaves no new error.
 
     Attributes:
@@ -86,7 +86,7 @@ class Standing(msgspec.Struct, frozen=True):
     why: tuple[str, ...] = ()
 
 
-def standing_words(standing: Standing) -> str:
+def standing_words(standing: VerifiedState) -> str:
     """How a turn stands that leaves no new error.
 
     Only of an editor that reported on a file it is said that it is verified: a check may pass over

@@ -35,7 +35,7 @@ class FoundHook(msgspec.Struct, frozen=True):
         return f"{whose} {self.hook.event} ({short_line(self.hook.command, _SHOWN)})"
 
 
-class Found(msgspec.Struct, frozen=True):
+class MatchingHooks(msgspec.Struct, frozen=True):
     """The hooks of this moment.
 
     Attributes:
@@ -47,9 +47,9 @@ class Found(msgspec.Struct, frozen=True):
     folder: Path | None = None
 
 
-def none_found() -> Found:
+def none_found() -> MatchingHooks:
     """There are no hooks."""
-    return Found()
+    return MatchingHooks()
 
 
 @dataclass(slots=True)
@@ -65,16 +65,16 @@ class HookBook:
         told_in: The turn in which hooks heard that the model is content.
     """
 
-    look: Callable[[], Found] = none_found
+    look: Callable[[], MatchingHooks] = none_found
     answers: dict[str, bool] = field(default_factory=dict)
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
     n_runs: int = 0
     asked_in: int = 0
     told_in: int = 0
     _of: tuple[str, int] = ("", 0)
-    _found: Found = Found()  # noqa: RUF009 - a frozen value, safe to share
+    _found: MatchingHooks = MatchingHooks()  # noqa: RUF009 - a frozen value, safe to share
 
-    async def found(self, session: str, turn: int) -> Found:
+    async def found(self, session: str, turn: int) -> MatchingHooks:
         """Those of this turn."""
         if self.look is none_found:
             return self._found
@@ -89,7 +89,7 @@ class HookBook:
         return f"hook-{turn}-{self.n_runs}"
 
 
-def wanted(found: Found, event: EventName, tool: str = "") -> tuple[FoundHook, ...]:
+def wanted(found: MatchingHooks, event: EventName, tool: str = "") -> tuple[FoundHook, ...]:
     """Those that are about this event, and about this tool if it has one."""
     return tuple(
         one

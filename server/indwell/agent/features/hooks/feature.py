@@ -25,8 +25,8 @@ from indwell.agent.features.hooks.payload import (
     cut,
     parsed,
 )
-from indwell.agent.features.hooks.payload import EditApplied as Edited
-from indwell.agent.features.hooks.run import Verdict, any_hooks, book_of, run_hooks, tell_late
+from indwell.agent.features.hooks.payload import EditAppliedPayload as Edited
+from indwell.agent.features.hooks.run import HooksVerdict, any_hooks, book_of, run_hooks, tell_late
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
@@ -37,7 +37,7 @@ from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 from indwell.tools.base import Call, Outcome
-from indwell.workspace.base import Change
+from indwell.workspace.base import AppliedChange
 
 MOST_FILES = 1_000  # of a turn that its end names
 _TOLD = 300  # characters of a reason in a notice
@@ -159,7 +159,7 @@ async def _after_edit(
     session: Session,
     use: ToolUse,
     edit: EditApplied,
-    change: Change,
+    change: AppliedChange,
     emit: Listener,
 ) -> None:
     turn = use.meta.turn
@@ -215,10 +215,10 @@ async def _end(moment: Moment[Session], how: Ended) -> None:
 
 async def _at_end(
     moment: Moment[Session], turn: TurnState, ending: Ending, message: str
-) -> Verdict:
+) -> HooksVerdict:
     session, number = moment.session, moment.turn
     if session.helping is not None or not await any_hooks(session, number, "turn_end"):
-        return Verdict()
+        return HooksVerdict()
     book = book_of(session)
     book.told_in = number
     files = dict.fromkeys(display(session, str(one.path)) for one in turn.changes)
@@ -250,5 +250,5 @@ def _about(session: Session, turn: int) -> _About:
     return _About(session=session.id, turn=turn, cwd=str(root), mode=mode, in_agent=in_agent)
 
 
-def _words(verdict: Verdict, effect: str) -> str:
+def _words(verdict: HooksVerdict, effect: str) -> str:
     return f"{effect}; {verdict.by}: {short_line(verdict.block, _TOLD)}"

@@ -28,7 +28,7 @@ _KINDS: Mapping[EventName, Kind] = {
 }
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class HookOutcome(msgspec.Struct, frozen=True):
     """What came of a hook; all empty: it has nothing to say.
 
     Attributes:
@@ -42,7 +42,7 @@ class Outcome(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def outcome_of(exit_code: int, output: str, errors: str) -> Outcome:
+def outcome_of(exit_code: int, output: str, errors: str) -> HookOutcome:
     """Read how a hook ended.
 
     0: what it printed is text to add, or a JSON object with ``add`` or ``block``. 2: stop; the
@@ -50,32 +50,32 @@ def outcome_of(exit_code: int, output: str, errors: str) -> Outcome:
     """
     output, errors = output.strip(), errors.strip()
     if exit_code == BLOCKS:
-        return Outcome(block=errors or output or NO_REASON)
+        return HookOutcome(block=errors or output or NO_REASON)
     if exit_code:
         how = f"exit code {exit_code}" if exit_code > 0 else f"signal {-exit_code}"
         last = (errors or output).rpartition("\n")[2][:200]
-        return Outcome(problem=f"it ended with {how}{f': {last}' if last else ''}")
+        return HookOutcome(problem=f"it ended with {how}{f': {last}' if last else ''}")
     return _said(output)
 
 
-def _said(output: str) -> Outcome:
+def _said(output: str) -> HookOutcome:
     if not output.startswith("{"):
-        return Outcome(add=output)
+        return HookOutcome(add=output)
     try:
         said = msgspec.json.decode(output)
     except (msgspec.DecodeError, RecursionError):  # the latter for thousands of brackets
         if _BEGINS.match(output):
-            return Outcome(problem="it begins as JSON with 'add' or 'block', and is none")
-        return Outcome(add=output)
+            return HookOutcome(problem="it begins as JSON with 'add' or 'block', and is none")
+        return HookOutcome(add=output)
     if not _KEYS & said.keys():
-        return Outcome(add=output)  # JSON that means itself
+        return HookOutcome(add=output)  # JSON that means itself
     if not said.keys() <= _KEYS:
         other = next(key for key in said if key not in _KEYS)
-        return Outcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
+        return HookOutcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
     if not all(isinstance(value, str) for value in said.values()):
-        return Outcome(problem="'add' and 'block' of its JSON have to be texts")
+        return HookOutcome(problem="'add' and 'block' of its JSON have to be texts")
     block = said["block"].strip() or NO_REASON if "block" in said else ""
-    return Outcome(add=said.get("add", "").strip(), block=block)
+    return HookOutcome(add=said.get("add", "").strip(), block=block)
 
 
 def is_closed(hook: Hook) -> bool:

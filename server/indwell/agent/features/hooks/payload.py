@@ -82,7 +82,7 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
     is_error: bool
 
 
-class EditApplied(_Payload, frozen=True, kw_only=True, tag="edit_applied"):
+class EditAppliedPayload(_Payload, frozen=True, kw_only=True, tag="edit_applied"):
     """A file reads differently now, in the editor and on disk.
 
     Attributes:
@@ -132,7 +132,9 @@ class Compaction(_Payload, frozen=True, kw_only=True, tag="compaction"):
     after: int
 
 
-Payload: TypeAlias = PromptSubmitted | BeforeTool | AfterTool | EditApplied | TurnEnd | Compaction
+Payload: TypeAlias = (
+    PromptSubmitted | BeforeTool | AfterTool | EditAppliedPayload | TurnEnd | Compaction
+)
 EventName: TypeAlias = Literal[
     "prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end", "compaction"
 ]

@@ -32,14 +32,14 @@ _FOR_PEOPLE = {
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedHook(msgspec.Struct, frozen=True):
     """It does not run; ``why`` is a clause; ``by_user``: asked for it, nobody said yes."""
 
     why: str
     by_user: bool = False
 
 
-class _Run(msgspec.Struct, frozen=True):
+class _HookRun(msgspec.Struct, frozen=True):
     """A run of a hook that is to be decided on."""
 
     turn: int
@@ -54,13 +54,13 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
     found: FoundHook,
     folder: Path,
     emit: Listener,
-) -> Widening | Refused:
+) -> Widening | RefusedHook:
     """What a hook may do beyond the sandbox, if it may run; it is written down for the audit."""
-    run = _Run(turn, run_id, found)
+    run = _HookRun(turn, run_id, found)
     try:
         seen = await weighed(session, found.hook.command, folder)
     except ToolError as error:
-        return Refused(str(error))
+        return RefusedHook(str(error))
     match seen.decision:
         case Allow(widening=widening):
             _note(session, run, seen)
@@ -70,7 +70,7 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
                 _note(session, run, seen, decision="allow", rule="hooks")
                 return Widening(reads_only=True)
             _note(session, run, seen)
-            return Refused(_FOR_PEOPLE.get(by, reason))
+            return RefusedHook(_FOR_PEOPLE.get(by, reason))
         case Ask(by=by) if found.is_own and not by.startswith(OWN_RULE):
             _note(session, run, seen, decision="allow", rule="hooks")
             return NOTHING_MORE
@@ -95,8 +95,8 @@ def _only_reads(seen: Weighed, by: str) -> bool:
 
 
 async def _answered(
-    session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Listener
-) -> Widening | Refused:
+    session: Session, run: _HookRun, seen: Weighed, ask: Ask, emit: Listener
+) -> Widening | RefusedHook:
     """The user's answer: a no is for the command, a yes also for the scripts as they were."""
     answers, command = session.parts.features.door(HookBook).answers, run.found.hook.command
     rule = rule_of(seen.asked, widening=ask.widening)
@@ -111,11 +111,11 @@ async def _answered(
     else:
         _note(session, run, seen, answer="session" if yes else "no")
     if not yes:
-        return Refused("you did not allow it to run in this session", by_user=True)
+        return RefusedHook("you did not allow it to run in this session", by_user=True)
     return ask.widening
 
 
-async def _asked(session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Listener) -> bool:
+async def _asked(session: Session, run: _HookRun, seen: Weighed, ask: Ask, emit: Listener) -> bool:
     event = run.found.hook.event
     whose = "a hook of yours" if run.found.is_own else "a hook of this project"
     reason = f"{whose} for {event}, asked once a session; {ask.reason}"
@@ -139,7 +139,7 @@ async def _asked(session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Lis
 
 def _note(
     session: Session,
-    run: _Run,
+    run: _HookRun,
     seen: Weighed,
     *,
     decision: Verdict | None = None,

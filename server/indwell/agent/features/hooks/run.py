@@ -19,7 +19,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.hooks.book import FoundHook, HookBook, wanted
 from indwell.agent.features.hooks.outcome import (
     MOST_ADDED,
-    Outcome,
+    HookOutcome,
     is_closed,
     is_long,
     kind_of,
@@ -27,7 +27,7 @@ from indwell.agent.features.hooks.outcome import (
     shortened,
 )
 from indwell.agent.features.hooks.payload import EventName, Payload, encoded, event_of
-from indwell.agent.features.hooks.permit import Refused, hook_permit, note_ending
+from indwell.agent.features.hooks.permit import RefusedHook, hook_permit, note_ending
 from indwell.agent.permission.git_changes import around
 from indwell.agent.permission.permit import Permit
 from indwell.agent.permission.recorded_workspace import is_accepted
@@ -58,7 +58,7 @@ _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end
 """Before these, what the agent has changed in the editor is saved, so that hooks find it."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class HooksVerdict(msgspec.Struct, frozen=True):
     """What the hooks of an event want.
 
     Attributes:
@@ -97,7 +97,7 @@ async def run_hooks(
     *,
     tool: str = "",
     tool_use_id: str | None = None,
-) -> Verdict:
+) -> HooksVerdict:
     """Run those that are about the event; what they add waits for the next request.
 
     A prompt's does not yet: it may hold the words, and another hook may stop those.
@@ -106,7 +106,7 @@ async def run_hooks(
     found = await book.found(session.id, turn)
     event = event_of(payload)
     if found.folder is None:
-        return Verdict()
+        return HooksVerdict()
     added: list[Text] = []
     for one in wanted(found, event, tool):
         async with book.running:
@@ -120,12 +120,16 @@ async def run_hooks(
             else:
                 session.conversation = talk.queue(session.conversation, (block,))
         if outcome.block:
-            return Verdict(outcome.block, one.name, one.is_own)
-    return Verdict(added=tuple(added))
+            return HooksVerdict(outcome.block, one.name, one.is_own)
+    return HooksVerdict(added=tuple(added))
 
 
 def tell_late(
-    session: Session, turn: int, event: EventName, verdict: Verdict, tool_use_id: str | None = None
+    session: Session,
+    turn: int,
+    event: EventName,
+    verdict: HooksVerdict,
+    tool_use_id: str | None = None,
 ) -> None:
     """Let the model read why a hook would have stopped what is done already."""
     if verdict.block:
@@ -135,12 +139,12 @@ def tell_late(
         session.conversation = talk.queue(session.conversation, (block,))
 
 
-def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> Outcome:
+def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> HookOutcome:
     stops = is_closed(found.hook)
     effect = "so this was stopped" if stops else "so it was passed over"
     emit(Notice(turn, "warning", f"{found.name} does not work: {problem}; {effect}"))
     words = f"it does not work: {problem}; mend that, or set its `if_broken`"
-    return Outcome(block=words if stops else "")
+    return HookOutcome(block=words if stops else "")
 
 
 async def _adding(  # noqa: PLR0917 - as ``run_hooks``
@@ -170,7 +174,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     folder: Path,
     payload: Payload,
     emit: Listener,
-) -> Outcome:
+) -> HookOutcome:
     """Run one within the bounds that it gets.
 
     Raises:
@@ -178,10 +182,10 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     """
     run_id = book_of(session).next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
-    if isinstance(permit, Refused):
+    if isinstance(permit, RefusedHook):
         if permit.by_user and not found.is_own:
-            return Outcome()  # a no to what a project wants is none to the user's own words
-        return Outcome(problem=f"it was not run: {permit.why}")
+            return HookOutcome()  # a no to what a project wants is none to the user's own words
+        return HookOutcome(problem=f"it was not run: {permit.why}")
     parts, hook = session.parts, found.hook
     await parts.log.commit()
     if event_of(payload) in _MADE:
@@ -207,7 +211,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
             )
     except ToolError as error:
         note_ending(session, turn, run_id, found, "did not run")
-        return Outcome(problem=f"it did not run: {error}")
+        return HookOutcome(problem=f"it did not run: {error}")
     except asyncio.CancelledError:
         note_ending(session, turn, run_id, found, "stopped with the turn")
         raise
@@ -235,16 +239,16 @@ def _covered(
     return coverage.around(Actor(session.id, turn), run_id, accepted=accepted, tell=tell)
 
 
-async def _outcome(session: Session, timeout_s: float, finished: Finished) -> Outcome:
+async def _outcome(session: Session, timeout_s: float, finished: Finished) -> HookOutcome:
     if finished.timed_out:
-        return Outcome(problem=f"it took longer than {timeout_s:g} s, and was ended")
+        return HookOutcome(problem=f"it took longer than {timeout_s:g} s, and was ended")
     if finished.overrun:
-        return Outcome(problem=f"it used {finished.overrun}, and was ended")
+        return HookOutcome(problem=f"it used {finished.overrun}, and was ended")
     errors = finished.errors.decode("utf-8", "replace")
     outcome = outcome_of(
         finished.exit_code, without_escapes(finished.output), without_escapes(errors)
     )
-    return Outcome(
+    return HookOutcome(
         add=await hidden(session, outcome.add),
         block=_cut(await hidden(session, outcome.block)),
         problem=short_line(await hidden(session, outcome.problem), _PROBLEM),

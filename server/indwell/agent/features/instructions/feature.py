@@ -15,7 +15,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.folders import (
     NOTHING,
-    Found,
+    FoundInstructions,
     Instruction,
     instruction_blocks,
     limit_of,
@@ -43,7 +43,7 @@ class Instructions:
     def __init__(
         self,
         own: Callable[[], Awaitable[str]],
-        of_folders: Callable[[Sequence[Path], Sequence[str]], Awaitable[Found]],
+        of_folders: Callable[[Sequence[Path], Sequence[str]], Awaitable[FoundInstructions]],
     ) -> None:
         self._own = own
         self._of_folders = of_folders
@@ -75,7 +75,9 @@ class Instructions:
         blocks: tuple[Text, ...] = ()
         if found.texts != before.texts:
             texts = [Instruction(one.path, await hidden(session, one.text)) for one in found.texts]
-            blocks = instruction_blocks(session.conversation, Found(tuple(texts)), turn=moment.turn)
+            blocks = instruction_blocks(
+                session.conversation, FoundInstructions(tuple(texts)), turn=moment.turn
+            )
 
         def told() -> None:
             self._told = found

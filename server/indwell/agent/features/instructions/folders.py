@@ -37,14 +37,14 @@ class Instruction(NamedTuple):
     text: str
 
 
-class Found(NamedTuple):
+class FoundInstructions(NamedTuple):
     """What counts where the agent works, outermost first; ``ignored`` is not as it was trusted."""
 
     texts: tuple[Instruction, ...] = ()
     ignored: tuple[str, ...] = ()
 
 
-NOTHING = Found()
+NOTHING = FoundInstructions()
 
 
 def limit_of(window: int) -> int:
@@ -57,7 +57,9 @@ def told_paths(conversation: Conversation) -> tuple[str, ...]:
     return tuple(_told(conversation))
 
 
-def instruction_blocks(conversation: Conversation, found: Found, *, turn: int) -> tuple[Text, ...]:
+def instruction_blocks(
+    conversation: Conversation, found: FoundInstructions, *, turn: int
+) -> tuple[Text, ...]:
     """What is new of ``found``: files that were not told of, that changed, that count no more."""
     told = _told(conversation)
     room = conversation.config.window // SHARE - _tokens(conversation)

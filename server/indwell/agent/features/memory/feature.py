@@ -19,12 +19,12 @@ from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.features.memory.pages import Pages
-from indwell.context.memory import FACT_CHARACTERS, Fact, Query, Scope, alike, recalled, same
+from indwell.context.memory import FACT_CHARACTERS, Fact, MemoryQuery, Scope, alike, recalled, same
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import one_line, short_line
 from indwell.secrets.hiding import has_mark, kinds_in
-from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
+from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 
 NAME = "remember"
 FOR: dict[Scope, str] = {
@@ -33,7 +33,7 @@ FOR: dict[Scope, str] = {
 }
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MemoryToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     fact: str
@@ -68,15 +68,17 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
     return () if block is None else (block,)
 
 
-def query_of(prompt: Prompt) -> Query:
+def query_of(prompt: Prompt) -> MemoryQuery:
     """What a prompt is about: its words, its files, what is marked."""
     paths = [one.path for one in (prompt.opened, prompt.selection) if one is not None]
     paths += [one.path for one in prompt.mentioned] + [one.path for one in prompt.folders]
     marked = prompt.selection.text if prompt.selection is not None else ""
-    return Query(prompt.words, tuple(paths), marked)
+    return MemoryQuery(prompt.words, tuple(paths), marked)
 
 
-def make_remember(pages: Pages, session: str, now: Callable[[], datetime]) -> Tool[Arguments]:
+def make_remember(
+    pages: Pages, session: str, now: Callable[[], datetime]
+) -> Tool[MemoryToolArguments]:
     """The tool of one session.
 
     Args:
@@ -85,13 +87,13 @@ def make_remember(pages: Pages, session: str, now: Callable[[], datetime]) -> To
         now: The time.
     """
 
-    async def preview(arguments: Arguments, context: ToolContext) -> Preview:
+    async def preview(arguments: MemoryToolArguments, context: ToolContext) -> Preview:
         text = fact_of(arguments, context.hide)
         old = await asyncio.to_thread(replaced, pages, text, arguments.scope)
         instead = f"\n- {one_line(old)}" if old else ""
         return Preview(diff=f"+ {text}{instead}")
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: MemoryToolArguments, context: ToolContext) -> Outcome:
         text = fact_of(arguments, context.hide)
         day = now().date().isoformat()
         fact = Fact(text, arguments.scope, day=day, session=session)
@@ -112,9 +114,9 @@ def make_remember(pages: Pages, session: str, now: Callable[[], datetime]) -> To
         name=NAME,
         description="Propose a fact for later sessions, such as a convention; one sentence. The "
         "user confirms it.",
-        arguments=Arguments,
+        arguments=MemoryToolArguments,
         effect="read",
-        facts=lambda given: Facts(
+        facts=lambda given: ToolFacts(
             tool=NAME,
             effect="read",
             subject=short_line(given.fact, FACT_CHARACTERS),
@@ -125,7 +127,7 @@ def make_remember(pages: Pages, session: str, now: Callable[[], datetime]) -> To
     )
 
 
-def fact_of(arguments: Arguments, hide: Callable[[str], str]) -> str:
+def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
     """The fact as it would be kept: one line, in which everything shows.
 
     Raises:

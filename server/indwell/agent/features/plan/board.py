@@ -19,7 +19,7 @@ from indwell.context.todo import TodoItem, is_open
 from indwell.errors import ToolError, UserError
 from indwell.policy.approvals import narrow
 from indwell.settings.model import Mode
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "plan"
 APPROVED = "The plan is approved: carry it out."
@@ -131,16 +131,16 @@ class PlanBoard:
         return ends
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlanToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     text: Annotated[str, Meta(description="Markdown: steps, files, how it is checked")]
 
 
-def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[Arguments]:
+def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArguments]:
     """The tool of the session that ``board`` belongs to; ``mode`` is the one in force."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: PlanToolArguments, context: ToolContext) -> Outcome:
         if (now := mode()) != "plan":
             return Outcome(NOT_NEEDED.format(mode=now), figure="not needed")
         text = await asyncio.to_thread(context.hide, arguments.text)
@@ -154,8 +154,8 @@ def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[Arguments]:
         name=NAME,
         description="In mode plan, when you know enough: propose what you would do. The user "
         "approves or changes it.",
-        arguments=Arguments,
+        arguments=PlanToolArguments,
         effect="read",
-        facts=lambda _: Facts(tool=NAME, effect="read"),
+        facts=lambda _: ToolFacts(tool=NAME, effect="read"),
         run=run,
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.core.events import PlanChanged
-from indwell.agent.core.feature import Ended, Feature, Moment, Reminder, State
+from indwell.agent.core.feature import DurableState, Ended, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
 from indwell.context.injections import inject
@@ -20,7 +20,7 @@ from indwell.files import exists, read_bytes
 from indwell.messages import Source, Text
 from indwell.prompt.planning import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of
-from indwell.sessions.records import Record, TurnStarted
+from indwell.sessions.records import Record, TurnStartRecord
 from indwell.sessions.told import PlanSet
 from indwell.settings.model import Mode
 
@@ -72,7 +72,7 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
         ends_turn=ends_turn,
         end=end,
         unpinned=unpinned,
-        state=State(
+        state=DurableState(
             read=_read,
             now=lambda: PlanState(board.plan, board.told_turn),
             restore=restore,
@@ -92,7 +92,7 @@ def board_of(session: Session) -> PlanBoard:
 
 
 def _read(branch: Sequence[Record], _records: Sequence[Record]) -> PlanState:
-    begun = next((one for one in reversed(branch) if isinstance(one, TurnStarted)), None)
+    begun = next((one for one in reversed(branch) if isinstance(one, TurnStartRecord)), None)
     in_plan_mode = begun is not None and begun.mode == "plan"
     return PlanState(plan_of(branch), begun.turn if begun and in_plan_mode else 0)
 

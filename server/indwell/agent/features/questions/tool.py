@@ -18,7 +18,7 @@ from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion
 from indwell.agent.features.questions.board import DECIDE, QuestionBoard, Silence
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line, visible
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "ask_user"
 QUESTION_CHARACTERS = 1_000  # of what people see; a longer one is an essay
@@ -28,7 +28,7 @@ _FIGURE = 60  # characters of an answer in a list of calls
 _OWN_WORDS = "The user answers in words of their own, which follow."
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     question: str
@@ -37,7 +37,7 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def make_ask_user(
     board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
-) -> Tool[Arguments]:
+) -> Tool[QuestionArguments]:
     """The tool of one session.
 
     Args:
@@ -47,7 +47,7 @@ def make_ask_user(
         timeout_s: Seconds that the user has, as settings say now.
     """
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
         question = question_of(arguments, context.call_id, session)
         board.check(context.turn)
         asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
@@ -64,9 +64,9 @@ def make_ask_user(
         name=NAME,
         description="Ask the user, if the answer matters and nothing else tells it. Not for "
         "permission.",
-        arguments=Arguments,
+        arguments=QuestionArguments,
         effect="read",
-        facts=lambda given: Facts(
+        facts=lambda given: ToolFacts(
             tool=NAME,
             effect="read",
             subject=short_line(given.question, QUESTION_CHARACTERS),
@@ -76,7 +76,7 @@ def make_ask_user(
     )
 
 
-def question_of(arguments: Arguments, call_id: str, session: str) -> UserQuestion:
+def question_of(arguments: QuestionArguments, call_id: str, session: str) -> UserQuestion:
     """The question as people may see it.
 
     Raises:

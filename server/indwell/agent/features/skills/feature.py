@@ -19,7 +19,7 @@ from indwell.context.injections import Frame, Kind, framed, inject
 from indwell.errors import ToolError, UserError
 from indwell.messages import Message, Text, ToolResult, ToolUse
 from indwell.skills.catalogue import difference, lines_in, listed
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "load_skill"
 CHARACTERS = 3  # of a token of instructions, at least; a skill takes a quarter of the window
@@ -68,16 +68,16 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
     )
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SkillArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     name: str
 
 
-def make_load_skill(shelf: Shelf) -> Tool[Arguments]:
+def make_load_skill(shelf: Shelf) -> Tool[SkillArguments]:
     """The tool by which the model loads a skill."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: SkillArguments, context: ToolContext) -> Outcome:
         skill, text = await shelf.load(arguments.name, context.most_chars)
         frame = Frame("skill", {"name": skill.name, "from": skill.origin})
         return Outcome(text, figure=f"{len(text.splitlines())} lines", frame=frame)
@@ -85,9 +85,9 @@ def make_load_skill(shelf: Shelf) -> Tool[Arguments]:
     return Tool(
         name=NAME,
         description="Load a skill: instructions for one kind of task.",
-        arguments=Arguments,
+        arguments=SkillArguments,
         effect="read",
-        facts=lambda given: Facts(tool=NAME, effect="read", subject=given.name),
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.name),
         run=run,
     )
 

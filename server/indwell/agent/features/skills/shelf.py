@@ -22,7 +22,7 @@ _MOST_NAMED = 40  # skills that a complaint lists
 _NAME_CHARACTERS = 64
 
 
-class Looked(msgspec.Struct, frozen=True):
+class FoundSkills(msgspec.Struct, frozen=True):
     """What a look at the folders of skills found.
 
     Attributes:
@@ -41,7 +41,7 @@ class Looked(msgspec.Struct, frozen=True):
         return ranked(self.skills)._replace(withheld=self.withheld)
 
 
-class Said(NamedTuple):
+class SkillNotice(NamedTuple):
     """Something that the user should know of skills; the turn goes on."""
 
     level: Literal["info", "warning"]
@@ -64,10 +64,10 @@ class Content(msgspec.Struct, frozen=True):
     asks_for_tools: bool = False
 
 
-class Places(Protocol):
+class SkillPlaces(Protocol):
     """Where skills lie. ``look`` and ``content`` block."""
 
-    def look(self) -> Looked:
+    def look(self) -> FoundSkills:
         """What there is now; never raises."""
         ...
 
@@ -88,12 +88,12 @@ class Places(Protocol):
         ...
 
 
-class Nowhere:
-    """There are no skills; implements ``Places``."""
+class NoSkillPlaces:
+    """There are no skills; implements ``SkillPlaces``."""
 
-    def look(self) -> Looked:
+    def look(self) -> FoundSkills:
         """Nothing."""
-        return Looked()
+        return FoundSkills()
 
     def content(self, skill: Skill) -> Content:
         """Nothing to read.
@@ -119,19 +119,19 @@ class Shelf:
         readable: Folders, outside the workspace, of skills that were loaded; only to be read.
     """
 
-    def __init__(self, places: Places | None = None) -> None:
+    def __init__(self, places: SkillPlaces | None = None) -> None:
         self.known = Ranked()
         self.readable: tuple[Path, ...] = ()
-        self._places: Places = places or Nowhere()
-        self._notices: tuple[Said, ...] = ()
-        self._told: set[Said] = set()
+        self._places: SkillPlaces = places or NoSkillPlaces()
+        self._notices: tuple[SkillNotice, ...] = ()
+        self._told: set[SkillNotice] = set()
 
     def look_now(self) -> None:
         """See what there is; blocks for some milliseconds."""
         found = self._places.look()
         self.known = found.ranked
-        problems = (Said("warning", one) for one in found.problems)
-        names = (Said("info", one) for one in self.known.notices)
+        problems = (SkillNotice("warning", one) for one in found.problems)
+        names = (SkillNotice("info", one) for one in self.known.notices)
         self._notices = (*problems, *names)
 
     async def look(self, *, again: bool = False) -> None:
@@ -139,7 +139,7 @@ class Shelf:
         if again or self._places.may_have_changed():
             await asyncio.to_thread(self.look_now)
 
-    def take_notices(self) -> tuple[Said, ...]:
+    def take_notices(self) -> tuple[SkillNotice, ...]:
         """What the user should know and was not told yet."""
         new = tuple(one for one in self._notices if one not in self._told)
         self._told.update(new)

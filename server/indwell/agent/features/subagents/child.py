@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import Wish
+from indwell.agent.core.compact_tool import CompactionWish
 from indwell.agent.core.ledger import MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel
@@ -32,7 +32,7 @@ LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
 """Tools that no sub-agent has: they speak with the user, last beyond it, or begin more of them."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SubagentLimits(msgspec.Struct, frozen=True):
     """What one sub-agent may take: model calls, and tokens in and out (None: any number)."""
 
     rounds: int = 20
@@ -63,12 +63,17 @@ class Task(msgspec.Struct, frozen=True):
 class OwnTools(msgspec.Struct, frozen=True):
     """Tools of one conversation, made anew for it; ``wish`` is theirs."""
 
-    wish: Wish
+    wish: CompactionWish
     tools: tuple[Tool[Any], ...]
 
 
 def make_child(  # noqa: PLR0917 - all that it is made of
-    helping: Helping, task: Task, own: OwnTools, limits: Limits, model: OtherModel | None, log: Log
+    helping: Helping,
+    task: Task,
+    own: OwnTools,
+    limits: SubagentLimits,
+    model: OtherModel | None,
+    log: Log,
 ) -> Session:
     """Put the session together.
 
@@ -125,7 +130,7 @@ def _tools(registry: Registry, own: Iterable[Tool[Any]], definition: Definition 
 
 
 def _bounded(  # noqa: PLR0917 - all that is its own
-    parts: Parts, own: OwnTools, limits: Limits, log: Log, tools: Registry, task: Task
+    parts: Parts, own: OwnTools, limits: SubagentLimits, log: Log, tools: Registry, task: Task
 ) -> Parts:
     def policy() -> Policy:
         now = parts.policy()

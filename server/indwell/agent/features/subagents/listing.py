@@ -26,7 +26,7 @@ def subagents_feature(
     subagents: Subagents, find: Callable[[], Awaitable[tuple[str, ...]]]
 ) -> Feature[Session]:
     """Sub-agents of one session; ``find`` reads the workspace's, as one harmless line each."""
-    listing = Listing(find)
+    listing = SubagentListing(find)
     return Feature(
         name="sub-agents",
         tools=(make_agent(subagents),),
@@ -35,7 +35,7 @@ def subagents_feature(
     )
 
 
-class Listing:
+class SubagentListing:
     """The sub-agents that the workspace describes, as they were at the first request of a turn."""
 
     def __init__(self, find: Callable[[], Awaitable[tuple[str, ...]]]) -> None:

@@ -18,7 +18,7 @@ from indwell.agent.core.other_models import OtherModel
 from indwell.agent.core.prompt import is_blank
 from indwell.agent.core.session import Helping, Session
 from indwell.agent.core.turn_state import TurnState
-from indwell.agent.features.subagents.child import Limits, OwnTools, Task, make_child
+from indwell.agent.features.subagents.child import OwnTools, SubagentLimits, Task, make_child
 from indwell.agent.features.subagents.child_log import ChildLog
 from indwell.agent.features.subagents.definition import Definition, catalogue
 from indwell.agent.features.subagents.naming import NAME, NAME_LIMIT, next_name, subject
@@ -28,7 +28,7 @@ from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent
 from indwell.sessions.told import Decided
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
 
@@ -38,7 +38,7 @@ Only its answer comes back. Use it for wide searches and independent parts; seve
 reply run at once."""
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
     task: str
@@ -46,7 +46,7 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool = False
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedLog(msgspec.Struct, frozen=True):
     """A log that was begun, and the number of its sub-agent in the session."""
 
     number: int
@@ -56,7 +56,7 @@ class Numbered(msgspec.Struct, frozen=True):
 class Logs(Protocol):
     """Begins the logs of sub-agents."""
 
-    async def __call__(self, session: Session, model: str) -> Numbered:
+    async def __call__(self, session: Session, model: str) -> NumberedLog:
         """Begin the next one; ``model`` is asked in it."""
         ...
 
@@ -77,36 +77,36 @@ class Subagents:
 
     listed: Sequence[Definition]
     known: Callable[[], Awaitable[Mapping[str, Definition]]]
-    limits: Callable[[], Limits]
+    limits: Callable[[], SubagentLimits]
     model: Callable[[], str]
     own_tools: Callable[[], OwnTools]
     logs: Logs
     session: Session | None = field(default=None)
 
 
-def make_agent(subagents: Subagents) -> Tool[Arguments]:
+def make_agent(subagents: Subagents) -> Tool[SubagentArguments]:
     """The tool of the session that ``subagents`` are set up for."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: SubagentArguments, context: ToolContext) -> Outcome:
         return await _run(subagents, arguments, context)
 
     lines = catalogue({one.name: one for one in subagents.listed})
     return Tool(
         name=NAME,
         description="\n".join((_DESCRIPTION, *(("Named:", *lines) if lines else ()))),
-        arguments=Arguments,
+        arguments=SubagentArguments,
         effect="read",
-        facts=lambda given: Facts(tool=NAME, effect="read", subject=_subject(given)),
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_subject(given)),
         run=run,
     )
 
 
-def _subject(arguments: Arguments) -> str:
+def _subject(arguments: SubagentArguments) -> str:
     """What people see of a call: which one, and how the task begins."""
     return subject(arguments.name, arguments.task)
 
 
-async def _run(subagents: Subagents, arguments: Arguments, context: ToolContext) -> Outcome:
+async def _run(subagents: Subagents, arguments: SubagentArguments, context: ToolContext) -> Outcome:
     session = subagents.session
     assert session is not None, "the composition root sets it"
     turn = session.under_way or TurnState(context.turn, "", "")
@@ -160,7 +160,9 @@ def _check_few(turn: TurnState) -> None:
     turn.n_agents += 1
 
 
-def _log(session: Session, own: Log, arguments: Arguments, context: ToolContext) -> ChildLog:
+def _log(
+    session: Session, own: Log, arguments: SubagentArguments, context: ToolContext
+) -> ChildLog:
     """The log of a sub-agent, which the session's has the doings of."""
     turn, call, at = context.turn, context.call_id, session.timestamp()
     words = msgspec.json.encode(arguments).decode()

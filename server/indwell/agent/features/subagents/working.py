@@ -20,7 +20,7 @@ from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.sessions.overview import preview_of
-from indwell.sessions.records import Ending, Prefixed, TurnFinished, TurnStarted
+from indwell.sessions.records import Ending, Prefixed, TurnEndRecord, TurnStartRecord
 from indwell.tools.truncate import untorn
 
 ANSWER_LIMIT = 5_000  # characters; H52
@@ -28,7 +28,7 @@ ANSWER_HEAD, ANSWER_TAIL = 3_000, 1_500
 K = 1_000
 
 
-class Report(msgspec.Struct, frozen=True):
+class SubagentReport(msgspec.Struct, frozen=True):
     """What came of it.
 
     Attributes:
@@ -51,7 +51,9 @@ class Report(msgspec.Struct, frozen=True):
         return f"{rounds}, {tokens if tokens < K else f'{tokens / K:.0f}k'} tokens"
 
 
-async def work(child: Session, task: str, definition: Definition | None, emit: Listener) -> Report:
+async def work(
+    child: Session, task: str, definition: Definition | None, emit: Listener
+) -> SubagentReport:
     """Let ``child`` do its task; its log is whole and closed when this ends, however it ends.
 
     Raises:
@@ -76,16 +78,16 @@ async def work(child: Session, task: str, definition: Definition | None, emit: L
     finally:
         seconds = round(child.parts.monotonic() - started, 3)
         child.parts.log.append(
-            TurnFinished(turn.number, ending, child.timestamp(), message, "", seconds)
+            TurnEndRecord(turn.number, ending, child.timestamp(), message, "", seconds)
         )
         await child.parts.log.close()
     early = _early(ending, message, turn.rounds)
     if not turn.answer.strip():
         raise ToolError(f"the sub-agent gave no answer: {early or 'its last message was empty'}")
-    return Report(turn.answer.strip(), early, turn.rounds, turn.usage)
+    return SubagentReport(turn.answer.strip(), early, turn.rounds, turn.usage)
 
 
-async def told(child: Session, report: Report) -> str:
+async def told(child: Session, report: SubagentReport) -> str:
     """What the agent that waits reads of it: the answer, both ends of a long one."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
@@ -107,7 +109,7 @@ def _begin_log(child: Session, task: str) -> None:
     system = tuple(block.text for block in conversation.system)
     # Without the digest by which a session that is gone on with knows its tools: no one goes on.
     log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
-    log.append(TurnStarted(child.turns, task, at, preview_of(task), (), child.parts.mode()))
+    log.append(TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.mode()))
 
 
 async def _gather(

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from indwell.agent.core.events import TodoChanged
-from indwell.agent.core.feature import Feature, Moment, Reminder, State
+from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.context.todo import (
@@ -31,7 +31,7 @@ from indwell.policy.approvals import short_line
 from indwell.sessions.branches import todo_of
 from indwell.sessions.told import TodoSet
 from indwell.tools.arguments import Given, of_struct, renamed
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "todo"
 MOST_ITEMS = 50
@@ -67,7 +67,7 @@ class TodoList:
             tell=self._tell,
             remind=self._remind,
             compacted=self._look_again,
-            state=State(
+            state=DurableState(
                 read=lambda branch, _: todo_of(branch),
                 now=lambda: self.items,
                 restore=self._restore,
@@ -124,7 +124,7 @@ def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
     return None
 
 
-class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One step."""
 
     text: str
@@ -132,10 +132,10 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after: Annotated[tuple[int, ...], Meta(description="numbers of steps before it")] = ()
 
 
-class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TodoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
-    items: Annotated[tuple[Item, ...], Meta(description="the whole list, in order")]
+    items: Annotated[tuple[TodoStep, ...], Meta(description="the whole list, in order")]
 
 
 _STATES = {"pending": "open", "in_progress": "doing", "completed": "done"}
@@ -159,13 +159,13 @@ def _item(given: Given) -> Given:
 
 
 _UNUSED = ("activeForm", "id", "priority")
-TODO = of_struct(Arguments, _understood)
+TODO = of_struct(TodoArguments, _understood)
 
 
-def make_todo(todo: TodoList) -> Tool[Arguments]:
+def make_todo(todo: TodoList) -> Tool[TodoArguments]:
     """The tool by which the model writes the list."""
 
-    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+    async def run(arguments: TodoArguments, context: ToolContext) -> Outcome:
         todo.write(items_of(arguments), context.turn)
         return Outcome(done_words(todo.items), figure=done_words(todo.items))
 
@@ -175,18 +175,18 @@ def make_todo(todo: TodoList) -> Tool[Arguments]:
         "Send all of it each time: mark a step `doing` when you begin it, `done` as soon as it is.",
         arguments=TODO,
         effect="read",
-        facts=lambda given: Facts(tool=NAME, effect="read", subject=_doing(given)),
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_doing(given)),
         run=run,
     )
 
 
-def _doing(arguments: Arguments) -> str:
+def _doing(arguments: TodoArguments) -> str:
     """The step that is being done, if there is one."""
     doing = (one.text for one in arguments.items if one.state == "doing")
     return short_line(next(doing, ""), ITEM_CHARACTERS)
 
 
-def items_of(arguments: Arguments) -> tuple[TodoItem, ...]:
+def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
     """The list as the session keeps it: each step on one line.
 
     Raises:

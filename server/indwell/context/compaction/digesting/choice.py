@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.compaction.digesting.lines import Line, lines_of, names_of, text_of
+from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, names_of, text_of
 from indwell.context.work import call_of
 from indwell.messages import Block, Message, ToolUse
 
@@ -32,7 +32,7 @@ _TOGETHER = 0.8  # the lines of one edit are needed together, and read again by 
 _ANY = 0.001  # expected uses of a line of which nothing is known
 
 
-class Piece(NamedTuple):
+class ReducibleText(NamedTuple):
     """A text of which lines may be left out.
 
     Attributes:
@@ -54,7 +54,7 @@ class Piece(NamedTuple):
 
 
 def chosen(
-    pieces: Sequence[Piece], room: float, shown: Iterable[Block], uses: Uses
+    pieces: Sequence[ReducibleText], room: float, shown: Iterable[Block], uses: Uses
 ) -> list[set[int]]:
     """Numbers of the lines that stay, 0-based, for each piece; none that is not worth its tokens.
 
@@ -78,7 +78,7 @@ def chosen(
 class _Choice:
     """What was taken so far, and what the other lines would add to it."""
 
-    def __init__(self, pieces: Sequence[Piece], shown: Iterable[Block], uses: Uses) -> None:
+    def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
         self._names: dict[str, float] = {}
         self._pairs = set[str]()
@@ -90,7 +90,7 @@ class _Choice:
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        self._lines: list[dict[int, Line]] = [{} for _ in pieces]  # those worth a thought
+        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]  # those worth a thought
         # One heap for each piece and one of their heads: no single step looks at all lines.
         self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
         self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
@@ -130,12 +130,12 @@ class _Choice:
         self._show(self._lines[at][number], is_said=piece.is_said)
         return price
 
-    def _show(self, line: Line, *, is_said: bool) -> None:
+    def _show(self, line: DigestedLine, *, is_said: bool) -> None:
         (self._mentioned if is_said else self._shown_names).update(line.names)
         if line.key:
             self._shown_keys.add(line.key)
 
-    def _sorted(self, at: int, piece: Piece) -> list[tuple[float, int]]:
+    def _sorted(self, at: int, piece: ReducibleText) -> list[tuple[float, int]]:
         heap: list[tuple[float, int]] = []
         for line in lines_of(piece.text):
             must_stay = line.number in piece.kept
@@ -147,7 +147,7 @@ class _Choice:
         heapq.heapify(heap)
         return heap
 
-    def _density(self, at: int, line: Line) -> float:
+    def _density(self, at: int, line: DigestedLine) -> float:
         """Expected uses that a line adds, for each of its tokens."""
         read = self._pieces[at].read
         worth = _ANY
@@ -176,7 +176,7 @@ def name_chance(name: str, uses: Uses) -> float:
     return _chance(odds)
 
 
-def edit_chance(line: Line, n_lines: int, read: Read, uses: Uses) -> float:
+def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> float:
     """That an edit has to match a line of a file that was read, 0 to 1.
 
     Args:

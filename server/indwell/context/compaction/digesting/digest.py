@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.digesting.choice import Piece, Uses, chosen, uses_of
+from indwell.context.compaction.digesting.choice import ReducibleText, Uses, chosen, uses_of
 from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.exchanges import freed, tokens_of
@@ -31,16 +31,16 @@ from indwell.context.compaction.prospect import (
     pays,
     tail_of,
 )
-from indwell.context.compaction.step import Spill, Step, View
+from indwell.context.compaction.step import CompactionStep, SpilledText, View
 from indwell.context.compaction.transcripts import is_note, left_out
 from indwell.context.conversation import estimated_tokens
-from indwell.context.history import Splice, place_of, transcript
+from indwell.context.history import MessageSplice, place_of, transcript
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.context.work import call_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
-def digest(layer: Digest, view: View) -> Step | None:
+def digest(layer: Digest, view: View) -> CompactionStep | None:
     """Cut what is old down to the goal; None if there is nothing to gain, or it does not pay."""
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
@@ -62,7 +62,7 @@ def digest(layer: Digest, view: View) -> Step | None:
     return step if step and (view.must or _pays(view, outline, step)) else None
 
 
-def _pays(view: View, outline: Outline, step: Step) -> bool:
+def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
     """Whether the step pays, by the tokens that it really frees."""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
@@ -92,7 +92,7 @@ class Candidate(NamedTuple):
     message: int
     live: Block
     original: Block
-    piece: Piece
+    piece: ReducibleText
 
 
 def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> Iterator[Candidate]:
@@ -118,17 +118,17 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
                 case ToolUse(id=identifier):
                     original = originals.get(key(block), block)
                     pair = f"{index}:{identifier}"
-                    piece = Piece(text_of(original), pair=pair, is_said=True)
+                    piece = ReducibleText(text_of(original), pair=pair, is_said=True)
                     yield Candidate(index, block, original, piece)
                 case ToolResult(tool_use_id=identifier):
                     original = originals.get(key(block), block)
                     read, pair = uses.reads.get(identifier), f"{index - 1}:{identifier}"
-                    piece = Piece(text_of(original), MARKER, pair=pair, read=read)
+                    piece = ReducibleText(text_of(original), MARKER, pair=pair, read=read)
                     yield Candidate(index, block, original, piece)
                 case Text() if _may_shorten(block) and block.text in said:
                     kept = _must_stay(block, with_calls=calls)
                     is_said = block.meta.source == "assistant"
-                    piece = Piece(block.text, kept=kept, is_said=is_said)
+                    piece = ReducibleText(block.text, kept=kept, is_said=is_said)
                     yield Candidate(index, block, block, piece)
 
 
@@ -178,7 +178,7 @@ def rewritten(
     found: Sequence[Candidate],
     kept: Sequence[set[int]],
     behind: Mapping[int, Message],
-) -> Step | None:
+) -> CompactionStep | None:
     """The step that leaves what was chosen; None if that changes nothing.
 
     Args:
@@ -199,14 +199,16 @@ def rewritten(
         changed[there] = Message(host.role, (*host.blocks, note), host.turn)
         spills += files
     splices = [
-        Splice(at, at + 1, (message,))
+        MessageSplice(at, at + 1, (message,))
         for at, message in changed.items()
         if message.blocks != view.messages[at].blocks
     ]
-    splices += (Splice(at, at + 2, ()) for at in gone)
+    splices += (MessageSplice(at, at + 2, ()) for at in gone)
     if not splices:
         return None
-    return Step("digest", tuple(sorted(splices, key=lambda one: one.start)), tuple(spills))
+    return CompactionStep(
+        "digest", tuple(sorted(splices, key=lambda one: one.start)), tuple(spills)
+    )
 
 
 class _Rewrite:
@@ -223,7 +225,7 @@ class _Rewrite:
         self._found = {
             id(one.live): (one, numbers) for one, numbers in zip(found, kept, strict=True)
         }
-        self.spills: list[Spill] = []
+        self.spills: list[SpilledText] = []
         self.dropped: list[Block] = []
 
     def messages(
@@ -306,7 +308,7 @@ class _Rewrite:
                 return original
         if shorter.meta.tokens >= original.meta.tokens:
             return original
-        self.spills.append(Spill(name, text))
+        self.spills.append(SpilledText(name, text))
         return shorter
 
     def _stub(

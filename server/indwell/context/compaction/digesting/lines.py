@@ -21,7 +21,7 @@ LONGEST_LINE = 2_000  # characters of a line in which names are looked for
 _CHARACTERS = 3.3  # a token, about; only lines of one conversation are compared
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class DigestedLine(msgspec.Struct, frozen=True, gc=False):
     """A line, looked at once.
 
     Attributes:
@@ -37,14 +37,14 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     tokens: float
 
 
-class _Known:
+class _LineCache:
     """Lines of the texts that were looked at last; as many as have ``MOST_KEPT`` characters."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, tuple[Line, ...]] = {}
+        self._lines: dict[str, tuple[DigestedLine, ...]] = {}
         self._characters = 0
 
-    def lines(self, text: str) -> tuple[Line, ...]:
+    def lines(self, text: str) -> tuple[DigestedLine, ...]:
         known = self._lines.get(text)
         if known is None:
             known = tuple(_looked_at(text))
@@ -59,10 +59,10 @@ class _Known:
         self._lines, self._characters = {}, 0
 
 
-_known = _Known()
+_known = _LineCache()
 
 
-def lines_of(text: str) -> tuple[Line, ...]:
+def lines_of(text: str) -> tuple[DigestedLine, ...]:
     """The lines of a text that say something; of a huge one those of its two ends."""
     return _known.lines(text)
 
@@ -74,7 +74,7 @@ def forget() -> None:
     forget_identifiers()
 
 
-def _looked_at(text: str) -> Iterator[Line]:
+def _looked_at(text: str) -> Iterator[DigestedLine]:
     if len(text) <= 2 * LONGEST_END:
         yield from _numbered(text, 0)
         return
@@ -83,11 +83,11 @@ def _looked_at(text: str) -> Iterator[Line]:
     yield from _numbered(tail, text.count("\n") - tail.count("\n"))
 
 
-def _numbered(text: str, first: int) -> Iterator[Line]:
+def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
     for number, line in enumerate(text.split("\n"), first):
         if line.strip():
             names = tuple(names_in(line[:LONGEST_LINE]))
-            yield Line(number, names, line_key(line), len(line) / _CHARACTERS + 1)
+            yield DigestedLine(number, names, line_key(line), len(line) / _CHARACTERS + 1)
 
 
 def text_of(block: Block) -> str:

@@ -14,11 +14,11 @@ import msgspec
 
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.exchanges import freed
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import Conversation
-from indwell.context.history import History, Splice, place_of, transcript
+from indwell.context.history import History, MessageSplice, place_of, transcript
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import Call, call_of
+from indwell.context.work import ParsedCall, call_of
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 LEAST_RUN = 200  # characters of lines in a row that a pointer is shorter than
@@ -38,7 +38,7 @@ def may_repeat(messages: Sequence[Message]) -> bool:
     )
 
 
-def repeats(messages: Sequence[Message]) -> Step | None:
+def repeats(messages: Sequence[Message]) -> CompactionStep | None:
     """Shorten what the newest results show again; None if they show nothing again.
 
     Work is in proportion to the reads of the same files: not on the event loop.
@@ -60,10 +60,12 @@ def repeats(messages: Sequence[Message]) -> Step | None:
     if blocks == last.blocks:
         return None
     index = len(messages) - 1
-    return Step("repeats", (Splice(index, index + 1, (Message(last.role, blocks, last.turn),)),))
+    return CompactionStep(
+        "repeats", (MessageSplice(index, index + 1, (Message(last.role, blocks, last.turn),)),)
+    )
 
 
-def whole_again(conversation: Conversation, step: Step) -> Step:
+def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionStep:
     """The step, and behind what it takes away all that pointed there as it was.
 
     Unless the conversation grew by that: a pointer names its lines, so they can be read again.
@@ -71,7 +73,7 @@ def whole_again(conversation: Conversation, step: Step) -> Step:
     begin = min((one.start for one in step.splices), default=len(conversation.messages))
     rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
     unfold = unfolded(conversation.messages, conversation.history, begin)
-    more = [Splice(at, at + 1, (one,)) for at, one in unfold.items() if at not in rewritten]
+    more = [MessageSplice(at, at + 1, (one,)) for at, one in unfold.items() if at not in rewritten]
     if not more or freed(conversation.messages, (*step.splices, *more)) <= 0:
         return step
     ordered = sorted((*step.splices, *more), key=lambda one: one.start)
@@ -112,7 +114,7 @@ def _points(block: Block) -> bool:
     return isinstance(block, ToolResult) and _WORDS in block.text
 
 
-def _calls(message: Message) -> Iterator[tuple[Call, ToolUse]]:
+def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
     """The calls of a reply that are about a file."""
     for block in message.blocks:
         if isinstance(block, ToolUse):

@@ -43,7 +43,7 @@ _DEFINES = re.compile(
 _NUMBER = re.compile(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
 
 
-class Line(msgspec.Struct, frozen=True):
+class AuditedLine(msgspec.Struct, frozen=True):
     """An original line.
 
     Attributes:
@@ -89,7 +89,7 @@ def audited(
 
 def missing(
     source: Sequence[Message], shown: str, *, newest: str = "", room: int = MOST_TOKENS
-) -> tuple[Line, ...]:
+) -> tuple[AuditedLine, ...]:
     """Lines of ``source`` to put back, in their order.
 
     Args:
@@ -98,10 +98,10 @@ def missing(
         newest: The user's newest words; what they name counts most.
         room: Tokens that the lines may take.
     """
-    lines: list[Line] = []
+    lines: list[AuditedLine] = []
     here = names(shown)
     for place, text in _musts(source, shown):
-        line = Line(place, "", 0, text)
+        line = AuditedLine(place, "", 0, text)
         cost = _cost(line)
         if cost <= room:
             lines.append(line)
@@ -129,7 +129,7 @@ def names(text: str) -> set[str]:
     return {name for name in found if len(name) >= SHORTEST_NAME}
 
 
-def rendered(lines: Iterable[Line]) -> str:
+def rendered(lines: Iterable[AuditedLine]) -> str:
     """Lines below the file or command that they stood in."""
     parts: list[str] = []
     label = ""
@@ -192,9 +192,9 @@ def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
                 yield name, weight
 
 
-def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str, Line]:
+def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str, AuditedLine]:
     """For each name the line that says most: a definition, with other wanted names, the newest."""
-    best: dict[str, tuple[float, Line]] = {}
+    best: dict[str, tuple[float, AuditedLine]] = {}
     for line in _lines(source):
         here = names(line.text) & wanted.keys()
         if not here:
@@ -206,7 +206,7 @@ def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str
     return {name: line for name, (_, line) in best.items()}
 
 
-def _lines(source: Sequence[Message]) -> Iterator[Line]:
+def _lines(source: Sequence[Message]) -> Iterator[AuditedLine]:
     """All lines of results, of what was written, and of the agent's words, in order."""
     labels = {use.id: _label(use) for use, _ in answered(source)}
     for place, message in enumerate(source):
@@ -223,7 +223,7 @@ def _lines(source: Sequence[Message]) -> Iterator[Line]:
                     pass
 
 
-def _split(place: int, label: str, text: str) -> Iterator[Line]:
+def _split(place: int, label: str, text: str) -> Iterator[AuditedLine]:
     for raw in text.split("\n"):
         if len(raw) > LONGEST_LINE:
             continue
@@ -231,7 +231,7 @@ def _split(place: int, label: str, text: str) -> Iterator[Line]:
         number, bare = (int(numbered[1]), numbered[2]) if numbered else (0, raw)
         stripped = bare.strip()
         if len(stripped) >= SHORTEST_NAME:
-            yield Line(place, label, number, stripped)
+            yield AuditedLine(place, label, number, stripped)
 
 
 def _written(use: ToolUse) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _newest_words(messages: Sequence[Message]) -> str:
     return requests[-1].words if requests else ""
 
 
-def _cost(line: Line) -> int:
+def _cost(line: AuditedLine) -> int:
     """With its label: lines of one file often stand apart, so each may bring its own."""
     return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple, TypeGuard
 
 from indwell.context.compaction.cuts import (
-    Cut,
-    Place,
+    ResultCut,
+    ResultPlace,
     called,
     cut_step,
     head_and_tail,
@@ -25,7 +25,7 @@ from indwell.context.compaction.exchanges import (
     tokens_of,
 )
 from indwell.context.compaction.presets import Collapse, Regions, Summarise
-from indwell.context.compaction.step import Action, Spill, Step, SummaryPlan, View
+from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummaryPlan, View
 from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
 from indwell.context.history import group_start, group_stop, place_of
 from indwell.context.injections import inject
@@ -40,11 +40,11 @@ _MOST_RUNS = 12  # of turns that a line names
 _LEAST_GAIN_SHARE = 50  # of the budget; a model is not asked for less than 2 % of it
 
 
-class Kept(NamedTuple):
+class KeptBlocks(NamedTuple):
     """Blocks that stay, and what stood in their way and goes to a file."""
 
     blocks: tuple[Block, ...]
-    spills: tuple[Spill, ...] = ()
+    spills: tuple[SpilledText, ...] = ()
 
 
 def plan_summary(
@@ -77,7 +77,7 @@ def plan_summary(
         return None
     later = [one for message in view.messages[stop:] for one in message.blocks]
     kept = kept_blocks(source, view, keep_replies=keep_replies and start > 0, later=later)
-    kept = Kept((*_notes(view.messages, start, stop), *kept.blocks), kept.spills)
+    kept = KeptBlocks((*_notes(view.messages, start, stop), *kept.blocks), kept.spills)
     foldable = tokens_of(view.messages[start:stop]) - block_tokens(kept.blocks)
     target = max(_LEAST_TARGET, foldable // SUMMARY_SHARE)
     gain = foldable - target - HEAD_TOKENS
@@ -100,7 +100,7 @@ def plan_summary(
 
 def kept_blocks(
     source: Sequence[Message], view: View, *, keep_replies: bool, later: Sequence[Block]
-) -> Kept:
+) -> KeptBlocks:
     """The user's words within their budget, the newest of each pinned source, replies if asked.
 
     Words that find no room go to files that a line among the blocks names: never lost. They hold
@@ -132,7 +132,7 @@ def kept_blocks(
         task = _task(words, [one for one in later if is_users_words(one)])
     gone = _without_room(words, budget, task)
     if not gone:
-        return Kept((*pinned.values(), *said))
+        return KeptBlocks((*pinned.values(), *said))
     hidden = [words[at] for at in gone]
     files = _word_files(words, gone, view.facts.spill_folder)
     turns = dict.fromkeys(one.meta.turn for one in hidden)
@@ -144,7 +144,7 @@ def kept_blocks(
     )
     left_out = set(map(id, hidden))
     shown = (one for one in said if id(one) not in left_out)
-    return Kept((*pinned.values(), pointer, *shown), files.spills)
+    return KeptBlocks((*pinned.values(), pointer, *shown), files.spills)
 
 
 def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> Files:
@@ -153,7 +153,7 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
     They are cut from the beginning, always at the same words, and named for their text: a later
     summary names the files of an earlier one again, and only the newest is written.
     """
-    spills: list[Spill] = []
+    spills: list[SpilledText] = []
     wanted = set(gone)
     texts, length, is_named = list[str](), 0, False
     number, last = 1, max(gone)
@@ -164,7 +164,7 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
         is_full = length >= FILE_LENGTH
         if is_named and (is_full or at == last):
             text = "\n\n".join(texts)
-            spills.append(Spill(f"words-{number:04d}-{stamp(text)}.txt", text))
+            spills.append(SpilledText(f"words-{number:04d}-{stamp(text)}.txt", text))
         if at >= last:
             break
         if is_full:
@@ -268,17 +268,17 @@ def collapse(layer: Collapse, view: View) -> Action | None:
     return plan
 
 
-def cut_results(view: View, layer: str = "collapse") -> Step | None:
+def cut_results(view: View, layer: str = "collapse") -> CompactionStep | None:
     """Cut the longest results, no deeper than the goal needs; None if there is nothing to cut."""
     places = results_of(view.messages, 0, len(view.messages))
     wanted = max(view.to_free, view.tokens // _FORCED_SHARE if view.facts.force else 0)
-    best: Step | None = None
+    best: CompactionStep | None = None
     for room in _ROOMS:
         step = cut_step(
             layer,
             view,
             (
-                Cut(place, partial(_shortened, place, room))
+                ResultCut(place, partial(_shortened, place, room))
                 for place in places
                 if len(place.result.text) > room * 5 // 4
             ),
@@ -289,7 +289,7 @@ def cut_results(view: View, layer: str = "collapse") -> Step | None:
     return best
 
 
-def _shortened(place: Place, room: int, path: str) -> str:
+def _shortened(place: ResultPlace, room: int, path: str) -> str:
     more = f" of {called(place.use)}; all of it is in {path}"
     return head_and_tail(place.result.text, room, more)
 
@@ -299,7 +299,7 @@ _FEWEST = 4  # a run that frees less than one part in so many of what is missing
 _TRIED = 3  # the weightiest runs; a lighter one hardly frees more
 
 
-class _Run(NamedTuple):
+class _BlockRun(NamedTuple):
     start: int
     stop: int
     weight: float
@@ -329,13 +329,13 @@ def regions(layer: Regions, view: View) -> Action | None:
     return plan_summary("regions", view, start, stop, keep_replies=True)
 
 
-def _runs(messages: tuple[Message, ...], stop: int) -> list[_Run]:
+def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
     """Runs of whole exchanges that begin with a reply and end before or at the user's words."""
     ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
     edges = [*(at + 1 for at in ends), stop]
     runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))
     weighed = (
-        _Run(start, end, sum(map(_weight, messages[start:end])))
+        _BlockRun(start, end, sum(map(_weight, messages[start:end])))
         for start, end in runs
         if start < end and messages[start].role == "assistant"
     )

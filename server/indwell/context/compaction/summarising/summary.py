@@ -22,10 +22,10 @@ import msgspec
 from indwell.context.compaction.cuts import head_and_tail, with_blocks
 from indwell.context.compaction.digesting.repeats import whole_again
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.step import Facts, Rates, Step, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan, TokenRates
 from indwell.context.compaction.summarising.plans import HEAD_TOKENS
 from indwell.context.conversation import Conversation
-from indwell.context.history import Splice
+from indwell.context.history import MessageSplice
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Text
@@ -61,7 +61,7 @@ def apply_summary(
     card: Text | None = None,
     least: Text | None = None,
     transcript: str = "",
-) -> Step:
+) -> CompactionStep:
     """Make the step that puts a summary where the plan's messages stand.
 
     Args:
@@ -79,7 +79,7 @@ def apply_summary(
     attributes = {"range": plan.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[plan.stop - 1].turn
 
-    def made(words: str, cards: Sequence[Block]) -> tuple[Splice, int]:
+    def made(words: str, cards: Sequence[Block]) -> tuple[MessageSplice, int]:
         """The splice, and by how many tokens it is too long."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
         splice = _splice(conversation.messages, plan, summary, cards, card if cards else None)
@@ -94,9 +94,9 @@ def apply_summary(
             words = head_and_tail(text, room, "") if room > 0 else _DROPPED
             splice, over = made(words, cards)
         if over <= 0:
-            step = Step(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
+            step = CompactionStep(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
             return whole_again(conversation, step)
-    return Step(plan.layer, ())
+    return CompactionStep(plan.layer, ())
 
 
 def _splice(
@@ -105,7 +105,7 @@ def _splice(
     summary: Text,
     cards: Sequence[Block],
     new_card: Text | None,
-) -> Splice:
+) -> MessageSplice:
     start, stop = plan.start, plan.stop
     rest = (one for one in plan.kept if one.meta.source not in _SAID)
     *earlier, last = _dialogue(plan.kept, messages[stop - 1].turn)
@@ -118,7 +118,7 @@ def _splice(
         after = _without_cards(messages[stop].blocks, new_card)
         made[-1] = Message("user", (*made[-1].blocks, *after), messages[stop].turn)
         stop += 1
-    return Splice(start, stop, tuple(made), whole=True)
+    return MessageSplice(start, stop, tuple(made), whole=True)
 
 
 def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
@@ -153,7 +153,7 @@ LEAST_OUTPUT = 1_000
 """A model that reasons needs some for that, and a short region gives a target of a few dozen."""
 
 
-class Sizes(msgspec.Struct, frozen=True):
+class SummarySizes(msgspec.Struct, frozen=True):
     """What a summary would read and write, in tokens as the main model's endpoint counts them.
 
     Another model's tokens are not known better than by these.
@@ -182,7 +182,7 @@ def output_limit(target: int) -> int:
     return max(target + ROOM, LEAST_OUTPUT)
 
 
-def readers(sizes: Sizes, facts: Facts) -> tuple[Reader, ...]:
+def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
     """Those that take what they would have to read, the cheapest first."""
     prices: dict[Reader, float] = {}
     if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
@@ -194,7 +194,7 @@ def readers(sizes: Sizes, facts: Facts) -> tuple[Reader, ...]:
     return tuple(sorted(prices, key=prices.__getitem__))
 
 
-def appended_price(sizes: Sizes, rates: Rates, *, is_cached: bool) -> float:
+def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -> float:
     """The price of a summary request that appends its instructions to the cached prefix.
 
     Without a cached prefix the request writes one, which makes the next call cheaper.
@@ -203,12 +203,14 @@ def appended_price(sizes: Sizes, rates: Rates, *, is_cached: bool) -> float:
     return prefix + sizes.instructions * rates.input + sizes.output * rates.output
 
 
-def apart_price(sizes: Sizes, rates: Rates) -> float:
+def apart_price(sizes: SummarySizes, rates: TokenRates) -> float:
     """Price of the region alone, at the full rate, and the summary."""
     return sizes.region * rates.input + sizes.output * rates.output
 
 
-def without_stale(messages: Sequence[Message], step: Step, facts: Facts) -> Step:
+def without_stale(
+    messages: Sequence[Message], step: CompactionStep, facts: CompactionFacts
+) -> CompactionStep:
     """The step that also drops plans that are done, rejected, or replaced by a newer one.
 
     Args:
@@ -235,12 +237,12 @@ def without_stale(messages: Sequence[Message], step: Step, facts: Facts) -> Step
     ]
     for at, message in enumerate(messages):
         if at not in taken and (after := lighter(message)) is not message:
-            splices.append(Splice(at, at + 1, (after,)))
+            splices.append(MessageSplice(at, at + 1, (after,)))
     ordered = sorted(splices, key=lambda one: one.start)
     return msgspec.structs.replace(step, splices=tuple(ordered))
 
 
-def _is_stale(block: Block, facts: Facts, newest: int | None) -> bool:
+def _is_stale(block: Block, facts: CompactionFacts, newest: int | None) -> bool:
     """Is it a plan that does not hold, or one of an earlier turn than the ``newest``?"""
     if block.meta.source != "plan":
         return False

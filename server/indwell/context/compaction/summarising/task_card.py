@@ -23,10 +23,10 @@ from itertools import groupby, islice
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import (
-    Asked,
     Changed,
     Failing,
     Reviewed,
+    UserPrompt,
     asked,
     changed,
     failing,
@@ -143,7 +143,7 @@ def _names(check: Failing) -> str:
     return ": " + ", ".join(list(names)[:MOST_NAMES]) if names else ""
 
 
-def _finished(earlier: Sequence[Asked], room: int, *, is_short: bool) -> str:
+def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
     """Which of the earlier requests are finished: the newest by name, all others in one line.
 
     That line stands even without room. Words of the user outlive the replies to them, and a request
@@ -160,13 +160,13 @@ def _finished(earlier: Sequence[Asked], room: int, *, is_short: bool) -> str:
     return "\n".join((_EARLIER, *lines, *_summed_up(earlier[: len(earlier) - len(lines)])))
 
 
-def _named(request: Asked, length: int) -> str:
+def _named(request: UserPrompt, length: int) -> str:
     flat = " ".join(request.words[: 4 * length].split())
     shown = flat if len(flat) <= length else flat[: length - 1] + "…"
     return f"- turn {request.turn}, {request.state}: {shown}"
 
 
-def _summed_up(requests: Sequence[Asked]) -> list[str]:
+def _summed_up(requests: Sequence[UserPrompt]) -> list[str]:
     """Many in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
 
     A second one stands for the oldest, where too many are not finished to name them all.
@@ -189,11 +189,11 @@ def _summed_up(requests: Sequence[Asked]) -> list[str]:
     return [f"- {_turns(requests)}: finished, but {'; '.join(named)}"]
 
 
-def _turns(requests: Sequence[Asked]) -> str:
+def _turns(requests: Sequence[UserPrompt]) -> str:
     return f"turn{'s' if len(requests) > 1 else ''} {_range(requests)}"
 
 
-def _range(requests: Sequence[Asked]) -> str:
+def _range(requests: Sequence[UserPrompt]) -> str:
     first, last = requests[0].turn, requests[-1].turn
     return f"{first} to {last}" if first < last else str(first)
 
