@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,3 +117,16 @@ def test_a_run_without_a_sandbox_is_never_unasked(asked: CallFacts, policy: Poli
         assert not decision.widening.unconfined
         assert not decision.widening.shows_secrets
         assert asked.wants == NOTHING_MORE
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ssh host ls", "bash -c 'ls'", "sudo ls", "env ls", "unheard-of --do ls", "x 'a; ls'"],
+)
+def test_a_rule_that_asks_about_a_wrapper_leaves_what_it_runs_denied(command: str) -> None:
+    asked = CallFacts("bash", "run", command=command, cwd="/w")
+    for rules in (PatternRules(deny=("ls",)), PatternRules(ask=("*",), deny=("ls",))):
+        for confined in (True, False):
+            policy = Policy("ask", rules=rules, roots=("/w",), writes_confined=confined)
+            decision = decide(asked, policy)
+            assert isinstance(decision, Deny), (command, rules, confined)

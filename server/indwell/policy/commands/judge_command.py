@@ -81,16 +81,21 @@ class Judging:
         return found
 
     def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> PartFinding:
-        if found := self.patterns.forbidding(words):
-            return found
+        forbidden = self.patterns.forbidding(words)
+        if forbidden and forbidden.effect == "deny":
+            return forbidden
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
-            return ask("not understood", "runs a program that runs a program, and so on")
+            return forbidden or ask(
+                "not understood", "runs a program that runs a program, and so on"
+            )
         use = use_of(words, one, self._grounds)
         if found := elsewhere(words, one.folders, self._situation):
-            return found
+            return forbidden if forbidden and found.effect == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
-        found = self._judged(words, use, one, inner)
         is_opaque = use.kind in _OPAQUE
+        if forbidden:  # a pattern asks about the wrapper; another may deny what the wrapper runs
+            return self._asked_by_pattern(forbidden, words, use, inner, is_opaque=is_opaque)
+        found = self._judged(words, use, one, inner)
         if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
@@ -106,9 +111,36 @@ class Judging:
             reads_only=found.reads_only and all(each.reads_only for each in inner),
             is_held=_is_held([found, *inner]),
             texts=use.texts + tuple(text for each in inner for text in each.texts),
-            hints=(self.patterns.hints(words) if is_opaque else ())
-            + tuple(text for each in inner for text in each.hints),
+            hints=self._hints(words, inner, is_opaque=is_opaque),
         )
+
+    def _asked_by_pattern(
+        self,
+        asked: PartFinding,
+        words: tuple[Word, ...],
+        use: Use,
+        inner: Sequence[PartFinding],
+        *,
+        is_opaque: bool,
+    ) -> PartFinding:
+        """What a pattern of the user asks about, unless what it runs is denied."""
+        hardest = worst(inner)
+        if hardest is not None and hardest.effect == "deny":
+            return hardest
+        named = self.patterns.forbidding_named(words) if is_opaque else None
+        if named and named.effect == "deny":
+            return named
+        return msgspec.structs.replace(
+            asked,
+            texts=use.texts + tuple(text for each in inner for text in each.texts),
+            hints=self._hints(words, inner, is_opaque=is_opaque),
+        )
+
+    def _hints(
+        self, words: tuple[Word, ...], inner: Sequence[PartFinding], *, is_opaque: bool
+    ) -> tuple[str, ...]:
+        own = self.patterns.hints(words) if is_opaque else ()
+        return own + tuple(text for each in inner for text in each.hints)
 
     def _judged(
         self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[PartFinding]

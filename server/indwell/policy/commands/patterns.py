@@ -74,10 +74,13 @@ class UserPatterns:
 
     def forbidding_anywhere(self, words: Sequence[Word]) -> PartFinding | None:
         """What denies or asks for words of a text that could not be parsed: at any place."""
+        asked = None
         for at in range(min(len(words), _MOST_WORDS)):
-            if found := self.forbidding(tuple(words[at : at + 8]), certain_only=True):
+            found = self.forbidding(tuple(words[at : at + 8]), certain_only=True)
+            if found and found.effect == "deny":
                 return found
-        return None
+            asked = asked or found
+        return asked
 
     def forbidding_named(self, words: tuple[Word, ...]) -> PartFinding | None:
         """What is denied may be named in the words of a program that nobody here knows."""
