@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -138,16 +138,14 @@ def is_program(path: str) -> bool:
 def loader_of(path: str) -> str:
     """Who loads a protected file, for people; empty if no name of the list tells."""
     components = _folded(path)
+    return next((who for who, names in _loaders() if names.hold(components)), "")
+
+
+@cache
+def _loaders() -> tuple[tuple[str, _Names], ...]:
+    """Each program that loads protected files, with the names it loads."""
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
-    return next(
-        (
-            who
-            for table in tables
-            for who, names in table.items()
-            if _compiled({who: names}).hold(components)
-        ),
-        "",
-    )
+    return tuple((who, _compiled({who: one})) for table in tables for who, one in table.items())
 
 
 def is_chat(path: str) -> bool:
