@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -101,6 +102,29 @@ def no_folder_is_watched_on() -> object:
     for thread in set(threading.enumerate()) - before if api else ():
         if isinstance(thread, api.BaseObserver):
             thread.stop()
+
+
+class _Faults(logging.Handler):
+    """Keeps what a feature of the agent logged when it failed."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(record.getMessage())
+
+
+_faults = _Faults()
+logging.getLogger("indwell.agent.core.session_features").addHandler(_faults)
+
+
+@pytest.fixture(autouse=True)
+def no_feature_fails() -> object:
+    """Fails a test in which a feature failed: users get a notice and go on, our tests do not."""
+    _faults.found.clear()
+    yield
+    assert _faults.found == []
 
 
 @pytest.fixture(scope="session", autouse=True)

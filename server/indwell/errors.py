@@ -40,14 +40,19 @@ _NO_ROOM = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 def bug_words(bug: BaseException) -> str:
     """What the user reads of an error that nobody foresaw; never empty."""
-    is_thread = isinstance(bug, RuntimeError) and "start new thread" in str(bug)
-    is_refused = isinstance(bug, OSError) and bug.errno in _NO_ROOM
-    if is_thread or is_refused or isinstance(bug, MemoryError):
+    if is_no_room(bug):
         return (
             f"the system has no room for another thread, process or file ({_reason(bug)}); end "
             "other programs or raise the limit, and try again"
         )
     return f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
+
+
+def is_no_room(bug: BaseException) -> bool:
+    """Did the system refuse a thread, a process, a file or memory?"""
+    is_thread = isinstance(bug, RuntimeError) and "start new thread" in str(bug)
+    is_refused = isinstance(bug, OSError) and bug.errno in _NO_ROOM
+    return is_thread or is_refused or isinstance(bug, MemoryError)
 
 
 def _reason(bug: BaseException) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.core.feature import Features
+from indwell.agent.core.session_features import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import NO_TOOLS, Shelf
 from indwell.context.conversation import system_block

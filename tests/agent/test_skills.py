@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.events import Notice, ToolFinished
-from indwell.agent.core.feature import Features
+from indwell.agent.core.session_features import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import NO_TOOLS, Content, FoundSkills, Shelf
 from indwell.agent.requests.forthcoming import forthcoming

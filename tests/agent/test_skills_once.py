@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 
-from indwell.agent.core.feature import Features
+from indwell.agent.core.session_features import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.messages import ToolResult

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.core.feature import Feature, Features
+from indwell.agent.core.feature import Feature
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_features import Features
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf

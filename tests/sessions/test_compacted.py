@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.core.feature import Features
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_features import Features
 from indwell.agent.restore.restored_state import past_of
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import CompactionStep

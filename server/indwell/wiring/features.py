@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from indwell.agent.core.compact_tool import CompactionWish, make_compact
-from indwell.agent.core.feature import Features
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_features import Features
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature

@@ -13,10 +13,10 @@ from typing import Any
 
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.compact_tool import CompactionWish
-from indwell.agent.core.feature import Features
 from indwell.agent.core.ledger import Ledger, MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
+from indwell.agent.core.session_features import Features
 from indwell.agent.git.entries import GitEntries
 from indwell.context.compaction.presets import DEFAULT, Preset
 from indwell.context.compaction.step import TokenRates

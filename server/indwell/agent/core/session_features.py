@@ -1,0 +1,449 @@
+"""The features of one session: calls each slot in order, and mutes a feature that fails.
+
+A fault in a feature costs the session that feature, not the turn: the fault is logged, the user
+reads one notice, and the feature is muted. The slots that guard (``refuse_words``, ``check_words``,
+``check_steering``, ``before_tool``) fail closed: a fault there is a no with its reason, and a muted
+feature goes on guarding.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from indwell.agent.core.events import EditApplied, Notice
+from indwell.agent.core.feature import Checked, Ended, Feature, Moment, Reminder, SessionT
+from indwell.agent.core.prompt import Prompt
+from indwell.errors import IndwellError, ToolError, UserError, is_no_room
+from indwell.messages import Message, Source, Text, ToolResult, ToolUse
+from indwell.sessions.records import Record
+from indwell.tools.base import Call, Outcome, Tool
+
+DoorT = TypeVar("DoorT")
+_log = logging.getLogger(__name__)
+
+
+class Features(Generic[SessionT]):
+    """The features of one session.
+
+    Slots are called in the order of the features. ``remind``, ``after_tool``, ``on_stop``, ``end``
+    and ``close`` run backward: what a turn begins with first, it ends with last.
+    """
+
+    def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
+        self._features = tuple(features)
+        self._muted: set[str] = set()
+        self._untold: list[str] = []
+
+    @property
+    def muted(self) -> frozenset[str]:
+        """Names of features that failed, so that only their guards are called."""
+        return frozenset(self._muted)
+
+    @property
+    def _heard(self) -> tuple[Feature[SessionT], ...]:
+        return tuple(one for one in self._features if one.name not in self._muted)
+
+    @contextmanager
+    def _muting(self, one: Feature[SessionT]) -> Iterator[None]:
+        """Mute the feature if it fails in here by a fault of its own.
+
+        What Indwell foresees travels on, and so does what is the machine's fault or the
+        installation's: the turn tells of these in words of its own.
+        """
+        try:
+            yield
+        except Exception as fault:
+            if _travels(fault):
+                raise
+            self._mute(one, fault)
+
+    def _mute(self, one: Feature[SessionT], fault: Exception) -> None:
+        _log.error("the feature %r failed and is muted", one.name, exc_info=fault)
+        if one.name in self._muted:
+            return
+        self._muted.add(one.name)
+        self._untold.append(
+            f"The feature {one.name!r} of Indwell failed ({type(fault).__name__}) and is off for "
+            "the rest of this session. A new session tries it again. The log has more; please "
+            "report it"
+        )
+
+    def _tell_faults(self, moment: Moment[SessionT]) -> None:
+        while self._untold:
+            moment.emit(Notice(moment.turn, "error", self._untold.pop(0)))
+
+    def door(self, kind: type[DoorT]) -> DoorT:
+        """What front doors use of a feature.
+
+        Raises:
+            LookupError: The session has no such feature.
+        """
+        if (found := self.find(kind)) is None:
+            raise LookupError(f"this session has no {kind.__name__}")
+        return found
+
+    def find(self, kind: type[DoorT]) -> DoorT | None:
+        """The same; None if the session has no such feature."""
+        doors = (one.door for one in self._features)
+        return next((door for door in doors if isinstance(door, kind)), None)
+
+    @property
+    def tools(self) -> tuple[Tool[Any], ...]:
+        """The tools of all features."""
+        return tuple(tool for one in self._features for tool in one.tools)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Words that the user may put behind a ``/``."""
+        found: list[str] = []
+        for one in self._heard:
+            if one.commands is not None:
+                with self._muting(one):
+                    found += one.commands()
+        return tuple(found)
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Folders outside the workspace that the agent may read."""
+        found: list[Path] = []
+        for one in self._heard:
+            if one.readable is not None:
+                with self._muting(one):
+                    found += one.readable()
+        return tuple(found)
+
+    def labels(self, words: str) -> tuple[str, ...]:
+        """What goes with the user's words because of names in them, for people."""
+        found: list[str] = []
+        for one in self._heard:
+            if one.labels is not None:
+                with self._muting(one):
+                    found += one.labels(words)
+        return tuple(found)
+
+    def refuse_words(self, words: str) -> str:
+        """Why the user's words are not sent, by the first feature that refuses; else empty."""
+        for one in self._features:
+            if one.refuse_words is not None:
+                try:
+                    reason = one.refuse_words(words)
+                except Exception as fault:
+                    if _travels(fault):
+                        raise
+                    reason = _refusal(one, fault, "the words are not sent")
+                if reason:
+                    return reason
+        return ""
+
+    async def begin(self, moment: Moment[SessionT]) -> None:
+        """Let each feature look at what may have changed since the last turn."""
+        for one in self._heard:
+            if one.begin is not None:
+                with self._muting(one):
+                    await one.begin(moment)
+        self._tell_faults(moment)
+
+    async def prompt_blocks(self, moment: Moment[SessionT], prompt: Prompt) -> tuple[Text, ...]:
+        """What goes with the user's words.
+
+        Raises:
+            UserError: Something that the words name cannot go along.
+        """
+        blocks: list[Text] = []
+        for one in self._heard:
+            if one.prompt_blocks is not None:
+                with self._muting(one):
+                    blocks += await one.prompt_blocks(moment, prompt)
+        return tuple(blocks)
+
+    async def reminders(self, moment: Moment[SessionT]) -> tuple[Reminder, ...]:
+        """What each feature has to say with the next request."""
+        found: list[Reminder] = []
+        for one in reversed(self._heard):
+            if one.remind is not None:
+                with self._muting(one):
+                    found.append(await one.remind(moment))
+        return tuple(found)
+
+    def result(
+        self, outcome: Outcome, messages: Sequence[Message], results: Collection[ToolResult]
+    ) -> Outcome:
+        """The result of a tool call as the model gets it."""
+        for one in self._heard:
+            if one.result is not None:
+                with self._muting(one):
+                    outcome = one.result(outcome, messages, results)
+        return outcome
+
+    async def tell(self, moment: Moment[SessionT]) -> None:
+        """Let each feature write down and tell what has changed in it."""
+        for one in self._heard:
+            if one.tell is not None:
+                with self._muting(one):
+                    await one.tell(moment)
+        self._tell_faults(moment)
+
+    @asynccontextmanager
+    async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:
+        """All rounds of a turn run in here."""
+        async with AsyncExitStack() as contexts:
+            for one in self._heard:
+                if one.around is not None:
+                    await contexts.enter_async_context(_Around(self, one, moment))
+            yield
+
+    def steered(self, words: str, *, numbered: bool) -> bool:
+        """Offer the user's words for the running turn to each feature; True if one takes them."""
+        is_taken = False
+        for one in self._heard:  # all of them hear the words
+            if one.steered is not None:
+                with self._muting(one):
+                    is_taken |= one.steered(words, numbered=numbered)
+        return is_taken
+
+    def ends_turn(self, turn: int) -> str | None:
+        """The answer of a turn that a feature ends here; None if the turn goes on."""
+        answers: list[str | None] = []
+        for one in self._heard:
+            if one.ends_turn is not None:
+                with self._muting(one):
+                    answers.append(one.ends_turn(turn))
+        return next((one for one in answers if one is not None), None)
+
+    async def check_words(self, moment: Moment[SessionT], prompt: Prompt) -> Checked:
+        """May the words go to the model? The first feature that refuses decides."""
+        blocks: list[Text] = []
+        for one in self._features:
+            if one.check_words is not None:
+                try:
+                    checked = await one.check_words(moment, prompt)
+                except Exception as fault:
+                    if _travels(fault):
+                        raise
+                    checked = Checked(_refusal(one, fault, "the words are not sent"))
+                if checked.reason:
+                    return checked
+                blocks += checked.blocks
+        return Checked(blocks=tuple(blocks))
+
+    async def check_steering(self, moment: Moment[SessionT]) -> None:
+        """Return if what the user said to the running turn may go to the model.
+
+        Raises:
+            UserError: It may not, which ends the turn.
+        """
+        for one in self._features:
+            if one.check_steering is not None:
+                try:
+                    await one.check_steering(moment)
+                except Exception as fault:
+                    if _travels(fault):
+                        raise
+                    raise UserError(_refusal(one, fault, "the words are not sent")) from fault
+
+    async def before_tool(self, moment: Moment[SessionT], use: ToolUse, call: Call) -> None:
+        """Return if no feature stops the call.
+
+        Raises:
+            ToolError: One does; the model reads why.
+        """
+        for one in self._features:
+            if one.before_tool is not None:
+                try:
+                    await one.before_tool(moment, use, call)
+                except Exception as fault:
+                    if _travels(fault):
+                        raise
+                    raise ToolError(_refusal(one, fault, "the call does not run")) from fault
+
+    async def after_tool(
+        self,
+        moment: Moment[SessionT],
+        use: ToolUse,
+        call: Call,
+        outcome: Outcome,
+        applied: Sequence[EditApplied],
+    ) -> None:
+        """A call that ran has ended."""
+        for one in reversed(self._heard):
+            if one.after_tool is not None:
+                with self._muting(one):
+                    await one.after_tool(moment, use, call, outcome, applied)
+
+    async def after_reply(
+        self, moment: Moment[SessionT], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
+    ) -> Mapping[str, str]:
+        """All calls of a reply have ended; gives words to add to results, by ids of calls."""
+        words: dict[str, str] = {}
+        for one in self._heard:
+            if one.after_reply is not None:
+                more: Mapping[str, str] = {}
+                with self._muting(one):
+                    more = await one.after_reply(moment, uses, outcomes)
+                for call_id, text in more.items():
+                    words[call_id] = "\n".join(filter(None, (words.get(call_id), text)))
+        return words
+
+    def changed(self, turn: int) -> frozenset[Path]:
+        """Files that a turn has changed, as far as features keep count of them."""
+        found: set[Path] = set()
+        for one in self._heard:
+            if one.changed is not None:
+                with self._muting(one):
+                    found.update(one.changed(turn))
+        return frozenset(found)
+
+    def verified(self, turn: int) -> str:
+        """How the changes of a turn stand, by the first feature that says it."""
+        said = ""
+        for one in self._heard:
+            if one.verified is not None and not said:
+                with self._muting(one):
+                    said = one.verified(turn)
+        return said
+
+    async def on_stop(self, moment: Moment[SessionT]) -> bool:
+        """The model is content; does a feature let the turn go on? The first one decides."""
+        goes_on = False
+        for one in reversed(self._heard):
+            if one.on_stop is not None and not goes_on:
+                with self._muting(one):
+                    goes_on = await one.on_stop(moment)
+        return goes_on
+
+    async def end(self, moment: Moment[SessionT], how: Ended) -> None:
+        """The rounds of a turn have ended."""
+        for one in reversed(self._heard):
+            if one.end is not None:
+                with self._muting(one):
+                    await one.end(moment, how)
+        self._tell_faults(moment)
+
+    async def after_compaction(self, moment: Moment[SessionT], before: int, after: int) -> None:
+        """The conversation is shorter; ``before`` and ``after`` are its tokens."""
+        for one in self._heard:
+            if one.after_compaction is not None:
+                with self._muting(one):
+                    await one.after_compaction(moment, before, after)
+
+    @property
+    def unpinned(self) -> frozenset[Source]:
+        """Kinds of blocks that compaction may cut, though they are pinned."""
+        found: set[Source] = set()
+        for one in self._heard:
+            if one.unpinned is not None:
+                with self._muting(one):
+                    found.update(one.unpinned())
+        return frozenset(found)
+
+    def compacted(self) -> None:
+        """Tell each feature that the conversation was compacted."""
+        for one in self._heard:
+            if one.compacted is not None:
+                with self._muting(one):
+                    one.compacted()
+
+    def read(self, branch: Sequence[Record], records: Sequence[Record]) -> Mapping[str, Any]:
+        """The state of each feature as a log describes it, by the feature's name. Pure."""
+        found: dict[str, Any] = {}
+        for one in self._heard:
+            if one.state is not None:
+                with self._muting(one):
+                    found[one.name] = one.state.read(branch, records)
+        return found
+
+    def now(self) -> Mapping[str, Any]:
+        """The state of each feature as it is, by the feature's name."""
+        found: dict[str, Any] = {}
+        for one in self._heard:
+            if one.state is not None:
+                with self._muting(one):
+                    found[one.name] = one.state.now()
+        return found
+
+    def restore(self, states: Mapping[str, Any]) -> None:
+        """Continue with what ``read`` found in the session's own log."""
+        for one in self._heard:
+            if one.state is not None and one.name in states:
+                with self._muting(one):
+                    one.state.restore(states[one.name])
+
+    def inherit(self, states: Mapping[str, Any]) -> None:
+        """Take over the state of another session, whose task this session continues."""
+        for one in self._heard:
+            if one.state is not None and one.name in states:
+                with self._muting(one):
+                    one.state.inherit(states[one.name])
+
+    def for_child(self) -> Features[SessionT]:
+        """The features that a sub-agent of this session has."""
+        made = (one if one.for_child is None else one.for_child() for one in self._features)
+        return Features(one for one in made if one is not None)
+
+    async def close(self) -> None:
+        """The session ends; each feature is closed, whatever happens to another one."""
+        async with AsyncExitStack() as closing:  # the last first
+            for one in self._features:
+                if one.close is not None:
+                    closing.push_async_callback(one.close)
+
+
+class _Around(AbstractAsyncContextManager[None]):
+    """A feature's context around the rounds of a turn; a fault of its own only mutes it."""
+
+    def __init__(
+        self,
+        features: Features[Any],
+        one: Feature[Any],
+        moment: Moment[Any],
+    ) -> None:
+        self._features = features
+        self._one = one
+        self._moment = moment
+        self._context: AbstractAsyncContextManager[None] | None = None
+
+    async def __aenter__(self) -> None:
+        with self._features._muting(self._one):  # noqa: SLF001 - one class in two parts
+            if self._one.around is not None:
+                context = self._one.around(self._moment)
+                await context.__aenter__()
+                self._context = context
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        if self._context is None:
+            return None
+        try:
+            return await self._context.__aexit__(kind, error, trace)
+        except Exception as fault:
+            if fault is error or _travels(fault):
+                raise
+            self._features._mute(self._one, fault)  # noqa: SLF001 - as above
+            return None  # what ended the rounds travels on
+
+
+def _travels(fault: Exception) -> bool:
+    """Is it no fault of a feature, but foreseen, or the machine's or the installation's?"""
+    return isinstance(fault, IndwellError | ImportError) or is_no_room(fault)
+
+
+def _refusal(one: Feature[Any], fault: Exception, what: str) -> str:
+    _log.error("the feature %r failed, so %s", one.name, what, exc_info=fault)
+    return (
+        f"{what}, because the feature {one.name!r} of Indwell failed in its check "
+        f"({type(fault).__name__}); the log has more, and a new session tries again"
+    )

@@ -1,0 +1,181 @@
+"""A feature that fails is muted and the turn goes on; a guard that fails is a no."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.agent.core import events
+from indwell.agent.core.feature import DurableState, Feature
+from indwell.agent.core.session import Session
+from indwell.errors import UserError
+from support.session import PATIENCE_S, World, a_world, asks, call, says
+
+LOGGER = "indwell.agent.core.session_features"
+SCRIPT = [asks(call("read_file", "c1", path="a.py")), says("done")]
+MUTING = (
+    "commands", "labels", "begin", "prompt_blocks", "remind", "result", "tell", "around",
+    "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified",
+)  # fmt: skip
+SUSPENDING = (
+    "begin", "prompt_blocks", "remind", "tell", "around", "check_words", "before_tool",
+    "after_tool", "after_reply", "on_stop", "end",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def faults_stay_in_the_log() -> Iterator[None]:
+    """What these tests break on purpose is logged; no other test may log it."""
+    logger = logging.getLogger(LOGGER)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(level)
+
+
+def broken(slot: str) -> Feature[Session]:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError(slot)
+
+    return Feature(name="toy", **{slot: fail})
+
+
+def notices(world: World) -> list[str]:
+    return [one.message for one in world.events if isinstance(one, events.Notice)]
+
+
+@pytest.mark.parametrize("slot", MUTING)
+async def test_the_turn_goes_on_without_a_feature_that_fails(tmp_path: Path, slot: str) -> None:
+    script = [*SCRIPT, *SCRIPT]
+    async with a_world(tmp_path, script, files={"a.py": "1\n"}, features=[broken(slot)]) as world:
+        if slot == "changed":
+            assert world.session.parts.features.changed(1) == frozenset()
+        first = await world.turn()
+        second = await world.turn()
+        assert [first.ending, second.ending] == ["done", "done"]
+        assert world.session.parts.features.muted == {"toy"}
+        (told,) = notices(world)  # once, and not again in the next turn
+        assert "'toy'" in told
+        assert "ZeroDivisionError" in told
+        await world.records()
+
+
+async def test_a_fault_within_a_context_around_the_turn_does_not_hide_how_the_turn_ended(
+    tmp_path: Path,
+) -> None:
+    class Leaving:
+        async def __aenter__(self) -> None: ...
+
+        async def __aexit__(self, *_: object) -> None:
+            raise ZeroDivisionError
+
+    feature: Feature[Session] = Feature(name="toy", around=lambda _moment: Leaving())
+    async with a_world(tmp_path, SCRIPT, files={"a.py": "1\n"}, features=[feature]) as world:
+        finished = await world.turn()
+    assert finished.ending == "done"
+    assert len(notices(world)) == 1
+
+
+@pytest.mark.parametrize("slot", ["refuse_words", "check_words"])
+async def test_words_that_cannot_be_checked_do_not_go_out(tmp_path: Path, slot: str) -> None:
+    async with a_world(tmp_path, SCRIPT, features=[broken(slot)]) as world:
+        for _ in range(2):  # the guard stays
+            finished = await world.turn("secret words")
+            assert finished.ending == "failed"
+            assert "'toy'" in finished.message
+            assert finished.draft == "secret words"
+        assert world.provider.requests == []
+
+
+async def test_a_call_that_cannot_be_checked_does_not_run(tmp_path: Path) -> None:
+    script = [
+        asks(call("write_file", "c1", path="b.py", content="1")),
+        asks(call("write_file", "c2", path="b.py", content="2")),
+        says("done"),
+    ]
+    features = [broken("before_tool")]
+    async with a_world(tmp_path, script, features=features) as world:
+        assert (await world.turn()).ending == "done"
+        assert [result.is_error for result in world.results] == [True, True]
+        assert all("'toy'" in result.text for result in world.results), world.results
+        assert world.told(events.EditApplied) == []
+
+
+async def test_a_muted_feature_goes_on_guarding(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def before_tool(*_: object) -> None:
+        asked.append("call")
+
+    feature = dataclasses.replace(broken("begin"), before_tool=before_tool)
+    async with a_world(tmp_path, SCRIPT, files={"a.py": "1\n"}, features=[feature]) as world:
+        assert (await world.turn()).ending == "done"
+        assert world.session.parts.features.muted == {"toy"}
+    assert asked == ["call"]
+
+
+async def test_what_is_foreseen_travels_on(tmp_path: Path) -> None:
+    async def prompt_blocks(*_: object) -> Any:
+        raise UserError("no such page")
+
+    feature: Feature[Session] = Feature(name="toy", prompt_blocks=prompt_blocks)
+    async with a_world(tmp_path, SCRIPT, features=[feature]) as world:
+        finished = await world.turn()
+        assert (finished.ending, finished.message) == ("failed", "no such page")
+        assert world.session.parts.features.muted == frozenset()
+
+
+async def test_a_state_that_cannot_be_read_costs_only_its_feature(tmp_path: Path) -> None:
+    def fail(*_: object) -> Any:
+        raise ZeroDivisionError
+
+    state = DurableState(read=fail, now=fail, restore=fail, inherit=fail)
+    feature: Feature[Session] = Feature(name="toy", state=state)
+    async with a_world(tmp_path, SCRIPT, files={"a.py": "1\n"}, features=[feature]) as world:
+        features = world.session.parts.features
+        assert "toy" not in features.read((), ())
+        assert "toy" not in features.now()
+        features.restore({"toy": 1})
+        assert (await world.turn()).ending == "done"
+        assert len(notices(world)) == 1
+
+
+@pytest.mark.parametrize("slot", SUSPENDING)
+async def test_a_turn_can_be_stopped_in_each_slot(tmp_path: Path, slot: str) -> None:
+    reached = asyncio.Event()
+    is_waiting = [True]
+    nothing: dict[str, Any] = {"on_stop": False, "after_reply": {}}
+
+    async def wait(*_: object) -> Any:
+        reached.set()
+        if is_waiting[0]:
+            await asyncio.Event().wait()
+        return nothing.get(slot)
+
+    class Waiting:
+        async def __aenter__(self) -> None:
+            await wait()
+
+        async def __aexit__(self, *_: object) -> None: ...
+
+    filled = (lambda _moment: Waiting()) if slot == "around" else wait
+    feature = Feature(name="toy", **{slot: filled})  # type: ignore[arg-type] # as the slot has it
+    script = [*SCRIPT, *SCRIPT]
+    async with a_world(tmp_path, script, files={"a.py": "1\n"}, features=[feature]) as world:
+        turn = world.begin()
+        await asyncio.wait_for(reached.wait(), PATIENCE_S)
+        turn.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait_for(turn, PATIENCE_S)
+        (finished,) = world.told(events.TurnFinished)
+        assert isinstance(finished, events.TurnFinished)
+        assert finished.ending == "cancelled"
+        assert world.session.parts.features.muted == frozenset()
+        await world.records()  # the log is whole
