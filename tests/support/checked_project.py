@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,9 @@ from indwell.agent.core.events import Checking, Event, Notice, TurnFinished
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
-from indwell.messages import Reply, Text
+from indwell.messages import Reply, Request, Text
 from indwell.policy.approvals import Answer
+from indwell.providers.scripted import Answer as Step
 from indwell.providers.scripted import ScriptedProvider
 from indwell.review.ledger import ReviewLedger
 from indwell.settings.model import Settings
@@ -77,7 +78,7 @@ class Project:
 @asynccontextmanager
 async def a_project(
     folder: Path,
-    script: Sequence[Reply],
+    script: Sequence[Reply] | Callable[[Request], Step],
     *,
     files: dict[str, str] | None = None,
     is_trusted: bool = True,

@@ -44,6 +44,9 @@ class Features(Generic[SessionT]):
         self._muted: set[str] = set()
         self._untold: list[str] = []
 
+    def __iter__(self) -> Iterator[Feature[SessionT]]:
+        return iter(self._features)
+
     @property
     def muted(self) -> frozenset[str]:
         """Names of features that failed, so that only their guards are called."""
