@@ -1,1 +1,1 @@
-"""Review: every change of the agent with what stood there before, until the user has judged it."""
+"""Review: the agent's changes, with the text they replaced, until the user judges them."""

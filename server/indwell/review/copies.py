@@ -1,10 +1,10 @@
-"""Bytes that bring files back: copies of what commands changed, and patches for large files.
+"""Backup copies of files that commands changed, and reverse patches for large files.
 
-For what no text can bring back byte for byte: binary files, large ones, and removed files whose
-encoding or mode a new one would not have. Only the user may read them. Blocks.
+For files that text alone cannot restore byte for byte: binary files, large files, and removed
+files with their encoding and mode. Only the user may read the folder. All functions block.
 
-A patch is found by the digest of what its edit left, and leads to what was there before. It is
-applied only where both digests match.
+A patch is stored under the digest of the bytes after an edit, and restores the bytes before it.
+A patch is applied only if both digests match.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """How a file was when it was removed: the digest of its bytes, and its mode."""
+    """A removed file: the digest of its bytes, and its mode."""
 
     digest: str
     mode: int
 
 
 class Copies:
-    """A folder of kept bytes.
+    """A folder of backup copies.
 
     Args:
-        folder: In the user's state; made when it is needed.
+        folder: In the user's state directory; created on first use.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def put(self, data: bytes) -> str:
-        """Keep ``data``, on disk when it returns; gives its digest.
+        """Store ``data`` durably and return its digest.
 
         Raises:
-            OSError: The system refuses.
+            OSError: The copy could not be written.
         """
         digest = digest_of(data)
         make_private_folder(self._folder)
@@ -67,10 +67,10 @@ class Copies:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """The bytes of a digest.
+        """Return the bytes with this digest.
 
         Raises:
-            ToolError: They are not kept, or are damaged.
+            ToolError: The copy is missing or damaged.
         """
         if not _DIGEST.fullmatch(digest):
             raise ToolError(f"{digest[:40]!r} is no copy")
@@ -83,10 +83,10 @@ class Copies:
         return data
 
     def before(self, digest: str, now: bytes | None) -> bytes:
-        """The bytes of a digest: kept whole, or by the places that differ from ``now``.
+        """Return the bytes with this digest, from a copy or by patching the current bytes ``now``.
 
         Raises:
-            ToolError: They are not kept, or are damaged.
+            ToolError: The bytes are missing or damaged.
         """
         if now is None or exists(self._folder / digest):
             return self.get(digest)
@@ -96,10 +96,10 @@ class Copies:
         return data
 
     def note_removed(self, path: Path, data: bytes, mode: int) -> None:
-        """Remember how a file was that is gone now.
+        """Record the bytes and mode of a file that was removed.
 
         Raises:
-            OSError: The system refuses.
+            OSError: The record could not be written.
         """
         removed = Removed(self.put(data), mode)
         place = self._note(path)
@@ -107,7 +107,7 @@ class Copies:
         write_durable(place, msgspec.json.encode(removed))
 
     def removed(self, path: Path) -> Removed | None:
-        """How a file was when it was removed last, if that was noted."""
+        """Return the record of the file's last removal, if there is one."""
         try:
             return msgspec.json.decode(read_own(self._note(path), 1_000), type=Removed)
         except (OSError, ToolError, msgspec.MsgspecError):
@@ -119,17 +119,17 @@ class Copies:
 
 
 def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -> None:
-    """Let a file hold what it held before ``change``, if it still is as that left it.
+    """Restore a file's bytes from before ``change``, if the file is unchanged since.
 
     Args:
-        path: Resolved.
-        roots: Folders that it must lie in.
-        copies: Where the bytes are.
-        change: From the first of some changes to the last.
+        path: Resolved path.
+        roots: Folders that must contain the file.
+        copies: The backup copies.
+        change: The change to undo; it may span several changes in a row.
 
     Raises:
-        TextMoved: It holds something else by now.
-        ToolError: The bytes are not there, or the system refuses.
+        TextMoved: The file has changed since.
+        ToolError: The bytes are missing, or could not be written.
     """
     try:
         now = read_bytes(path, roots, MOST_B) if exists(path) else None
@@ -137,7 +137,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise ToolError("it is too large to be put back") from error
     held = None if now is None else digest_of(now)
     if held == change.before:
-        return  # somebody put it back already
+        return  # already restored
     if held != change.after:
         raise TextMoved("it was changed since")
     try:
@@ -151,16 +151,16 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         raise TextMoved("it was changed just now") from error
 
 
-MOST_PATCH_B = 8 << 20  # of the changed places of one edit
-MOST_STEPS = 100  # edits that are taken back at once
+MOST_PATCH_B = 8 << 20  # replaced bytes of one edit, in all
+MOST_STEPS = 100  # patches applied in a row
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """What leads back.
+    """A reverse patch.
 
     Attributes:
-        before: Digest of what the file held.
-        splices: From and to of each place, and what stood there; ascending.
+        before: Digest of the bytes before the edit.
+        splices: Start, stop and original bytes of each changed range, ascending.
     """
 
     before: str
@@ -168,10 +168,10 @@ class Patch(msgspec.Struct, frozen=True):
 
 
 class Patches:
-    """A folder of patches; it may be that of the copies.
+    """A folder of reverse patches; may be the folder of the copies.
 
     Args:
-        folder: In the user's state; made when it is needed.
+        folder: In the user's state directory; created on first use.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -180,12 +180,12 @@ class Patches:
     def keep(
         self, before: str, after: str, splices: Sequence[ByteSplice], hide: Callable[[str], str]
     ) -> bool:
-        """Keep what leads from ``after`` to ``before``, both digests of bytes; False if it is not.
+        """Store the patch that turns ``after`` back into ``before``, both digests of bytes.
 
-        What holds secrets is not written down, nor what is as good as the whole file.
+        Returns False, and stores nothing, if the replaced bytes hold secrets or are too many.
 
         Raises:
-            OSError: The system refuses.
+            OSError: The patch could not be written.
         """
         texts = [one.data.decode("latin-1") for one in splices]
         if sum(map(len, texts)) > MOST_PATCH_B or any(hide(text) is not text for text in texts):
@@ -198,7 +198,7 @@ class Patches:
         return True
 
     def led_back(self, data: bytes, wanted: str) -> bytes | None:
-        """What ``data`` was when its digest was ``wanted``; None if that is not known."""
+        """Patch ``data`` back to the bytes with digest ``wanted``; None if that fails."""
         digest = digest_of(data)
         for _ in range(MOST_STEPS):
             patch = self._found(digest)

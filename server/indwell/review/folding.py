@@ -1,4 +1,4 @@
-"""Folds the records of the log into the ledger, and words verdicts for the model. Pure."""
+"""Replays the review log into the ledger state, and builds the verdicts for the model. Pure."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from indwell.review.weave import (
 from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.text import n_line_ends, split_lines
 
-STATES = 16  # earlier forms of a file that an undo in an editor leads back to exactly
+STATES = 16  # earlier states of a file that an undo in the editor can restore exactly
 
 
 class Followed(NamedTuple):
-    """One file as the records tell it.
+    """The state of one file according to the log.
 
     Attributes:
-        weave: All of it.
-        states: Earlier ones that it may be again, newest last.
-        late: Edits that were given up, as they would have been; an editor may still apply them.
-        underway: What began and is not over: its record's id and number.
+        weave: The current weave.
+        states: Earlier weaves that an undo may restore, newest last.
+        late: Weaves of withdrawn edits that an editor may still apply.
+        underway: Record id and edit number of each edit that has begun and not finished.
     """
 
     weave: Weave = GONE
@@ -64,24 +64,24 @@ class Followed(NamedTuple):
 
 
 class Unfit(Exception):
-    """A record that does not belong to what is known."""
+    """A record does not match the replayed state."""
 
 
 class LedgerState:
-    """What the records come to; grows by ``take`` alone."""
+    """The state that the log's records add up to; only ``take`` changes it."""
 
     def __init__(self) -> None:
         self.files: dict[str, Followed] = {}
         self.verdicts: dict[str, tuple[Verdict, frozenset[str]]] = {}
-        """By the record's id: the verdict, and the sessions that were not told yet."""
+        """By record id: the verdict, and the sessions whose model has not seen it."""
         self.sessions: set[str] = set()
         self.taken_back: Counter[str] = Counter()
-        """By path: verdicts and rewinds that took something back."""
+        """By path: the number of verdicts and rewinds that undid a change."""
         self.n_records = 0
         self.last_at = ""
 
     def copy(self) -> LedgerState:
-        """One that may go its own way."""
+        """Return an independent copy."""
         other = LedgerState()
         other.files = dict(self.files)
         other.verdicts = dict(self.verdicts)
@@ -91,10 +91,10 @@ class LedgerState:
         return other
 
     def take(self, record: Record) -> None:
-        """Take the next record in.
+        """Apply the next record.
 
         Raises:
-            Unfit: It does not belong here; it counts all the same.
+            Unfit: The record does not match the state. ``n_records`` still counts it.
         """
         self.n_records += 1
         match record:
@@ -123,12 +123,12 @@ class LedgerState:
                 assert_never(record)
 
     def seen(self, path: str, text: str | None) -> Weave:
-        """A file that reads ``text`` now."""
+        """Return the weave of a file whose text is now ``text``."""
         one = self.files[path]
         return followed(one.weave, text, (*one.states, *one.late))
 
     def is_again(self, path: str, weave: Weave) -> bool:
-        """Is what ``seen`` gave an earlier form of the file, or an edit that came late?"""
+        """Return whether ``weave``, from ``seen``, is an earlier state or a late edit."""
         one = self.files[path]
         return weave is not GONE and any(weave is state for state in (*one.states, *one.late))
 
@@ -146,14 +146,14 @@ class LedgerState:
         return self.files[path]
 
     def _since(self, record: Began | Made | FinishedRecord | VerdictRecord | Noticed) -> Followed:
-        """The file as the record found it."""
+        """Return the file's state with the edits by others that the record carries."""
         is_first = isinstance(record, Began | Made)
         one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
         if record.was != digest(one.weave.reads):
             raise Unfit(record.path)
         now = _fitting(record.path, one.weave.reads, record.others)
         weave = followed(one.weave, now, (*one.states, *one.late))
-        # What others did may be undone too.
+        # Edits by others can be undone too.
         states = one.states if weave is one.weave else _with(one.states, one.weave)
         return one._replace(weave=weave, states=states)
 
@@ -199,7 +199,7 @@ class LedgerState:
 
 
 def judged(weave: Weave, record: VerdictRecord) -> Outcome:
-    """What a verdict makes of a file that reads as when it was given."""
+    """Apply a verdict to the weave that the verdict was given on."""
     name = record.path
     if record.session:
         return rewound(weave, name, record.session, record.after_turn, force=record.force)
@@ -209,7 +209,7 @@ def judged(weave: Weave, record: VerdictRecord) -> Outcome:
 
 
 def hunk_of(group: Group, path: Path) -> Hunk:
-    """A group as people see it."""
+    """Convert a group to the hunk shown to the user."""
     return Hunk(
         id=group.id,
         path=path,
@@ -224,7 +224,7 @@ def hunk_of(group: Group, path: Path) -> Hunk:
 
 
 def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) -> Weave:
-    """The weave after a change of the agent; None: it removed the file."""
+    """Return the weave after an agent's change; a ``change`` of None removes the file."""
     if change is None:
         return removed(weave, mark)
     if weave.is_there:
@@ -235,13 +235,13 @@ def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) ->
 
 
 def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
-    """Earlier forms with one more; of its text only the segments are kept, which they share."""
+    """Append a weave to the earlier states. Its joined text is dropped: the segments are shared."""
     weave.forget_text()
     return (*states, weave)[-STATES:]
 
 
 def _not_judged(known: Weave, one: Followed, record: VerdictRecord) -> tuple[Weave, ...]:
-    """Forms of before that a verdict leaves: one with changes that whoever gave it did not see."""
+    """Apply the verdict to ``known`` too, if it has changes the verdict's author did not see."""
     if known.unjudged <= one.weave.unjudged:
         return ()
     return (judged(known, record).weave,)
@@ -291,23 +291,23 @@ def _of_bytes(weave: Weave, mark: Mark, change: Bytes, *, is_there: bool) -> Wea
 def said(
     record: VerdictRecord, path: Path, hunks: tuple[Hunk, ...], before: Weave, after: Weave
 ) -> Verdict:
-    """The verdict of a record.
+    """Build the verdict of a record.
 
     Args:
-        record: What was written down.
-        path: Of the file.
-        hunks: Those that were judged, whole.
-        before: The file before it.
-        after: The file after it.
+        record: The verdict's log record.
+        path: The file.
+        hunks: The judged hunks, whole.
+        before: The weave before the verdict.
+        after: The weave after the verdict.
     """
     verdict = Verdict(path, id=record.id)
-    if not any(one.kind == "opaque" for one in hunks):  # its bytes are no text
+    if not any(one.kind == "opaque" for one in hunks):  # binary: no text to hash
         was = digest(before.reads)
         became = was if record.is_accepted else digest(after.reads)
         verdict = msgspec.structs.replace(verdict, was=was, became=became)
     if record.is_accepted:
         return msgspec.structs.replace(verdict, accepted=hunks)
-    if record.only:  # a hunk may have the lines of other turns, too, and these stay
+    if record.only:  # lines of other turns in the same hunk stay
         hunks = _taken_back(record, hunks, before.reads, after.reads)
     return msgspec.structs.replace(verdict, rejected=hunks)
 
@@ -315,14 +315,14 @@ def said(
 def _taken_back(
     record: VerdictRecord, hunks: Sequence[Hunk], before: str | None, after: str | None
 ) -> tuple[Hunk, ...]:
-    """What went of some hunks, as it was made."""
+    """Return the part of the hunks that was rejected, as hunks of their own."""
     if before is None or after is None or any(one.kind == "opaque" for one in hunks):
         return tuple(hunks)
     places = compare(before, after).places
     if not places:
         return tuple(hunks)
     actors = tuple(dict.fromkeys(actor for one in hunks for actor in one.actors))
-    if not record.force:  # by force also what others built on it
+    if not record.force:  # force also rejects changes built on the hunks
         actors = tuple(one for one in actors if (one.session, one.turn) in record.only)
     starts = _line_numbers(before, [place.start for place in places])
     return tuple(
@@ -339,7 +339,7 @@ def _taken_back(
 
 
 def _line_numbers(text: str, offsets: Sequence[int]) -> list[int]:
-    """The lines (from 1) that begin at some places of a text, in order."""
+    """Return the line number (from 1) of each offset; offsets ascend."""
     numbers = []
     line = at = 0
     for offset in offsets:

@@ -1,4 +1,4 @@
-"""What the user reviews: a hunk, what taking it back would make of a file, a verdict."""
+"""The values of a review: hunks, planned rejections and verdicts."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Kind: TypeAlias = Literal["change", "create", "delete", "opaque"]
 
 
 class Actor(msgspec.Struct, frozen=True, order=True):
-    """Who changed something: a turn of a session."""
+    """The author of a change: one turn of one session."""
 
     session: str
     turn: int
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Neighbouring lines that the agent changed, with no line of anybody else between them.
+    """Adjacent lines changed by the agent, with no other visible lines between them.
 
     Attributes:
-        id: Short hex; the same as long as the hunk's own lines are, wherever they move.
+        id: Short hex digest of the content. Stays the same when the hunk moves.
         path: Absolute.
-        actors: Whose changes it has, oldest first.
-        line: Line (from 1) of the current text where ``new`` begins; if that is empty, the line
-            before which ``old`` stood, which may be one past the last.
-        old: The lines before, with their ends.
-        new: The lines now.
-        is_touched: The user rewrote lines of it since.
-        kind: ``create``: the file is new and all of it the agent's; ``delete``: the agent removed
-            it; ``opaque``: no text, or too large for hunks.
-        note: For people, such as ``binary, 4 KB -> 5 KB``.
+        actors: The turns that made the changes, oldest first.
+        line: Line (from 1) in the current text where ``new`` begins. If ``new`` is empty, the line
+            before which ``old`` was; this may be one past the last line.
+        old: The replaced lines, with line endings.
+        new: The current lines, with line endings.
+        is_touched: The user has since edited lines of this hunk.
+        kind: ``create``: the agent wrote the whole file; ``delete``: the agent removed the file;
+            ``opaque``: the file is not text, or too large for hunks.
+        note: Shown to the user, such as ``binary, 4 KB -> 5 KB``.
     """
 
     id: str
@@ -46,13 +46,14 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class Opaque(msgspec.Struct, frozen=True):
-    """A change that has no lines: of bytes, or of a text that is too large.
+    """A change without lines: to a binary file, or to a text too large for hunks.
 
     Attributes:
-        note: For people: what it was and what it is.
-        before: Names the bytes of before, which whoever made this keeps; None: no file, or unknown.
-        after: The same of what was left there.
-        mode: Permissions of a file that was removed.
+        note: Shown to the user: what changed, such as the sizes.
+        before: Digest of the bytes before the change, which the creator of this value keeps. None:
+            there was no file, or the bytes are unknown.
+        after: Digest of the bytes after the change; None as in ``before``.
+        mode: Permission bits of a removed file.
     """
 
     note: str
@@ -62,14 +63,14 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is to be judged: hunks by their ids, or all that a session did after a turn.
+    """What a verdict covers: hunks by id, or all changes of a session after a turn.
 
     Attributes:
-        ids: Of hunks.
-        only: Only what these did of the hunks; empty: all of them.
-        session: Whose later turns are taken out; empty: the ``ids`` count.
-        after_turn: The last turn that stays.
-        force: Also what the user rewrote, and what others built on it.
+        ids: Hunk ids.
+        only: Limits the verdict to the changes of these actors; empty: all actors.
+        session: The session to rewind; empty: judge ``ids`` instead.
+        after_turn: The last turn to keep.
+        force: Include lines the user edited since, and changes built on the hunks.
     """
 
     ids: tuple[str, ...] = ()
@@ -80,17 +81,17 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """What taking hunks of one file back comes to; nothing is done yet.
+    """A planned rejection of hunks in one file, not yet carried out.
 
     Attributes:
         path: Absolute.
-        text: What the file must read then; None: it must not be there.
-        hunks: Those that are taken back.
-        kept: Those that are not, and why, for people.
-        before: What the file read when this was planned.
-        order: What was asked for.
-        opaque: Bytes to put back; then ``text`` says nothing.
-        of: What was known of the file then; the ledger's own.
+        text: The text after the rejection; None: the file is removed.
+        hunks: The hunks to reject.
+        kept: The hunks to keep, each with the reason shown to the user.
+        before: The text when this was planned.
+        order: The request behind this plan.
+        opaque: Bytes to restore; if set, ``text`` has no meaning.
+        of: The ledger's own state of the file at that time.
     """
 
     path: Path
@@ -104,15 +105,15 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the user said to hunks of one file.
+    """The user's accept or reject of hunks in one file.
 
     Attributes:
         path: Absolute.
-        rejected: What was taken back; of a hunk of several turns only the part that was.
-        accepted: Hunks that were accepted.
-        id: Its own for ever.
-        was: Digest (``records.digest``) of what the file read before it; None: unknown.
-        became: The same of what it was brought to.
+        rejected: The rejected hunks. Of a hunk shared by several turns, only the rejected part.
+        accepted: The accepted hunks.
+        id: Unique and permanent.
+        was: Digest (``records.digest``) of the text before the verdict; None: unknown.
+        became: Digest of the text after the verdict; None: unknown.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Which segments of a weave make a hunk, and what a verdict on a hunk does to the weave. Pure."""
+"""Groups a weave's segments into hunks, and applies verdicts to the weave. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WITHIN = "a later change replaced all of the file"
 
 
 class Judged(NamedTuple):
-    """What became of it.
+    """The result of a verdict.
 
     Attributes:
-        weave: Afterwards.
-        groups: Those that were judged.
-        kept: Those that were not, and why.
+        weave: The weave after the verdict.
+        groups: The groups that were judged.
+        kept: The groups that were left, each with the reason.
     """
 
     weave: Weave
@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 def accepted(
     weave: Weave, name: str, ids: Collection[str], only: Collection[tuple[str, int]] = ()
 ) -> Judged:
-    """Settle hunks; of some actors only, if ``only`` names any."""
+    """Accept hunks; only the changes of the actors in ``only``, if there are any."""
     chosen = _chosen(weave, name, ids, only)
     ranges = _by_segment((one, _these(only)) for one in chosen)
 
@@ -48,7 +48,7 @@ def accepted(
 
 
 def at_once(weave: Weave, edit: int) -> Weave:
-    """Settle an edit as it is made, but where it stands among others that are not judged."""
+    """Accept a new edit, except where its group holds other changes that await a verdict."""
     chosen = []
     for one in groups(weave, is_pending, ""):
         segments = weave.segments[one.start : one.stop]
@@ -71,12 +71,12 @@ def rejected(
     *,
     force: bool = False,
 ) -> Judged:
-    """Take hunks out; of some actors only, if ``only`` names any."""
+    """Reject hunks; only the changes of the actors in ``only``, if there are any."""
     return _without(weave, _chosen(weave, name, ids, only), _these(only), force=force)
 
 
 def rewound(weave: Weave, name: str, session: str, after_turn: int, *, force: bool) -> Judged:
-    """Take out all that a session did after a turn, whether it was accepted or not."""
+    """Undo all changes of a session after a turn, accepted or not."""
 
     def which(mark: Mark) -> bool:
         return mark.session == session and mark.turn > after_turn
@@ -115,7 +115,7 @@ def _without(
             return goes_with_file and which(mark)
         return mark.serial in serials or (i in ranges and ranges[i](mark))
 
-    # The file itself goes, or comes back, only with the last of what the agent brought into it.
+    # Undo the creation or removal of the file only if no line added by the agent remains.
     goes_with_file = bool(done) and all(
         one.born is None or goes(i, one.born) or one.died is not None
         for i, one in enumerate(weave.segments)
@@ -124,7 +124,7 @@ def _without(
 
 
 def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
-    """Why a group is better left; empty if nothing is lost without it."""
+    """Return why a group should be kept; empty if undoing it loses no later work."""
     if one.kind == "opaque":
         return _reason_of_bytes(weave, which)
     if one.is_touched:
@@ -137,7 +137,7 @@ def _reason(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> str:
 
 
 def _reason_of_bytes(weave: Weave, which: Callable[[Mark], bool]) -> str:
-    """The same, of changes without lines: only the newest can be taken out."""
+    """As ``_reason``, for changes without lines: only the newest ones can be undone."""
     first = min(i for i, blob in enumerate(weave.opaque) if which(blob.mark))
     if not all(which(blob.mark) for blob in weave.opaque[first:]):
         return WITHIN
@@ -146,7 +146,7 @@ def _reason_of_bytes(weave: Weave, which: Callable[[Mark], bool]) -> str:
 
 
 def _reached(weave: Weave, one: Group, which: Callable[[Mark], bool]) -> AbstractSet[int]:
-    """The places of edits that changed what ``which`` brought there, and what these brought."""
+    """Return the serials of changes built on the selected ones, directly or indirectly."""
     found: set[int] = set()
     n_before = -1
     segments = weave.segments[one.start : one.stop]
@@ -171,7 +171,7 @@ def _chosen(
 
 
 def _these(only: Collection[tuple[str, int]]) -> Callable[[Mark], bool]:
-    """What is pending, of some actors or of all."""
+    """Return a predicate for pending changes of these actors, or of all if ``only`` is empty."""
     actors = frozenset(only)
     return lambda mark: not mark.is_settled and (not actors or mark.actor in actors)
 
@@ -190,20 +190,20 @@ Kind: TypeAlias = Literal["change", "create", "delete", "opaque"]
 
 
 class Group(NamedTuple):
-    """Neighbouring segments that some changes are about.
+    """Adjacent segments that share a set of changes: a hunk before display.
 
     Attributes:
-        id: Short hex of what it is, not of where.
-        start: Its first segment.
-        stop: One past its last.
+        id: Short hex digest of the content, not of the position.
+        start: Number of the first segment.
+        stop: One past the last segment.
         actors: Session and turn of each change, oldest first.
         line: See ``Hunk``.
-        old: Lines that come back without the changes.
-        new: Lines that go.
-        is_touched: The user rewrote lines of it.
+        old: Lines that undoing the changes restores.
+        new: Lines that undoing the changes removes.
+        is_touched: The user has edited lines of this group.
         kind: As in ``Hunk``.
         note: As in ``Hunk``.
-        origins: The places of edits that it comes from.
+        origins: The edits and places that the changes come from.
     """
 
     id: str
@@ -220,12 +220,12 @@ class Group(NamedTuple):
 
 
 def is_pending(mark: Mark) -> bool:
-    """Has nobody judged it yet?"""
+    """Return whether the change awaits a verdict."""
     return not mark.is_settled
 
 
 def groups(weave: Weave, which: Callable[[Mark], bool], name: str) -> tuple[Group, ...]:
-    """The groups of ``which`` changes, in order; ``name`` goes into their ids."""
+    """Group the selected changes, in file order; ``name`` is part of the group ids."""
     if any(which(one.mark) for one in weave.opaque):
         return (_opaque(weave, which, name),)
     found = [_group(weave, run, which) for run in _runs(weave, which)]
@@ -249,7 +249,7 @@ def groups(weave: Weave, which: Callable[[Mark], bool], name: str) -> tuple[Grou
 
 
 def _opaque(weave: Weave, which: Callable[[Mark], bool], name: str) -> Group:
-    """All changes without lines are one."""
+    """Return one group for all changes without lines."""
     own = [one for one in weave.opaque if which(one.mark)]
     actors = tuple(dict.fromkeys(one.mark.actor for one in own))
     marks = tuple(one.mark.origin for one in own)
@@ -258,7 +258,7 @@ def _opaque(weave: Weave, which: Callable[[Mark], bool], name: str) -> Group:
 
 
 def _runs(weave: Weave, which: Callable[[Mark], bool]) -> Iterator[tuple[int, int]]:
-    """From and to of each run of segments without a visible one of others in it."""
+    """Yield start and stop of each run that no other visible segment interrupts."""
     start = stop = -1
     for i, one in enumerate(weave.segments):
         if _is_in(one, which):
@@ -302,7 +302,7 @@ def _group(weave: Weave, run: tuple[int, int], which: Callable[[Mark], bool]) ->
 
 
 def _of_file(weave: Weave, which: Callable[[Mark], bool], found: list[Group]) -> Group | None:
-    """The one group of a file that the agent made or removed; None if lines tell it all."""
+    """Return the single group of a created or removed file; None for an ordinary edit."""
     created = weave.created if weave.created is not None and which(weave.created) else None
     deleted = weave.deleted if weave.deleted is not None and which(weave.deleted) else None
     kind: Kind

@@ -1,11 +1,12 @@
-"""The review ledger of a workspace: what the agent changed, and what of it nobody judged yet.
+"""The review ledger of a workspace: the agent's changes, and which of them await a verdict.
 
-One for all sessions, kept in a log that several processes share (``store``). What a file reads now
-is told by ``sync``; everything else follows from the records and from that, so two processes that
-see the same files see the same hunks, and so does a server that was killed and started again.
+All sessions share one ledger, stored in a log that several processes append to (``store``).
+Callers pass the current text of each file to ``sync``; hunks are computed from that text and the
+records. Two processes that see the same files therefore see the same hunks. So does a restarted
+server.
 
-Methods without ``async`` are quick, as they work in proportion to what changed, and run on the
-event loop; what touches the disk runs in threads.
+Methods without ``async`` run on the event loop, in time proportional to the change. Disk access
+runs in threads.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from indwell.review.store import LedgerReading, ReviewStore
 
 
 class ReviewLedger(Looking):
-    """See the module; made by ``open``."""
+    """The review ledger of a workspace; created by ``open``."""
 
     def __init__(
         self, store: ReviewStore, reading: LedgerReading, roots: Sequence[Path], planner: Planner
@@ -38,7 +39,7 @@ class ReviewLedger(Looking):
         self._listeners: list[Callable[[], None]] = []
         self._n_notices = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        # What a verdict begins, so that no command that runs on is taken for its author.
+        # Contexts entered during a verdict: its writes must not count as a running command's.
         self.beside: set[Callable[[], AbstractAsyncContextManager[None]]] = set()
 
     @classmethod
@@ -50,12 +51,12 @@ class ReviewLedger(Looking):
         hide: Callable[[str], str] = str,
         now: datetime | None = None,
     ) -> ReviewLedger:
-        """Read what is known of a workspace; a damaged log is told in ``take_notices``.
+        """Open the ledger of a workspace. ``take_notices`` reports a damaged log.
 
         Args:
-            folder: See ``place.review_folder``; need not be there.
-            roots: Changes of files outside are not shown; empty: all are.
-            hide: A text without the secrets in it. What it changes is never written down.
+            folder: See ``place.review_folder``; need not exist.
+            roots: Changes outside these folders are hidden; empty: all changes are shown.
+            hide: Returns a text with its secrets removed. Texts it alters stay off the disk.
             now: For tests.
         """
         store = ReviewStore(folder)
@@ -64,11 +65,11 @@ class ReviewLedger(Looking):
 
     @property
     def folder(self) -> Path:
-        """Where it lies; others may keep there what belongs to it."""
+        """The ledger's folder. Other modules may store related files in it."""
         return self._store.folder
 
     async def close(self) -> None:
-        """Wait for what is being written."""
+        """Wait for writes in progress."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -77,9 +78,10 @@ class ReviewLedger(Looking):
     async def begin(
         self, actor: Actor, tool_use_id: str, path: Path, before: str | None, proposed: str
     ) -> Pending:
-        """Note that the agent is about to change a file; on disk when this returns.
+        """Record durably that an agent's edit of a file begins.
 
-        Until ``finish`` or ``withdraw``, what the file reads does not count. Waits for another one.
+        Waits for another edit of the same file. ``sync`` has no effect on the hunks until
+        ``finish`` or ``withdraw``.
         """
         name = str(path)
         await self._underway.free(name)
@@ -95,18 +97,18 @@ class ReviewLedger(Looking):
         return pending
 
     async def finish(self, pending: Pending, after: str, *, accepted: bool) -> None:
-        """Note what really stands there; what differs from the proposal is somebody else's."""
+        """Record the text after an edit; differences from the proposal are edits by others."""
         name = str(pending.path)
         plan = self._planner.finished(name, pending.id, after, is_accepted=accepted)
         await self._end(pending, plan, after)
 
     async def withdraw(self, pending: Pending, *, may_come: bool) -> None:
-        """Note that the edit was not taken.
+        """Record that an edit was not applied.
 
         Args:
             pending: From ``begin``.
-            may_come: The editor did not answer, and may still apply it. If the file then reads
-                exactly as proposed, the edit counts as made.
+            may_come: The editor did not answer, and may still apply the edit. If the text later
+                equals the proposal, the edit counts as applied.
         """
         name = str(pending.path)
         plan = self._planner.withdrawn(name, pending.id, may_come=may_come)
@@ -123,22 +125,22 @@ class ReviewLedger(Looking):
         accepted: bool,
         opaque: Opaque | None = None,
     ) -> None:
-        """Note that a command of the agent changed a file; None: no file."""
+        """Record that a command run by the agent changed a file; a text of None: no file."""
         change = CommandChange(path, before, after, opaque)
         await self.made_all(actor, tool_use_id, [change], accepted=accepted)
 
     async def made_all(
         self, actor: Actor, tool_use_id: str, changes: Sequence[CommandChange], *, accepted: bool
     ) -> None:
-        """Note all that a command changed, at once."""
+        """Record all files that a command changed, in one append."""
         plan = self._planner.made(actor, tool_use_id, changes, is_accepted=accepted)
         texts = {str(one.path): one.after for one in changes if one.opaque is None}
         await self._append(plan, texts)
 
-    # --- everybody else's ---
+    # --- changes by others ---
 
     def sync(self, path: Path, text: str | None) -> bool:
-        """Tell what a file reads now (None: it is gone); True if its hunks changed."""
+        """Set the current text of a file (None: it is gone); return whether its hunks changed."""
         name = str(path)
         if name not in self._reading.state.files:
             return False
@@ -154,7 +156,7 @@ class ReviewLedger(Looking):
         return has_changed
 
     async def synced(self, path: Path, text: str | None) -> bool:
-        """As ``sync``, for large texts: compared in a thread."""
+        """As ``sync``, but compares the texts in a thread; for large texts."""
         name = str(path)
         state = self._reading.state
         if name in state.files and name not in self._underway:
@@ -163,7 +165,7 @@ class ReviewLedger(Looking):
         return self.sync(path, text)
 
     async def moved(self, old: Path, new: Path) -> None:
-        """The user gave a file, or a folder, another name: what is known of it goes along."""
+        """Record that the user renamed or moved a file or folder."""
         for path in self.beneath(old):
             await self._underway.free(str(path))
             if not self.is_busy(path):
@@ -172,7 +174,7 @@ class ReviewLedger(Looking):
                 await self._append(moving(path, new / path.relative_to(old)), {})
 
     async def refresh(self) -> bool:
-        """Take in what other processes wrote; True if pending changes differ."""
+        """Read what other processes appended; return whether pending hunks changed."""
         before = self._all()
         async with self._lock:
             reading = await asyncio.to_thread(self._store.read_on, self._reading)
@@ -187,11 +189,11 @@ class ReviewLedger(Looking):
     async def accept(
         self, hunk_ids: Collection[str], *, only: Collection[Actor] = ()
     ) -> tuple[Hunk, ...]:
-        """Settle hunks; what was unknown or judged already is left out.
+        """Accept hunks and return them; unknown and already judged ids are ignored.
 
         Args:
-            hunk_ids: Pending ones.
-            only: Only what these did; empty: all of it.
+            hunk_ids: Ids of pending hunks.
+            only: Limits the verdict to the changes of these actors; empty: all actors.
         """
         wanted = set(hunk_ids)
         for path in {one.path for name in wanted if (one := self.find(name)) is not None}:
@@ -211,7 +213,7 @@ class ReviewLedger(Looking):
         return tuple(chosen)
 
     async def rejected(self, rejection: Rejection, text_now: str | None) -> None:
-        """Note that the file was brought to what was planned, and reads ``text_now``."""
+        """Record that a planned rejection was carried out; the file now reads ``text_now``."""
         if not rejection.hunks:
             return
         name = str(rejection.path)
@@ -224,7 +226,7 @@ class ReviewLedger(Looking):
         await self._append(self._planner.judged([plan]), texts)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Hear when something pending changed; call what this gives to hear no more."""
+        """Call ``listener`` when pending hunks change; return a function that unsubscribes it."""
         self._listeners.append(listener)
 
         def forget() -> None:
@@ -234,14 +236,14 @@ class ReviewLedger(Looking):
         return forget
 
     async def told(self, session: str, verdicts: Iterable[Verdict]) -> None:
-        """Note that the model knows them."""
+        """Record that a session's model has been given these verdicts."""
         ids = tuple(one.id for one in verdicts if (one.id, session) not in self._told)
         if ids:
             self._told |= {(one, session) for one in ids}
             await self._append(telling(session, ids), {})
 
     def take_notices(self) -> tuple[str, ...]:
-        """What went wrong with the log, in plain words for the user; each once."""
+        """Return new problems with the log, worded for the user; each one once."""
         new = self._reading.notices[self._n_notices :]
         self._n_notices = len(self._reading.notices)
         return new
@@ -249,7 +251,7 @@ class ReviewLedger(Looking):
     # --- inside ---
 
     async def _append(self, plan: Plan, texts: Mapping[str, str | None]) -> None:
-        """Write records; then the files read ``texts``."""
+        """Append records, then set the current texts of the files."""
         before = self._all()
         async with self._lock:
             reading = await asyncio.to_thread(self._store.append, self._reading, plan)
@@ -272,11 +274,11 @@ class ReviewLedger(Looking):
         self._tell()
 
     def _notice(self, name: str, saw: frozenset[int]) -> None:
-        """Write down what was undone, or came late; not what this process never ``saw`` there."""
+        """Record an undo or a late edit, but only for changes this process ``saw`` in the text."""
         view, state = self._weave(name), self._reading.state
         if view is None or not state.is_again(name, view):
             return
-        # A disk that another editor has not saved to yet undoes nothing.
+        # A change missing on disk may be unsaved in another editor: that is no undo.
         if state.files[name].weave.unjudged - view.unjudged <= saw:
             self._soon(self._planner.noticed(name, view.reads, state.files[name]))
 

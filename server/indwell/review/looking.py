@@ -1,4 +1,4 @@
-"""Reads the ledger: hunks, texts, files under change, and the effect of taking changes back."""
+"""Queries on the review ledger: pending hunks, texts, edits in progress, planned rejections."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from indwell.review.weave import GONE, Weave, all_taken_out
 
 
 class Looking:
-    """The records and the texts of the files, as they are known just now; changes nothing.
+    """A read-only view of the log's records and the current texts of the files.
 
     Args:
-        reading: Of the log.
-        roots: Files outside are not shown; empty: all are.
+        reading: What has been read of the log.
+        roots: Files outside these folders are hidden; empty: all files are shown.
     """
 
     def __init__(self, reading: LedgerReading, roots: Sequence[Path]) -> None:
@@ -38,11 +38,11 @@ class Looking:
         self._index: tuple[tuple[LedgerState, int, int], dict[str, Hunk]] | None = None
 
     def paths(self) -> tuple[Path, ...]:
-        """Files with pending hunks, in the order of their first change."""
+        """Return the files with pending hunks, in order of their first change."""
         return tuple(path for path in self.known() if self.hunks(path))
 
     def known(self) -> tuple[Path, ...]:
-        """All files that are followed."""
+        """Return all files in the ledger."""
         if self._known_of is not self._reading.state:
             paths = map(self._path, self._reading.state.files)
             self._known = tuple(path for path in paths if self._is_within(path))
@@ -50,11 +50,11 @@ class Looking:
         return self._known
 
     def beneath(self, place: Path) -> tuple[Path, ...]:
-        """Those of them at a place, or in the folder there."""
+        """Return the known files at a path, or inside the folder at that path."""
         return tuple(one for one in self.known() if one.is_relative_to(place))
 
     def hunks(self, path: Path) -> tuple[Hunk, ...]:
-        """The pending hunks of a file, by line."""
+        """Return the pending hunks of a file, in line order."""
         name = str(path)
         weave = self._weave(name)
         if weave is None:
@@ -62,7 +62,7 @@ class Looking:
         return self._views.hunks(name, weave, path)
 
     def find(self, hunk_id: str) -> Hunk | None:
-        """A pending hunk by its id."""
+        """Return the pending hunk with this id, if there is one."""
         of = (self._reading.state, self._views.version, len(self._underway))
         if self._index is None or self._index[0] != of:
             found = {one.id: one for path in self.known() for one in self.hunks(path)}
@@ -70,21 +70,21 @@ class Looking:
         return self._index[1].get(hunk_id)
 
     def text(self, path: Path) -> str | None:
-        """What the file reads, as far as it was told; None if there is none, or it is unknown."""
+        """Return the file's last synced text; None if there is no file, or it is unknown."""
         weave = self._weave(str(path))
         return None if weave is None else weave.reads
 
     def recorded(self, path: Path) -> str | None:
-        """What the file read by the newest record; None if there was none, or it is unknown."""
+        """Return the file's text by the newest record; None if there was none, or it is unknown."""
         of = self._reading.state.files.get(str(path))
         return None if of is None else of.weave.reads
 
     def n_taken_back(self, path: Path) -> int:
-        """How many verdicts and rewinds took something of a file back, in any process."""
+        """Return how many verdicts and rewinds undid changes of a file, in any process."""
         return self._reading.state.taken_back[str(path)]
 
     def late(self, session: str, after_turn: int) -> tuple[Path, ...]:
-        """Files with a change of a session's later turns that may come, and was not seen yet."""
+        """Return files where an editor may still apply a withdrawn edit of a later turn."""
 
         def is_meant(weave: Weave) -> bool:
             marks = (one.born or one.died for one in weave.segments)
@@ -94,12 +94,12 @@ class Looking:
         return tuple(one for one in self.known() if any(map(is_meant, files[str(one)].late)))
 
     def base(self, path: Path) -> str | None:
-        """What the file would read without all pending changes."""
+        """Return the file's text without all pending changes."""
         weave = self._weave(str(path))
         return None if weave is None else all_taken_out(weave, is_pending).reads
 
     def before(self, path: Path, session: str, turn: int) -> str | None:
-        """What the file would read without a turn and later ones of its session."""
+        """Return the file's text without the session's changes from ``turn`` on."""
         weave = self._weave(str(path))
         if weave is None:
             return None
@@ -107,11 +107,11 @@ class Looking:
 
     @property
     def n_pending(self) -> int:
-        """Pending hunks of all files."""
+        """The number of pending hunks in all files."""
         return sum(len(self.hunks(path)) for path in self.known())
 
     def is_busy(self, path: Path) -> bool:
-        """Is a change of the agent underway? When it ends, the listeners are told."""
+        """Return whether an agent's edit is in progress; listeners are called when it ends."""
         return str(path) in self._underway
 
     def rejection(
@@ -122,13 +122,13 @@ class Looking:
         force: bool = False,
         only: Collection[Actor] = (),
     ) -> Rejection:
-        """What taking hunks of a file back comes to.
+        """Plan the rejection of hunks in a file.
 
         Args:
             path: The file.
-            hunk_ids: Pending ones; others are left out.
-            force: Also what the user rewrote, and what a later turn built on it.
-            only: Only what these did; empty: all of it.
+            hunk_ids: Ids of pending hunks; other ids are ignored.
+            force: Include lines the user edited since, and changes of later turns built on them.
+            only: Limits the rejection to the changes of these actors; empty: all actors.
         """
         name = str(path)
         weave = self._weave(name) or GONE
@@ -140,7 +140,7 @@ class Looking:
     def rewinding(
         self, path: Path, session: str, after_turn: int, *, force: bool = False
     ) -> Rejection:
-        """What taking out all that a session did after a turn comes to, accepted or not."""
+        """Plan the undo of all changes of a session after a turn, accepted or not."""
         name = str(path)
         weave = self._weave(name) or GONE
         outcome = rewound(weave, name, session, after_turn, force=force)
@@ -148,7 +148,7 @@ class Looking:
         return self._rejection(path, weave, outcome, order)
 
     def untold(self, session: str) -> tuple[Verdict, ...]:
-        """Verdicts on hunks of a session that its model was not told of, oldest first."""
+        """Return the verdicts that a session's model has not been given, oldest first."""
         return tuple(
             verdict
             for name, (verdict, sessions) in self._reading.state.verdicts.items()
@@ -177,13 +177,13 @@ class Looking:
         return [hunks for path in self.known() if (hunks := self.hunks(path))]
 
     def _path(self, name: str) -> Path:
-        """Made once; a path is slow to make and to compare."""
+        """Return the cached path: paths are slow to create and to compare."""
         if name not in self._paths:
             self._paths[name] = Path(name)
         return self._paths[name]
 
     def _is_within(self, path: Path) -> bool:
-        """Whoever wrote the log: nothing outside, and nothing that git would run or believe."""
+        """Reject files outside the roots or in ``.git``, in case somebody forged the log."""
         roots = [root for root in self._roots if path.is_relative_to(root)]
         if ".." in path.parts or (self._roots and not roots):
             return False
@@ -192,7 +192,7 @@ class Looking:
 
 
 def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:
-    """From the first of the changes without lines that go to the last; None if none goes."""
+    """Combine the undone changes without lines into one; None if there are none."""
     gone = [blob for blob in weave.opaque if blob not in after.opaque]
     if not gone:
         return None
@@ -206,42 +206,42 @@ class _View(NamedTuple):
 
 
 class Views:
-    """The text of each file, as it was told last."""
+    """Caches the last synced text of each file, its weave and its hunks."""
 
     def __init__(self) -> None:
         self.version = 0
-        """Grows when a text changes."""
+        """Increases whenever a text changes."""
         self._texts: dict[str, str | None] = {}
         self._meanwhile: dict[str, str | None] = {}
         self._views: dict[str, _View] = {}
         self._hunks: dict[str, tuple[Weave, tuple[Hunk, ...]]] = {}
 
     def put(self, name: str, text: str | None) -> None:
-        """The file reads ``text``."""
+        """Set the current text of a file."""
         self.version += 1
         self._texts[name] = text
 
     def forget(self, name: str) -> None:
-        """There is no such file any more."""
+        """Drop all state of a file."""
         self.version += 1
         for known in (self._texts, self._meanwhile, self._views, self._hunks):
             known.pop(name, None)
 
     def meanwhile(self, name: str, text: str | None) -> None:
-        """The file read ``text`` while the agent was changing it."""
+        """Set the text that was synced while an agent's edit was in progress."""
         self._meanwhile[name] = text
 
     def after(self, name: str, own: tuple[str | None, ...]) -> str | None:
-        """What it reads after the agent's change: the last of ``own``, if nobody typed since."""
+        """Return the text after an agent's edit: the last of ``own``, if nobody typed since."""
         text = self._meanwhile.pop(name, own[-1])
         return own[-1] if text in own else text
 
     def prepare(self, name: str, text: str | None, of: Followed, weave: Weave) -> None:
-        """Keep what was worked out elsewhere for a text that is about to be told."""
+        """Cache a weave computed in a thread, for a text that is about to be set."""
         self._views[name] = _View(of, text, weave)
 
     def weave(self, name: str, state: LedgerState, *, is_busy: bool) -> Weave:
-        """The file as it reads now; while the agent is changing it, as it was before."""
+        """Return the weave of the current text; during an agent's edit, that of the text before."""
         of = state.files[name]
         view = self._views.get(name)
         if view is not None and is_busy:
@@ -254,13 +254,13 @@ class Views:
         return view.weave
 
     def seen(self, name: str) -> frozenset[int]:
-        """What of the agent's changes that nobody judged stands in the text that was told last."""
+        """Return the serials of unjudged changes in the last synced text."""
         view = self._views.get(name)
         has_text = view is not None and name in self._texts and view.text == self._texts[name]
         return view.weave.unjudged if view is not None and has_text else frozenset()
 
     def hunks(self, name: str, weave: Weave, path: Path) -> tuple[Hunk, ...]:
-        """The pending hunks of a file."""
+        """Return the pending hunks of a file."""
         known = self._hunks.get(name)
         if known is None or known[0] is not weave:
             found = tuple(hunk_of(one, path) for one in groups(weave, is_pending, name))
@@ -268,17 +268,17 @@ class Views:
         return known[1]
 
 
-BUSY_S = 10.0  # to wait for the agent's own edit of the same file; an editor answers in less
+BUSY_S = 10.0  # wait for another agent's edit of the same file; editors answer sooner
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A change of the agent that is underway.
+    """An agent's edit in progress.
 
     Attributes:
-        id: Of its record.
+        id: Id of its ``Began`` record.
         path: Absolute.
-        before: What it was made from.
-        proposed: What it should become.
+        before: The text before the edit; None: no file.
+        proposed: The text the edit should produce.
     """
 
     id: str
@@ -288,7 +288,7 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Underway:
-    """Files by name, each with the number of changes that have begun and not ended."""
+    """Counts the edits in progress of each file."""
 
     def __init__(self) -> None:
         self._names: dict[str, int] = {}
@@ -301,11 +301,11 @@ class Underway:
         return len(self._names)
 
     def begin(self, name: str) -> None:
-        """A change of a file begins."""
+        """Count an edit that begins."""
         self._names[name] = self._names.get(name, 0) + 1
 
     def end(self, name: str) -> None:
-        """One that began has ended."""
+        """Count an edit that has ended, and wake those that wait for it."""
         left = self._names.pop(name) - 1
         if left:
             self._names[name] = left
@@ -313,7 +313,7 @@ class Underway:
         ended.set()
 
     async def free(self, name: str) -> None:
-        """Wait until nothing is underway in a file, for some time."""
+        """Wait until a file has no edit in progress, for at most ``BUSY_S``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(BUSY_S):
                 while name in self:

@@ -1,16 +1,14 @@
-"""What an edit by somebody else means for the agent's lines in a file. Pure.
+"""Merges edits by others, such as the user or a formatter, into a file's weave. Pure.
 
-A pure function of the weave and of the text: it is asked again from the same weave whenever the
-text changes, so undo and redo in an editor need no memory of their own, and a server that was
-started again sees what the one before it saw.
+The result depends only on the recorded weave and the current text. Undo and redo in an editor
+therefore need no extra state, and a restarted server computes the same result.
 
-- Lines that came between others are the user's, inside a hunk too.
-- Lines that went are gone; if they were the agent's, so is that part of the hunk.
-- Lines that the agent had taken away and that are there again are there again: an undo. So are
-  those that a formatter changed on their way back.
-- Only white space differs: whose a line was, it is. This is what formatters do.
-- The agent's lines in other words: part of the hunk still, and touched.
-- All of it is nearer to an earlier form that has more of the agent's lines: it goes on from there.
+- Inserted lines belong to the user, also inside a hunk.
+- Deleted lines are gone. If the agent had added them, that part of the hunk is gone too.
+- Lines that the agent removed and that reappear count as an undo, even if reformatted.
+- A line that differs only in white space keeps its author: formatters do this.
+- An agent's line with other content stays in its hunk and is marked as touched.
+- A text closer to an earlier state with more of the agent's lines is merged from that state.
 """
 
 from __future__ import annotations
@@ -25,16 +23,16 @@ from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.text import split_lines
 
-MOST_COMPARED = 3  # earlier forms; each is compared with the text as it is typed
+MOST_COMPARED = 3  # earlier states; each one is compared at every keystroke
 
 
 def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> Weave:
-    """The weave of a file that reads ``text`` now.
+    """Return the weave of a file whose text is now ``text``.
 
     Args:
-        weave: As it was recorded.
-        text: None: there is no file.
-        states: Earlier ones, newest last; a text that is exactly that of one of them is it again.
+        weave: The recorded weave.
+        text: The current text; None: there is no file.
+        states: Earlier weaves, newest last. One whose text equals ``text`` is returned as it is.
     """
     if _reads(weave, text):
         return weave
@@ -55,11 +53,11 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
 def _continued(
     weave: Weave, text: str, places: Sequence[ReplacedLines], states: Sequence[Weave]
 ) -> Weave | None:
-    """An earlier form that was typed on in, if it has changes that the weave lacks.
+    """Merge from an earlier state that is closer to the text and has changes the weave lacks.
 
-    Another process may know the file from a disk where an editor has not saved them yet; what it
-    wrote down must not take them from the editor that holds them. Lines that stand there tell; that
-    others are gone does not.
+    Another process may have read the file from disk before an editor saved those changes. Its
+    records must not remove the changes from the editor's text. Only lines present in the text
+    count as evidence; missing lines don't.
     """
     found, least = None, sum(len(one.old) + len(one.new) for one in places)
     lacking = (state for state in reversed(states) if state.brought - weave.unjudged)
@@ -84,7 +82,7 @@ def _reads(weave: Weave, text: str | None) -> bool:
 
 
 def _there_again(weave: Weave, text: str) -> Weave:
-    """A file that was gone: the one that the agent removed, if half of it came back; or another."""
+    """Treat a reappeared file as the removed one if half its text was in it; else as new."""
     dead = {line for one in weave.segments for line in split_lines(one.text)}
     n_same = sum(len(line) for line in split_lines(text) if line in dead)
     if not n_same or 2 * n_same < len(text):
@@ -93,7 +91,7 @@ def _there_again(weave: Weave, text: str) -> Weave:
 
 
 def _resolved(place: ChangedPlace) -> Iterable[Segment]:
-    """What becomes of one changed place."""
+    """Return the segments of one changed place."""
     if not any(one.born or one.died for one in place.span):
         return [Segment("".join(place.new))]
     lines = [SegmentLine(text, one) for one in place.span for text in split_lines(one.text)]
@@ -112,11 +110,11 @@ def _resolved(place: ChangedPlace) -> Iterable[Segment]:
 
 
 def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Which lines of the dead are which of the new ones."""
+    """Pair removed lines with the new lines that restore them."""
     dead = [i for i, line in enumerate(lines) if not line.is_alive]
     if not dead or not new:
         return []
-    # A formatter may have been at them since.
+    # Ignore white space: a formatter may have run since.
     blocks = changed_blocks([squeezed(lines[i].text) for i in dead], list(map(squeezed, new)))
     pairs: list[tuple[int, int]] = []
     a = b = 0
@@ -129,7 +127,7 @@ def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int
         if block is not None:
             a, b = block.a1, block.b1
     if len(pairs) < len(new):
-        # A line that the agent brought and took away comes back only by an undo of all of it.
+        # A line that the agent added and later removed reappears only if all new lines are paired.
         pairs = [pair for pair in pairs if lines[pair[0]].born is None]
     return pairs
 
@@ -137,20 +135,20 @@ def _revived(lines: Sequence[SegmentLine], new: Sequence[str]) -> list[tuple[int
 def _settled(
     lines: Sequence[SegmentLine], new: Sequence[str], right: Segment | None
 ) -> Iterable[Segment]:
-    """Lines with nothing among them that came back."""
+    """Return the segments of lines between two restored ones."""
     if not new:
         return [line.segment() for line in lines if not line.is_alive]
     if any(line.is_alive for line in lines):
         return rewritten(lines, new)
     dead = [line.segment() for line in lines]
     own = Segment("".join(new))
-    # Between two lines of a hunk it parts them; beside one it stays outside.
+    # The user's lines split a hunk they are inside of, and stay outside one they are next to.
     is_before = right is not None and right.born is not None
     return [own, *dead] if is_before else [*dead, own]
 
 
-ALIKE = 0.6  # of two lines, 0 to 1, from where on one is the other rewritten
-MOST_PAIRS = 2_500  # pairs of lines that are compared; 5 ms. Beyond, they are one rewriting
+ALIKE = 0.6  # similarity (0 to 1) from which a line counts as an edit of another
+MOST_PAIRS = 2_500  # line pairs to compare (5 ms); beyond, similarity is not computed
 
 
 class SegmentLine(NamedTuple):
@@ -161,36 +159,36 @@ class SegmentLine(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        """Is it visible?"""
+        """Whether the line is visible."""
         return self.of.died is None
 
     @property
     def born(self) -> Mark | None:
-        """Who brought it."""
+        """The change that added the line."""
         return self.of.born
 
     def segment(self) -> Segment:
-        """The line as a segment of its own."""
+        """Return the line as a segment."""
         return self.of._replace(text=self.text)
 
     def fallen(self, mark: Mark) -> Segment:
-        """The line, taken away."""
+        """Return the line as a removed segment."""
         return self.of._replace(text=self.text, died=mark)
 
     def risen(self, text: str) -> Segment:
-        """The line, there again; its white space may be another."""
+        """Return the line as a restored segment; ``text`` may differ in white space."""
         return self.of._replace(text=text, died=None)
 
 
 def squeezed(text: str) -> str:
-    """The text without white space."""
+    """Return the text without white space."""
     return "".join(text.split())
 
 
 def rewritten(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
-    """The segments after ``new`` took the place of the visible ones of ``lines``.
+    """Yield the segments after ``new`` replaced the visible lines of ``lines``.
 
-    ``lines`` has a visible line, ``new`` has one line at least; none is as it was.
+    Requires a visible line in ``lines``, at least one line in ``new``, and no unchanged line.
     """
     alive = [i for i, line in enumerate(lines) if line.is_alive]
     old = [lines[i].text for i in alive]
@@ -205,7 +203,7 @@ def rewritten(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segm
 
 
 def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
-    """A changed place in parts, as far as lines are alike; each old line goes with its new one."""
+    """Split a changed place so that each old line is paired with the similar new one."""
     start, i, j = place.start, 0, 0
     for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
         part = ReplacedLines(start, place.old[i:a], place.new[j:b])
@@ -214,7 +212,7 @@ def line_by_line(place: ReplacedLines) -> Iterator[ReplacedLines]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Which old lines became which new ones: from, from, how many, how many; then the end."""
+    """Pair old with new lines: old start, new start, old count, new count; an end item last."""
     end = (len(old), len(new), 0, 0)
     if squeezed("".join(old)) == squeezed("".join(new)):
         return [*_wrapped(old, new), end]
@@ -222,7 +220,7 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, 
 
 
 def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Lines of the same characters, white space aside, as far as they must go together."""
+    """Pair the smallest runs of lines that are equal except for white space."""
     a_sizes = [len(squeezed(line)) for line in old]
     b_sizes = [len(squeezed(line)) for line in new]
     a = b = 0
@@ -237,7 +235,7 @@ def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
             else:
                 n_b += b_sizes[b]
                 b += 1
-        # Empty lines go with the line before them, unless there is one for one.
+        # Empty lines join the run before them, unless both sides have one.
         while a < len(old) and not a_sizes[a] and not (b < len(new) and not b_sizes[b]):
             a += 1
         while b < len(new) and not b_sizes[b] and not (a < len(old) and not a_sizes[a]):
@@ -246,7 +244,7 @@ def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Lines that were rewritten one by one, in order: as alike as they can be in all."""
+    """Pair old with new lines, in order, for the highest total similarity."""
     if len(old) * len(new) > MOST_PAIRS:
         return (
             list(zip(range(len(old)), range(len(new)), strict=False))
@@ -291,7 +289,7 @@ def _ratio() -> Callable[[str, str], float]:
 
 
 def _gap(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
-    """Old lines and new ones that are like none of the others."""
+    """Yield the segments of old and new lines that have no similar counterpart."""
     marks = [line.born for line in lines if line.is_alive and line.born is not None]
     stop = 1 + max((i for i, line in enumerate(lines) if line.is_alive), default=-1)
     if new and marks:
@@ -305,7 +303,7 @@ def _gap(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
 
 
 def _became(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segment]:
-    """Old lines that became new ones: the same but for white space, or alike."""
+    """Yield the segments of old lines that similar or reformatted lines replaced."""
     alive = [line for line in lines if line.is_alive]
     agents = [line.born for line in alive if line.born is not None]
     text = "".join(new)
@@ -321,16 +319,16 @@ def _became(lines: Sequence[SegmentLine], new: Sequence[str]) -> Iterator[Segmen
 
 
 def _heir(marks: Sequence[Mark]) -> Mark:
-    """Whose the new lines count as: the last of those not judged yet, or else the last.
+    """Choose the author of the new lines: the last pending mark, or else the last mark.
 
-    Were it a settled one, lines that wait for a verdict would have died of it, and could never be
-    rejected.
+    With a settled mark, pending lines would count as removed by a settled change, and could never
+    be rejected.
     """
     return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
 
 
 def _replaced(lines: Sequence[SegmentLine], mark: Mark) -> Iterator[Segment]:
-    """What is left of lines that are now ``mark``'s: the dead, and what was not its own."""
+    """Yield removed lines as they are, and visible lines of other marks as removed by ``mark``."""
     for line in lines:
         if not line.is_alive:
             yield line.segment()

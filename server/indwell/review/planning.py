@@ -1,4 +1,4 @@
-"""Records of what happened, made from what the ledger knows at that moment."""
+"""Builds log records from the ledger state at the moment they are appended."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from indwell.review.records import (
 from indwell.review.store import Planned, moment
 from indwell.workspace.comparing.diff import compare
 
-LARGE = 4 << 20  # characters: beyond, a text is compared for longer than a keystroke may take
-MOST_KNOWN = 1_000  # texts of which it is known whether they hold secrets
-MOST_PLACES = 10_000  # hunks that a file may have; nobody reviews more
+LARGE = 4 << 20  # characters; comparing a larger text takes longer than a keystroke may
+MOST_KNOWN = 1_000  # cached answers to whether a text holds secrets
+MOST_PLACES = 10_000  # hunks in one file; nobody reviews more
 
 Plan: TypeAlias = Callable[[LedgerState], Sequence[Planned]]
 
@@ -43,9 +43,9 @@ class CommandChange(msgspec.Struct, frozen=True):
 
     Attributes:
         path: Absolute.
-        before: What it read; None if it was not there, or held no text.
-        after: What it reads; None if it is gone, or holds no text.
-        opaque: It has no lines.
+        before: The text before; None if there was no file, or no text in it.
+        after: The text after; None if the file is gone, or holds no text.
+        opaque: Set if the change has no lines.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class CommandChange(msgspec.Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """A verdict on a file that read ``text`` when ``of`` was known of it."""
+    """A verdict on a file, with the text and ledger state (``of``) it was given on."""
 
     record: VerdictRecord
     text: str | None
@@ -63,10 +63,10 @@ class Judgement(NamedTuple):
 
 
 class Planner:
-    """Makes records.
+    """Builds the records that a ledger appends.
 
     Args:
-        hide: A text without the secrets in it.
+        hide: Returns a text with its secrets removed.
     """
 
     def __init__(self, hide: Callable[[str], str]) -> None:
@@ -74,7 +74,7 @@ class Planner:
         self._known: dict[tuple[int, int], bool] = {}
 
     def began(self, name: str, actor: Actor, tool_use: str, change: CommandChange) -> Plan:
-        """The agent is about to change a file; ``name`` becomes the record's id."""
+        """Record that an agent's edit begins; ``name`` becomes the record's id."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, str(change.path))
@@ -96,7 +96,7 @@ class Planner:
         return plan
 
     def finished(self, path: str, began: str, after: str, *, is_accepted: bool) -> Plan:
-        """What began is done."""
+        """Record that an edit is done."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
@@ -113,14 +113,14 @@ class Planner:
         return plan
 
     def withdrawn(self, path: str, began: str, *, may_come: bool) -> Plan:
-        """What began was not taken."""
+        """Record that an edit was not applied."""
         record = Withdrawn(id=_id(), path=path, began=began, may_come=may_come)
         return lambda _: (Planned(record),)
 
     def made(
         self, actor: Actor, tool_use: str, changes: Sequence[CommandChange], *, is_accepted: bool
     ) -> Plan:
-        """A command changed files."""
+        """Record that a command changed files."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             planned = []
@@ -147,13 +147,13 @@ class Planner:
         return plan
 
     def judged(self, verdicts: Sequence[Judgement]) -> Plan:
-        """The user judged hunks of files."""
+        """Record the user's verdicts on files."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             planned = []
             for one in verdicts:
                 known = _known(state, one.record.path)
-                # If something was written down meanwhile, the text of then says nothing any more.
+                # If another record was appended meanwhile, the verdict's text is out of date.
                 text = one.text if state.files.get(one.record.path) is one.of else known
                 others = shift(known, text)
                 record = msgspec.structs.replace(one.record, was=digest(known), others=others)
@@ -163,7 +163,7 @@ class Planner:
         return plan
 
     def noticed(self, path: str, text: str | None, of: Followed) -> Plan:
-        """Others made a file read ``text``; nothing if more was written down meanwhile."""
+        """Record edits by others; nothing if another record was appended meanwhile."""
 
         def plan(state: LedgerState) -> Sequence[Planned]:
             known = _known(state, path)
@@ -179,7 +179,7 @@ class Planner:
         return any(self._is_secret(text) for text in texts if text)
 
     def _is_secret(self, text: str) -> bool:
-        """A text is asked after several times; the newest answers are kept."""
+        """Cached, because each text is checked several times."""
         key = (len(text), hash(text))
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
@@ -189,13 +189,13 @@ class Planner:
 
 
 def moving(old: Path, new: Path) -> Plan:
-    """Note a file's new name, unless another process has done so."""
+    """Record a file's new path, unless another process has done so."""
     record = Moved(id=_id(), path=str(old), to=str(new))
     return lambda state: (Planned(record),) if record.path in state.files else ()
 
 
 def telling(session: str, verdicts: tuple[str, ...]) -> Plan:
-    """Note that the model of a session knows these verdicts."""
+    """Record that a session's model has been given these verdicts."""
     record = ToldRecord(id=_id(), session=session, verdicts=verdicts)
     return lambda _: (Planned(record),)
 
@@ -203,14 +203,14 @@ def telling(session: str, verdicts: tuple[str, ...]) -> Plan:
 def judgement(
     path: str, text: str | None, order: Order, of: object, *, is_accepted: bool
 ) -> Judgement:
-    """A verdict, still without what others did.
+    """Build a verdict, to which ``Planner.judged`` adds the edits by others.
 
     Args:
         path: The file.
-        text: What it read.
-        order: What was said.
-        of: What was known of the file then, a ``Followed``.
-        is_accepted: Or rejected.
+        text: The text the verdict was given on.
+        order: What the verdict covers.
+        of: The ledger's state of the file at that time, a ``Followed``.
+        is_accepted: False: rejected.
     """
     record = VerdictRecord(
         id=_id(),
@@ -229,7 +229,7 @@ def judgement(
 
 
 def _difference(change: CommandChange) -> tuple[Shift, Bytes | None]:
-    """The agent's edit by whole lines; or without, if it has none, or far too many."""
+    """Return the edit in whole lines, or as ``Bytes`` if it has no lines or is too large."""
     after = change.after
     if change.opaque is not None:
         one = change.opaque

@@ -1,9 +1,9 @@
-"""What the review log holds, one record a line.
+"""The record types of the review log, one JSON record per line.
 
-The log only grows, several processes append to it, and the same records in the same order fold to
-the same ledger. A record says what it was made from (``was``, a digest of what the records before
-it come to), and carries what others did to the file since as edits of that. One that does not fit
-is passed over. This module knows no disk and no clock: times come in as text (ISO 8601, UTC).
+The log is append-only and shared by several processes. Replaying the same records in the same
+order gives the same ledger. ``was`` is the digest of the file's text by the preceding records;
+``others`` holds the edits made by anyone else since. A record that does not match is skipped.
+Pure: callers pass times in as text (ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FORMAT = 1
 
 
 class Ref(msgspec.Struct, frozen=True, tag="ref"):
-    """A long text, kept in a file of its own with this name."""
+    """A reference to a long text, stored in a file named by its digest."""
 
     digest: str
 
 
 class RecordedEdit(msgspec.Struct, frozen=True, array_like=True):
-    """``text`` in place of the code points from ``start`` up to ``stop``."""
+    """Replaces the code points from ``start`` up to ``stop`` with ``text``."""
 
     start: int
     stop: int
@@ -34,11 +34,11 @@ class RecordedEdit(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Shift(msgspec.Struct, frozen=True):
-    """From one text of a file to another.
+    """The difference between two texts of a file.
 
     Attributes:
-        is_there: Is there a file afterwards?
-        edits: Ascending; none where there is no file.
+        is_there: Whether the file exists afterwards.
+        edits: Ascending; empty if the file does not exist afterwards.
     """
 
     is_there: bool = True
@@ -55,7 +55,7 @@ class Bytes(msgspec.Struct, frozen=True):
 
 
 class LedgerStart(msgspec.Struct, frozen=True, tag="started"):
-    """First line: which log this is."""
+    """The first line: identifies the log."""
 
     id: str
     at: str
@@ -63,19 +63,19 @@ class LedgerStart(msgspec.Struct, frozen=True, tag="started"):
 
 
 class Began(msgspec.Struct, frozen=True, tag="began"):
-    """The agent is about to change a file.
+    """An edit by the agent has begun.
 
     Attributes:
-        id: Drawn at random; names the edit in all processes.
+        id: Random; identifies the edit in all processes.
         path: Absolute.
-        was: Digest of what the file read by the records before.
-        others: From there to what the agent's edit was made from; None: the same.
-        change: The agent's edit, by whole lines.
-        session: Of the agent.
-        turn: Its turn.
-        tool_use: Of which call of a tool.
-        at: When.
-        bytes: The change has no lines, and ``change`` no edits.
+        was: Digest of the text by the preceding records.
+        others: From that text to the text the agent edited; None: no difference.
+        change: The agent's edit, in whole lines.
+        session: The agent's session.
+        turn: The session's turn.
+        tool_use: Id of the tool call.
+        at: Time of the edit.
+        bytes: Set if the change has no lines; then ``change`` has no edits.
     """
 
     id: str
@@ -91,7 +91,7 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
 
 
 class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
-    """What began is done; ``others`` leads to what the file reads now."""
+    """The edit of record ``began`` is done; ``others`` leads to the text afterwards."""
 
     id: str
     path: str
@@ -102,7 +102,7 @@ class FinishedRecord(msgspec.Struct, frozen=True, tag="finished"):
 
 
 class Withdrawn(msgspec.Struct, frozen=True, tag="withdrawn"):
-    """What began was not taken; ``may_come``: an editor may still apply it."""
+    """The edit of record ``began`` was not applied. ``may_come``: an editor may still apply it."""
 
     id: str
     path: str
@@ -111,7 +111,7 @@ class Withdrawn(msgspec.Struct, frozen=True, tag="withdrawn"):
 
 
 class Made(msgspec.Struct, frozen=True, tag="made"):
-    """A command of the agent changed a file; see ``Began``."""
+    """A command run by the agent changed a file; for the fields see ``Began``."""
 
     id: str
     path: str
@@ -143,7 +143,7 @@ class VerdictRecord(msgspec.Struct, frozen=True, tag="judged"):
 
 
 class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
-    """What others made of a file, when it matters before anything else does."""
+    """Edits by others that undid a change or applied one late, recorded at once."""
 
     id: str
     path: str
@@ -152,7 +152,7 @@ class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
 
 
 class Moved(msgspec.Struct, frozen=True, tag="moved"):
-    """The user gave a file another name or place: all that is known of ``path`` is of ``to``."""
+    """The user renamed or moved a file: the state of ``path`` passes to ``to``."""
 
     id: str
     path: str
@@ -160,7 +160,7 @@ class Moved(msgspec.Struct, frozen=True, tag="moved"):
 
 
 class ToldRecord(msgspec.Struct, frozen=True, tag="told"):
-    """The model of a session knows the verdicts with these ids."""
+    """A session's model has been given the verdicts with these ids."""
 
     id: str
     session: str
@@ -181,7 +181,7 @@ Record: TypeAlias = (
 
 
 def shift(before: str | None, after: str | None) -> Shift | None:
-    """From ``before`` to ``after``, by as little as can be; None if they are the same."""
+    """Return the smallest difference from ``before`` to ``after``; None if they are equal."""
     if before == after:
         return None
     if after is None:
@@ -190,10 +190,10 @@ def shift(before: str | None, after: str | None) -> Shift | None:
 
 
 def shifted(before: str | None, by: Shift | None) -> str | None:
-    """What ``before`` reads afterwards.
+    """Apply a difference to ``before``.
 
     Raises:
-        ValueError: The edits are not of this text.
+        ValueError: The edits do not fit this text.
     """
     if by is None:
         return before
@@ -210,7 +210,7 @@ def shifted(before: str | None, by: Shift | None) -> str | None:
 
 
 def digest(text: str | None) -> str:
-    """Of a text; of none, empty."""
+    """Return the digest of a text; empty for None (no file)."""
     if text is None:
         return ""
     hashed = hashlib.blake2b(digest_size=8)

@@ -1,4 +1,4 @@
-"""What a rewind of files is about to do and has done, in sentences for people. Pure."""
+"""User-visible messages about a rewind of files: questions before, a report after. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NAMED = 3
 
 
 def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
-    """Whether these files are to be taken back as well."""
+    """Ask whether to rewind these files too."""
     return f"Take the files back too? ({_files([one.path for one in plans], roots)})"
 
 
 def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
-    """Whether what the user changed since is to go as well."""
+    """Ask whether to undo changes that conflict with later work."""
     paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
     reasons = dict.fromkeys(why for _, why in done.kept)
     return (
@@ -29,7 +29,7 @@ def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
 
 
 def told(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
-    """What was done, a sentence each; nothing if there was nothing to do."""
+    """Report each outcome in a sentence; empty if nothing was done."""
     sentences = []
     paths = list(dict.fromkeys(one.path for one in done.hunks))
     if paths:
@@ -52,7 +52,7 @@ def told(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path]) -> str:
-    """Of which changed files nothing is recorded, so that they stay; empty if of none."""
+    """Name the changed files that have no record and so stay as they are; empty if none."""
     recorded = {display(path, roots) for path in known}
     missing = [name for name in names if name not in recorded]
     if not missing:

@@ -1,4 +1,4 @@
-"""The review log on disk: appended to by several processes, read on from where one left off."""
+"""The review log on disk: append-only, shared by several processes, read incrementally."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from indwell.review.records import (
 )
 from indwell.review.weave import Weave
 
-WAIT_S = 5.0  # for another process that appends; it takes some ms
-LONG = 4_096  # characters of a text that stands in a file of its own
-MOST_B = 64 << 20  # of such a file
+WAIT_S = 5.0  # for the lock; another process holds it for a few ms
+LONG = 4_096  # characters; a text this long is stored in its own file
+MOST_B = 64 << 20  # bytes of such a file
 AT_ONCE_B = 1 << 20
-QUIET = timedelta(days=1)  # since the last change, before a log begins anew
+QUIET = timedelta(days=1)  # since the last change, before an unneeded log is deleted
 NEWER = "the review of this workspace was written by a newer Indwell; update Indwell to see it"
 
 
 class LedgerReading(NamedTuple):
-    """What was read so far; a value.
+    """What has been read of the log. Immutable.
 
     Attributes:
-        state: What the records come to.
-        log: The id of the log; empty if there is none yet.
-        offset: Bytes that are read.
-        private: Files whose records stay in this process.
-        notices: What went wrong, in plain words, each once.
+        state: The replayed state.
+        log: Id of the log; empty if there is none yet.
+        offset: Number of bytes read.
+        private: Files whose records are kept in memory only.
+        notices: Problems to show the user, each once.
     """
 
     state: LedgerState
@@ -60,22 +60,22 @@ class LedgerReading(NamedTuple):
 
 
 def moment(now: datetime) -> str:
-    """As the log writes it: ISO 8601, UTC, milliseconds."""
+    """Format a time for the log: ISO 8601, UTC, milliseconds."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 class Planned(NamedTuple):
-    """A record, and whether it must not be written."""
+    """A record, and whether it must stay off the disk."""
 
     record: Record
     is_private: bool = False
 
 
 class ReviewStore:
-    """The log of one workspace.
+    """The review log of one workspace.
 
     Args:
-        folder: Made when something is written.
+        folder: Created on the first write.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class ReviewStore:
         self._is_newer = False
 
     def opened(self, now: datetime) -> LedgerReading:
-        """Read all; begin anew if nothing of it is needed any more."""
+        """Read the whole log; delete it if nothing in it is needed any more."""
         reading = self.read_on(LedgerReading(LedgerState()))
         if reading.log and not self._is_needed(reading.state, now):
             with suppress(OSError), locked(self.folder / "lock", timeout_s=WAIT_S):
@@ -98,7 +98,7 @@ class ReviewStore:
         return reading
 
     def read_on(self, reading: LedgerReading) -> LedgerReading:
-        """Take in what was appended since; what cannot be read is told in the notices."""
+        """Read the lines appended since. Read errors become notices."""
         try:
             return self._read_on(reading)
         except OSError as error:
@@ -107,9 +107,9 @@ class ReviewStore:
     def append(
         self, reading: LedgerReading, plan: Callable[[LedgerState], Sequence[Planned]]
     ) -> LedgerReading:
-        """Take in what others appended, then append what ``plan`` makes of that, durably.
+        """Read what others appended, then durably append the records that ``plan`` returns.
 
-        What the disk does not take is kept in this process, and a notice says so.
+        If the write fails, the records stay in memory and a notice tells the user.
         """
         try:
             make_private_folder(self.folder)
@@ -150,7 +150,7 @@ class ReviewStore:
         if first != reading.log and reading.log:
             reading = LedgerReading(
                 LedgerState(), notices=reading.notices
-            )  # begun anew by another process
+            )  # another process started a new log
         pieces, offset = [], reading.offset
         while piece := read_from(self._log, offset, AT_ONCE_B):
             pieces.append(piece)
@@ -175,7 +175,7 @@ class ReviewStore:
         return _taken(reading, records)
 
     def _first(self) -> str:
-        """The id of the log that is there now."""
+        """Return the id of the log now on disk; empty if there is none."""
         head = read_from(self._log, 0, 1_000).lstrip(b"\n").partition(b"\n")[0]
         try:
             record = decoded(head)
@@ -194,7 +194,7 @@ class ReviewStore:
             return True
 
     def _with_refs(self, record: Record) -> Record:
-        """Long texts of a record put into files of their own."""
+        """Move the long texts of a record into files of their own."""
         return _mapped(record, self._put)
 
     def _put(self, text: str | Ref) -> str | Ref:
@@ -221,10 +221,10 @@ class ReviewStore:
 
 
 def pending_sessions(folder: Path) -> frozenset[str] | None:
-    """Sessions with changes that nobody has judged; None if the log cannot be read as a whole.
+    """Return the sessions with pending changes; None if parts of the log cannot be read.
 
     Args:
-        folder: Of the log; it need not be there.
+        folder: The log's folder; it need not exist.
     """
     reading = ReviewStore(folder).read_on(LedgerReading(LedgerState()))
     if reading.notices:
@@ -238,7 +238,7 @@ def pending_sessions(folder: Path) -> frozenset[str] | None:
 
 
 def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:
-    """The record with each text of its edits as ``put`` gives it."""
+    """Apply ``put`` to each text in a record's edits."""
     changed = {}
     for name in ("others", "change"):
         one = getattr(record, name, None)
@@ -251,7 +251,7 @@ def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:
 def _taken(
     reading: LedgerReading, records: Iterable[Record | None], *, is_own: bool = False
 ) -> LedgerReading:
-    """The reading with more records in its state; those that do not fit are counted and told."""
+    """Apply records to the state. Damaged and unfit records are counted and reported."""
     state = reading.state.copy()
     n_damaged = n_unfit = 0
     for record in records:
@@ -290,7 +290,7 @@ def _is_pending(weave: Weave, path: str) -> bool:
 
 
 def _now(records: Sequence[Record]) -> datetime:
-    """When the first of them was made."""
+    """Return the time of the first edit among the records; the current time if there is none."""
     for one in records:
         if isinstance(one, Began | Made):
             return datetime.fromisoformat(one.at)
@@ -301,22 +301,22 @@ _READER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class Damaged(Exception):
-    """A line that is no record."""
+    """A line or text file of the log is damaged."""
 
 
 def encoded(record: Record) -> bytes:
-    """One line, without a line feed."""
+    """Encode a record as one line, without the line feed."""
     try:
         return msgspec.json.encode(record)
-    except UnicodeEncodeError:  # half characters, as undecodable bytes stand in texts and names
+    except UnicodeEncodeError:  # lone surrogates stand for undecodable bytes in texts and names
         return json.dumps(msgspec.to_builtins(record)).encode()
 
 
 def decoded(line: bytes) -> Record:
-    """The record of a line.
+    """Decode the record in a line.
 
     Raises:
-        Damaged: It holds none.
+        Damaged: The line holds no valid record.
     """
     try:
         return _READER.decode(line)
@@ -325,7 +325,7 @@ def decoded(line: bytes) -> Record:
 
 
 def _odd(line: bytes) -> Record:
-    """A record with half characters, which the quick reader does not take."""
+    """Decode a record with lone surrogates, which msgspec's decoder rejects."""
     try:
         record = msgspec.convert(json.loads(line), type=Record)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Carries verdicts out: accepts, takes back and rewinds the agent's changes in files."""
+"""Carries out verdicts: accepts, rejects and rewinds the agent's changes in files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MOVED = "it was changed while you were asked"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Which pending changes are meant; all that is given must be so. Empty: all of them.
+    """A filter on pending changes; all given fields must match. Empty: all changes.
 
     Attributes:
-        hunks: Their ids.
+        hunks: Hunk ids.
         path: The file.
-        session: Whose.
-        turn: Of which turn of it.
+        session: The session that made the change.
+        turn: The turn that made the change.
     """
 
     hunks: tuple[str, ...] = ()
@@ -43,14 +43,14 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class VerdictOutcome(msgspec.Struct, frozen=True):
-    """What became of a verdict.
+    """The outcome of a verdict. Reasons are worded for the user.
 
     Attributes:
-        hunks: Those that it was carried out for.
-        kept: Those that it was not, and why, for people.
-        failed: Files that could not be changed, and why, for people; their hunks stay pending.
-        unknown: Ids that stand for no pending change any more.
-        copies: Where the texts of before are kept, by file.
+        hunks: The hunks it was carried out for.
+        kept: The hunks left as they are, each with the reason.
+        failed: Files that could not be changed, each with the reason; their hunks stay pending.
+        unknown: Given ids that match no pending hunk.
+        copies: Each changed file with the backup copy of its earlier text.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -63,10 +63,10 @@ class VerdictOutcome(msgspec.Struct, frozen=True):
 async def accept(
     ledger: ReviewLedger, workspace: Workspace, scope: Scope, *, on_file: OnFile | None = None
 ) -> VerdictOutcome:
-    """Let changes count as the user's own; the files stay as they are.
+    """Accept changes; the files stay as they are.
 
-    Each file is looked at first, so what is accepted is what stands there: a hunk that was changed
-    since it was shown has another id.
+    Each file is read first, so only current text is accepted: a hunk that changed since it was
+    shown has another id.
     """
     done = Carrying(ledger, workspace, on_file)
     await ledger.refresh()
@@ -91,14 +91,14 @@ async def reject(
     force: bool = False,
     on_file: OnFile | None = None,
 ) -> VerdictOutcome:
-    """Take changes back, each file by an inverse edit of the text that stands there now.
+    """Reject changes, by an inverse edit of each file's current text.
 
     Args:
-        ledger: What is pending.
+        ledger: The review ledger.
         workspace: The user's files.
-        scope: What is meant.
-        force: Also those that the user, or another turn, changed since.
-        on_file: Hears of each file.
+        scope: Which changes to reject.
+        force: Include changes that the user or another turn has edited since.
+        on_file: Called before each file.
     """
     done = Carrying(ledger, workspace, on_file)
     await ledger.refresh()
@@ -111,9 +111,9 @@ async def reject(
 
 
 def planned(ledger: ReviewLedger, path: Path, scope: Scope, *, force: bool) -> Rejection:
-    """What ``reject`` would take back in one file; of shared hunks only their part.
+    """Plan what ``reject`` would do in one file; of shared hunks, only the part in scope.
 
-    Looks at nothing: the ledger has to know what the file reads.
+    Does not read the file: the ledger must be in sync with it.
     """
     meant = _meant(ledger.hunks(path), scope)
     ids = [one.id for one in meant]
@@ -130,20 +130,20 @@ async def rewind_files(
     agreed: Mapping[Path, str | None] | None = None,
     on_file: OnFile | None = None,
 ) -> VerdictOutcome:
-    """Take out all changes of a session's later turns, accepted or not, and keep copies.
+    """Undo all changes of a session's later turns, accepted or not, and keep backup copies.
 
-    What the user changed since stays, and so do the changes of other sessions. A kill in the middle
-    leaves some files done and the others as they were; doing it again does the rest.
+    Edits by the user since, and changes of other sessions, stay. If the process is killed halfway,
+    some files are done and the others untouched; running it again does the rest.
 
     Args:
-        ledger: Whose changes stand where.
+        ledger: The review ledger.
         workspace: The user's files.
-        session: Whose changes go.
-        after_turn: Up to the end of this one they stay; 0 for none.
-        force: Also where that takes lines along that the user has changed since.
-        agreed: Only these files, and only as long as they read what they did when the user was
-            asked; None: all of them.
-        on_file: Hears of each file.
+        session: The session to rewind.
+        after_turn: The last turn to keep; 0: undo all turns.
+        force: Undo changes even if that loses lines the user has edited since.
+        agreed: Limits the rewind to these files, and only while each still has the text it had
+            when the user agreed; None: all files.
+        on_file: Called before each file.
     """
     done = Carrying(ledger, workspace, on_file, keeps=True)
     paths = [one.path for one in await planned_rewind(ledger, workspace, session, after_turn)]
@@ -164,7 +164,7 @@ async def rewind_files(
 
 
 def _as_agreed(plan: Callable[[], Rejection], text: str | None) -> Rejection:
-    """What is planned if the file still reads ``text``; else nothing of it."""
+    """Return the plan if the file's text is still ``text``; else a plan that keeps all hunks."""
     made = plan()
     if made.before == text:
         return made
@@ -175,7 +175,7 @@ def _as_agreed(plan: Callable[[], Rejection], text: str | None) -> Rejection:
 async def planned_rewind(
     ledger: ReviewLedger, workspace: Workspace, session: str, after_turn: int
 ) -> tuple[Rejection, ...]:
-    """What ``rewind_files`` would do: one for each file that has something to take out."""
+    """Plan what ``rewind_files`` would do: one plan for each file with changes to undo."""
     done = Carrying(ledger, workspace, None)
     await ledger.refresh()
     found = []
@@ -191,7 +191,7 @@ async def planned_rewind(
 
 
 def _done(made: Carrying, scope: Scope) -> VerdictOutcome:
-    """What became of it."""
+    """Return the outcome of a verdict."""
     seen = {one.id for one in made.hunks} | {one.id for one, _ in made.kept}
     failed = {path for path, _ in made.failed}
     unknown = tuple(
@@ -205,7 +205,7 @@ def _done(made: Carrying, scope: Scope) -> VerdictOutcome:
 
 
 def _paths(ledger: ReviewLedger, scope: Scope) -> Sequence[Path]:
-    """The files that hold something of what is meant."""
+    """Return the files with hunks in scope."""
     if scope.hunks:
         found = (ledger.find(one) for one in scope.hunks)
         paths = list(dict.fromkeys(one.path for one in found if one is not None))
@@ -215,7 +215,7 @@ def _paths(ledger: ReviewLedger, scope: Scope) -> Sequence[Path]:
 
 
 def _meant(hunks: Sequence[Hunk], scope: Scope) -> list[Hunk]:
-    """Those of a file's hunks that are meant."""
+    """Return the hunks of a file that are in scope."""
     return [
         one
         for one in hunks
@@ -229,7 +229,7 @@ def _is_of(actor: Actor, scope: Scope) -> bool:
 
 
 def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
-    """Whose part of these hunks is meant; empty: all of them."""
+    """Return the actors in scope among these hunks' actors; empty: all actors."""
     if scope.session is None and scope.turn is None:
         return ()
     actors = (actor for one in hunks for actor in one.actors)
@@ -238,31 +238,31 @@ def _only(hunks: Sequence[Hunk], scope: Scope) -> tuple[Actor, ...]:
 
 TRIES = 3
 COPIES = "copies"  # a folder beside the ledger's log
-BUSY_S = 10.0  # for the agent's own write of the same file to end
+BUSY_S = 10.0  # wait for an agent's edit of the same file
 
 OnFile: TypeAlias = Callable[[Path, int, int], None]
-"""Hears of each file before it is dealt with: the file, its number from 1, how many there are."""
+"""Called before each file with its path, its number (from 1) and the number of files."""
 
 Plan: TypeAlias = Callable[[], Rejection]
 
-_locks = PathLocks()  # two verdicts on one file of one process go one after the other
+_locks = PathLocks()  # serialises verdicts on the same file within this process
 
 
 class Carrying:
-    """One verdict while it is carried out.
+    """Carries out one verdict, file by file.
 
     Args:
-        ledger: What is pending.
+        ledger: The review ledger.
         workspace: The user's files.
-        on_file: Hears of each file.
-        keeps: Keep a copy of each text before it is changed.
+        on_file: Called before each file.
+        keeps: Make a backup copy of each text before it is changed.
 
     Attributes:
-        hunks: Those that it was carried out for.
-        kept: Those that it was not, and why.
-        failed: Files that could not be changed, and why.
-        copies: Where the texts of before are kept, by file.
-        unread: Files that are there and could not be read when they were looked at, and why.
+        hunks: The hunks the verdict was carried out for.
+        kept: The hunks left as they are, each with the reason.
+        failed: Files that could not be changed, each with the reason.
+        copies: Each changed file with the backup copy of its earlier text.
+        unread: Existing files that could not be read, each with the reason.
     """
 
     def __init__(
@@ -285,18 +285,18 @@ class Carrying:
         self.unread: dict[Path, str] = {}
 
     def begin(self, path: Path, number: int, total: int) -> None:
-        """Tell who wants to know."""
+        """Report that a file is next."""
         if self._on_file is not None:
             self._on_file(path, number, total)
 
     def find(self, hunk_id: str) -> Hunk | None:
-        """As the ledger does."""
+        """Return the pending hunk with this id, if there is one."""
         return self._ledger.find(hunk_id)
 
     async def look(self, path: Path) -> Snapshot | None:
-        """What the file reads now, which the ledger is told; None if there is none, or no text.
+        """Read a file and sync the ledger; None if there is no file, or it is not readable as text.
 
-        Raises nothing: what cannot be read is left as it was known, and noted.
+        A file that cannot be read goes into ``unread``, and its ledger state is kept.
         """
         self.unread.pop(path, None)
         try:
@@ -311,11 +311,11 @@ class Carrying:
         return snapshot
 
     async def take_back(self, path: Path, plan: Plan) -> None:
-        """Do what is planned in one file; a failure is noted, and the next file is tried.
+        """Carry out the plan for one file; a failure goes into ``failed``.
 
         Args:
             path: The file.
-            plan: What would be done now.
+            plan: Returns the plan for the file's current text.
         """
         try:
             await self._free(path)
@@ -325,10 +325,10 @@ class Carrying:
             self.failed.append((path, _plainly(error)))
 
     async def _free(self, path: Path) -> None:
-        """Wait until the agent's own write of a file is over.
+        """Wait until an agent's edit of a file has ended.
 
         Raises:
-            EditRefused: It takes too long.
+            EditRefused: The edit took longer than ``BUSY_S``.
         """
         if not self._ledger.is_busy(path):
             return
@@ -364,20 +364,20 @@ class Carrying:
                 text = await self._applied(snapshot, made)
             except TextMoved as error:
                 why = _plainly(error)
-                continue  # somebody typed meanwhile: look at it again
+                continue  # the user typed meanwhile: read the file again
             await self._ledger.rejected(made, text)
             self.hunks += made.hunks
             self.kept += made.kept
             return
-        if len(seen) == 1:  # nobody did
+        if len(seen) == 1:  # the file did not change
             raise EditRefused(why)
         raise EditRefused(f"{path.name!r} is being changed all the time; try again")
 
     def _refuse_odd(self, path: Path) -> None:
-        """Whatever the log says: through links nothing is changed. Blocks.
+        """Refuse a path that leads through a link, even if the log has it. Blocks.
 
         Raises:
-            ToolError: The path leads elsewhere.
+            EditRefused: The path leads to another file.
         """
         try:
             is_so = not self._workspace.roots or self._workspace.resolve(str(path)) == path
@@ -387,7 +387,7 @@ class Carrying:
             raise EditRefused(f"{path.name!r} leads through a link to another file now")
 
     async def _applied(self, snapshot: Snapshot | None, made: Rejection) -> str | None:
-        """Let the file read as planned; gives what it reads then."""
+        """Write the planned text; return the file's text afterwards."""
         path, label = made.path, f"Indwell: reject in {made.path.name}"
         if snapshot is None and made.text is None:
             return None
@@ -404,7 +404,7 @@ class Carrying:
         return change.after
 
     async def _made_again(self, path: Path, text: str, label: str) -> str:
-        """A file that a command removed: with the bytes and the mode that it had, if known."""
+        """Restore a file that a command removed, with its bytes and mode if they are known."""
         removed = await asyncio.to_thread(self._bytes.removed, path)
         if removed is None:
             return (await self._workspace.write(path, None, text, label=label)).after
@@ -417,7 +417,7 @@ class Carrying:
         return (await self._workspace.write(path, snapshot, text, label=label)).after
 
     async def _bytes_back(self, made: Rejection, change: Opaque) -> None:
-        """Put back what has no lines, whole or not at all."""
+        """Restore a file's bytes; never in part."""
         problem, roots = "", self._workspace.roots
         if made.path in self._workspace.unsaved():
             problem = "it is open in the editor, and not saved"
@@ -439,7 +439,7 @@ class Carrying:
 
 
 def _unreadable(error: ToolError) -> str:
-    """Why a file that is there has no text any more."""
+    """Return why an existing file cannot be read as text."""
     if isinstance(error, NotText):
         return "it is no text any more"
     if isinstance(error, TooLarge):
@@ -448,5 +448,5 @@ def _unreadable(error: ToolError) -> str:
 
 
 def _plainly(error: ToolError) -> str:
-    """An error in words for people: what the model is told to do is left out."""
+    """Word an error for the user: drop the instruction to the model."""
     return str(error).partition("; read_file")[0]

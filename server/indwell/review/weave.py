@@ -1,4 +1,4 @@
-"""A file with all that ever stood in it: each line knows who brought it and who took it away."""
+"""The weave of a file: all its lines, past and present, each with who added and who removed it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 from indwell.workspace.comparing.diff import ReplacedLines
 
-FILE, BLOB = -1, -2  # in place of a segment's number: the file itself, a change without lines
-PLACES = 1 << 20  # serial numbers that each edit has for its places
+FILE, BLOB = -1, -2  # pseudo segment numbers: the file itself, a change without lines
+PLACES = 1 << 20  # serial numbers reserved for the places of one edit
 
 
 class Mark(NamedTuple):
-    """Who changed a line, and whether that is settled.
+    """The author of a change to a line, and whether the change is settled.
 
     Attributes:
-        session: Of the agent.
-        turn: The turn of it.
-        serial: Which place of which edit, growing: ``edit * PLACES + place``.
-        origin: Names the edit in all processes.
-        is_settled: Accepted; or nothing to review.
+        session: The agent's session.
+        turn: The session's turn.
+        serial: Edit and place, ascending: ``edit * PLACES + place``.
+        origin: Identifies the edit in all processes.
+        is_settled: The change was accepted, or needs no review.
     """
 
     session: str
@@ -51,13 +51,13 @@ class Blob(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Lines with one fate.
+    """Lines that were added, and perhaps removed, by the same changes.
 
     Attributes:
-        text: Whole lines with their ends.
-        born: Who brought them; None: they are the user's, or were always there.
-        died: Who took them away; None: they are there.
-        is_touched: The user rewrote them; still ``born`` as what they were made of.
+        text: Whole lines with their line endings.
+        born: The change that added them; None: the user's, or there from the start.
+        died: The change that removed them; None: still visible.
+        is_touched: The user has edited them; ``born`` is still that of the original lines.
     """
 
     text: str
@@ -67,14 +67,14 @@ class Segment(NamedTuple):
 
 
 class Weave:
-    """A file's segments, in order; a value that is never changed.
+    """A file's segments, in order. Immutable.
 
     Args:
         segments: In order.
-        is_there: Is there such a file?
-        created: The agent made the file.
-        deleted: The agent removed it.
-        opaque: Changes without lines, oldest first; under them the lines do not count.
+        is_there: Whether the file exists.
+        created: The change by which the agent created the file.
+        deleted: The change by which the agent removed the file.
+        opaque: Changes without lines, oldest first. If there are any, lines do not count.
     """
 
     def __init__(
@@ -94,38 +94,38 @@ class Weave:
 
     @cached_property
     def text(self) -> str:
-        """What is visible; empty if there is no file."""
+        """The visible text; empty if there is no file."""
         return "".join([one.text for one in self.segments if one.died is None])
 
     @cached_property
     def size(self) -> int:
-        """Visible characters; found without making the text."""
+        """Number of visible characters, counted without joining the text."""
         return sum(len(one.text) for one in self.segments if one.died is None)
 
     @cached_property
     def unjudged(self) -> frozenset[int]:
-        """The places of edits that nobody judged yet and that the user did not rewrite."""
+        """Serials of changes that await a verdict and that the user has not edited."""
         marks = {one.born for one in self.segments if not one.is_touched}
         marks |= {one.died for one in self.segments}
         return frozenset(one.serial for one in marks if one is not None and not one.is_settled)
 
     @cached_property
     def brought(self) -> frozenset[int]:
-        """Those of the ``unjudged`` of which lines stand there."""
+        """Serials in ``unjudged`` whose added lines are still visible."""
         marks = {one.born for one in self.segments if not one.is_touched and one.died is None}
         return frozenset(one.serial for one in marks if one is not None and not one.is_settled)
 
     @property
     def reads(self) -> str | None:
-        """What is visible; None if there is no file."""
+        """The visible text; None if there is no file."""
         return self.text if self.is_there else None
 
     def forget_text(self) -> None:
-        """Free the memory of ``text``; it is made again when somebody asks."""
+        """Free the cached ``text``; the next access joins it again."""
         self.__dict__.pop("text", None)
 
     def of(self, segments: Sequence[Segment]) -> Weave:
-        """The same file with other segments."""
+        """Return this weave with other segments."""
         return Weave(
             segments,
             is_there=self.is_there,
@@ -139,19 +139,19 @@ GONE = Weave(is_there=False)
 
 
 def plain(text: str | None) -> Weave:
-    """A file that nobody changed yet; None: there is none."""
+    """Return the weave of an unchanged file; a ``text`` of None: no file."""
     if text is None:
         return GONE
     return Weave((Segment(text),) if text else ())
 
 
 class ChangedPlace(NamedTuple):
-    """What a changed place of the visible text covers.
+    """The segments and lines at one changed place of the visible text.
 
     Attributes:
-        span: The segments from the last visible one before it to the first visible one after it.
-        new: The lines that came.
-        right: The visible segment after it.
+        span: The segments between the visible neighbours of the place.
+        new: The new lines.
+        right: The next visible segment; None at the end.
     """
 
     span: list[Segment]
@@ -164,7 +164,7 @@ def rewoven(
     places: Iterable[ReplacedLines],
     resolve: Callable[[ChangedPlace], Iterable[Segment]],
 ) -> list[Segment]:
-    """The segments with each changed place of the visible text as ``resolve`` says it."""
+    """Return the segments, with each changed place replaced by what ``resolve`` returns."""
     source: list[Segment] = list(reversed(weave.segments))
     done: list[Segment] = []
     at = 0
@@ -185,7 +185,7 @@ def rewoven(
 
 
 def _copied(source: list[Segment], target: list[Segment], at: int, stop: int) -> int:
-    """Move segments on until ``stop`` characters are visible; one that reaches over is cut."""
+    """Move segments to ``target`` up to visible offset ``stop``; split one that crosses it."""
     while at < stop:
         one = source.pop()
         if one.died is None:
@@ -199,7 +199,7 @@ def _copied(source: list[Segment], target: list[Segment], at: int, stop: int) ->
 
 
 def joined(segments: Iterable[Segment]) -> list[Segment]:
-    """Neighbours with the same fate as one, and none that is empty."""
+    """Merge adjacent segments that differ only in text, and drop empty ones."""
     done: list[Segment] = []
     run: list[str] = []
     fate: Segment | None = None
@@ -218,7 +218,7 @@ def joined(segments: Iterable[Segment]) -> list[Segment]:
 
 
 def edited(weave: Weave, places: Sequence[ReplacedLines], mark: Mark) -> Weave:
-    """The weave after an edit of the agent; ``mark`` is that of its first place."""
+    """Return the weave after an agent's edit; ``mark`` belongs to the first place."""
     numbers = iter(range(len(places)))
 
     def resolve(place: ChangedPlace) -> Iterable[Segment]:
@@ -233,22 +233,22 @@ def edited(weave: Weave, places: Sequence[ReplacedLines], mark: Mark) -> Weave:
 
 
 def removed(weave: Weave, mark: Mark) -> Weave:
-    """The weave after the agent removed the file."""
+    """Return the weave after the agent removed the file."""
     segments = joined(_killed(one, mark) for one in weave.segments)
     return Weave(segments, is_there=False, created=weave.created, deleted=mark)
 
 
 def _killed(one: Segment, mark: Mark) -> Segment:
-    """A segment that the agent took away."""
+    """Mark a segment as removed, unless it already is."""
     return one if one.died is not None else one._replace(died=mark)
 
 
 def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
-    """The weave with some marks settled.
+    """Return the weave with the selected marks settled.
 
     Args:
         weave: The file.
-        which: Told the number of a segment, ``FILE`` or ``BLOB``, and a mark there.
+        which: Selects marks, by the segment's number (or ``FILE`` or ``BLOB``) and the mark.
     """
 
     def settle(i: int, mark: Mark | None) -> Mark | None:
@@ -272,16 +272,16 @@ def settled(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
 
 def all_taken_out(weave: Weave, which: Callable[[Mark], bool]) -> Weave:
-    """The weave without the changes of ``which``, wherever they are."""
+    """Undo the selected changes to lines and to the file itself, but none without lines."""
     return taken_out(weave, lambda i, mark: i != BLOB and which(mark))
 
 
 def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
-    """The weave without some changes.
+    """Return the weave with the selected changes undone.
 
     Args:
         weave: The file.
-        which: Told the number of a segment, ``FILE`` or ``BLOB``, and a mark there: does it go?
+        which: Selects changes, by the segment's number (or ``FILE`` or ``BLOB``) and the mark.
     """
     kept = []
     for i, one in enumerate(weave.segments):
@@ -309,7 +309,7 @@ def taken_out(weave: Weave, which: Callable[[int, Mark], bool]) -> Weave:
 
 
 def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
-    """Visible lines that stand before others now all have an end, so that no two become one."""
+    """End every visible line but the last with a line ending, so that no two lines merge."""
     done = list(segments)
     last: int | None = None
     for i, one in enumerate(done):
@@ -322,7 +322,7 @@ def _ended(segments: Sequence[Segment], text: str) -> list[Segment]:
 
 
 def _ending(text: str) -> str:
-    """The line ending of a text; that of most systems if it has none."""
+    """Return the line ending of a text; a line feed if it has none."""
     if "\r\n" in text:
         return "\r\n"
     return "\r" if "\r" in text and "\n" not in text else "\n"
