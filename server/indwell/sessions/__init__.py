@@ -1,1 +1,1 @@
-"""Sessions: an append-only log that reads back to the same conversation."""
+"""Sessions: append-only logs that restore the same conversation."""

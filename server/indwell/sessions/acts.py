@@ -1,4 +1,4 @@
-"""What the agent wanted to do in a session, what was decided on it, and what came of it. Pure."""
+"""Audit trail of a session: each tool call, its permission decision and its outcome. Pure."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from indwell.sessions.records import Intent, MessageRecord, Record, TurnStartRec
 from indwell.sessions.told import Decided, Verdict
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
-"""Denied by a rule, refused by the user or for want of an answer. Unknown: the log has no result,
-because the process was killed in the middle or is still at it."""
+"""``denied``: by a rule. ``refused``: by the user, or nobody answered. ``unknown``: the log has no
+result, because the process was killed or the call is still running."""
 
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])
-"""Answers that allow nothing."""
+"""Answers that refuse a call."""
 
-DONE, FAILED = "done", "failed"  # how a call ended that has no result here and says no more
+DONE, FAILED = "done", "failed"  # endings of a call whose result is not in this log
 
 _Key: TypeAlias = tuple[int, str]
 _ENDING = re.compile(r"exit code \d+$|timed out after |ended by ")
 
 
 class Act(msgspec.Struct, frozen=True):
-    """One call that changes or runs something, or that was asked for or denied.
+    """One tool call that changed or ran something, needed an approval, or was denied.
 
     Attributes:
-        turn: Of the session.
-        id: Of the call.
-        at: When it was decided on.
-        tool: Its name.
-        what: The command, or the paths; of logs without decisions the arguments.
-        cwd: Where a command would run.
-        decision: What the rules said; None: the log is of before decisions were written down.
-        rule: The one that won.
-        reason: Why it was asked or denied.
-        answer: Of the user, if they were asked.
-        widening: What it could do beyond the sandbox, in words.
-        sandbox: How a command was held, in words, if it was let run.
-        began: Is its beginning on record? Reads have none.
-        end: What came of it.
-        ending: How a command ended, or the first line of what the model was told if it failed.
-        left: Is it in a turn that a rewind left behind?
-        agent: The name of the sub-agent that wanted it; empty for the main one.
+        turn: The session's turn.
+        id: Id of the call.
+        at: Time of the decision.
+        tool: Name of the tool.
+        what: The command, or the paths; in logs without decisions, the arguments.
+        cwd: Working directory of a command.
+        decision: The policy's decision; None: the log predates recorded decisions.
+        rule: The rule that decided.
+        reason: Why the policy asked or denied.
+        answer: The user's answer, if asked.
+        widening: What the call may do beyond the sandbox, in words.
+        sandbox: How an allowed command was sandboxed, in words.
+        began: Whether the log records that the call began; never true for reads.
+        end: The outcome.
+        ending: How a command ended; for a failure, the first line of the result.
+        left: Whether a rewind abandoned the call's turn.
+        agent: Name of the sub-agent that made the call; empty for the main agent.
     """
 
     turn: int
@@ -69,7 +69,7 @@ class Act(msgspec.Struct, frozen=True):
 
 
 def acts(records: Sequence[Record]) -> tuple[Act, ...]:
-    """All of them in order, those of turns that were left behind too."""
+    """Return all acts in order, including those of turns that a rewind abandoned."""
     alive = {id(record) for record in lived(records)}
     found: list[Act] = []
     newest: dict[_Key, int] = {}
@@ -77,7 +77,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
     for record in records:
         match record:
             case TurnStartRecord():
-                newest.clear()  # a session that was taken back counts its turns anew
+                newest.clear()  # turn numbers repeat after a rewind
             case Decided():
                 act = _decided(record, left=id(record) not in alive)
                 at = newest.get((record.turn, record.tool_use_id))
@@ -87,7 +87,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
                     ended = msgspec.structs.replace(found[at], end=end, ending=ending)
                     found[at] = ended
                 elif at is not None and _is_open(found[at]) and found[at].what == act.what:
-                    found[at] = act  # the answer to the question that was written down before
+                    found[at] = act  # the answer to the question recorded earlier
                 else:
                     newest[record.turn, record.tool_use_id] = len(found)
                     found.append(act)
@@ -110,7 +110,7 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
 
 
 def _is_open(act: Act) -> bool:
-    """Was it asked for and, as far as the log goes, not answered? Then it never began."""
+    """Return whether the log has the question but no answer; then the call never began."""
     return act.decision == "ask" and not act.answer and not act.began
 
 
@@ -160,6 +160,6 @@ def _ended(act: Act, at: int, results: Mapping[int, ToolResult]) -> Act:
 
 
 def _ending(text: str) -> str:
-    """How a command ended: the last line that is no note; what it printed stands before that."""
+    """Return how a command ended: the last line of its result that is not a note in brackets."""
     lines = [line for line in text.splitlines() if line and not line.startswith("[")]
     return lines[-1] if lines and _ENDING.match(lines[-1]) else ""

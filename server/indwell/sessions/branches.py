@@ -1,7 +1,8 @@
-"""Which records of a log the conversation goes on from: a rewind leaves turns behind. Pure.
+"""Finds the current branch of a session's log, and the state it restores. Pure.
 
-A log only grows, so what is left behind stays in it; a record says where the conversation went on.
-So the records are a tree, and the conversation is the way from its root to its last record.
+A log is append-only, so turns that a rewind abandons stay in it. A ``Rewound`` record says where
+the conversation went on. The records form a tree. The conversation is the path from the root to the
+last record.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from indwell.sessions.records import (
 )
 from indwell.sessions.told import CommandSet, PlanSet, TodoSet
 
-_COMMAND = re.compile(r"b([0-9]{1,9})")  # what else stands in a log, no session has written
-_FOLDERS = re.compile(r"[/\\]")  # …/<session>/spill/0001-plan.md, on any system
+_COMMAND = re.compile(r"b([0-9]{1,9})")  # ids of any other form are not ours
+_FOLDERS = re.compile(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system
 
 
 class Fork(NamedTuple):
-    """A new session that begins as another one was.
+    """A new session that starts with the conversation of another one.
 
     Attributes:
-        session: Its id.
-        origin: The other one's.
-        turn: Up to whose end it goes.
-        notices: What the user should know, a sentence each.
+        session: Id of the new session.
+        origin: Id of the other session.
+        turn: The last turn copied.
+        notices: Notices to the user, a sentence each.
     """
 
     session: str
@@ -45,13 +46,13 @@ class Fork(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A conversation that was taken back.
+    """The result of a rewind.
 
     Attributes:
-        turn: To whose end.
-        draft: The user's words of the first turn that was left behind, to say them otherwise.
-        notices: What the user should know, a sentence each.
-        changed: Files that the turns behind it changed, as the log names them.
+        turn: The last turn kept.
+        draft: The user's message of the first abandoned turn, for the user to edit.
+        notices: Notices to the user, a sentence each.
+        changed: Files that the abandoned turns changed, as the log names them.
     """
 
     turn: int
@@ -61,21 +62,21 @@ class Rewind(NamedTuple):
 
 
 def changed_after(records: Sequence[Record], turn: int) -> tuple[str, ...]:
-    """The files that later turns of a conversation changed, as the log names them, each once."""
+    """Return the files that turns after ``turn`` changed, as the log names them, each once."""
     ends = (one for one in lived(records) if isinstance(one, TurnEndRecord) and one.turn > turn)
     return tuple(dict.fromkeys(file.path for end in ends for file in end.changes))
 
 
 def lived(records: Sequence[Record]) -> Sequence[Record]:
-    """The records that the conversation consists of, in order; all of them without a rewind."""
+    """Return the records of the current branch, in order; all records if there was no rewind."""
     if not any(isinstance(record, Rewound) for record in records):
         return records
-    before: list[int] = []  # for each record the one that the conversation had before it
+    before: list[int] = []  # for each record the index of its predecessor in the conversation
     ends = {0: -1}
     at, turn = -1, 0
     for index, record in enumerate(records):
         if isinstance(record, Rewound):
-            at = ends.get(record.turn, at)  # a turn that is damaged away: go on as before
+            at = ends.get(record.turn, at)  # turn lost to damage: ignore the rewind
         before.append(at)
         at = index
         turn = _noted(ends, turn, index, record)
@@ -87,7 +88,7 @@ def lived(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def turn_ends(records: Sequence[Record]) -> Mapping[int, int]:
-    """For each turn the index of its last record; 0 is what stands before the first one."""
+    """Return the index of each turn's last record; turn 0 is what precedes the first turn."""
     ends = {0: -1}
     turn = 0
     for index, record in enumerate(records):
@@ -96,10 +97,10 @@ def turn_ends(records: Sequence[Record]) -> Mapping[int, int]:
 
 
 def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
-    """The records of the conversation as it was at the end of ``turn``, left behind or not.
+    """Return the records of the conversation up to the end of ``turn``, abandoned or not.
 
     Raises:
-        SessionError: The log has no such turn; names those that it has.
+        SessionError: The log has no such turn; the message names those that it has.
     """
     ends = turn_ends(records)
     if turn not in ends:
@@ -110,19 +111,19 @@ def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
 
 
 def last_ended(records: Sequence[Record]) -> int:
-    """The newest turn of the conversation that has an end; 0 if none has."""
+    """Return the newest finished turn of the conversation; 0 if there is none."""
     ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnEndRecord))
     return next(ended, 0)
 
 
 def last_begun(records: Sequence[Record]) -> int:
-    """The newest turn of the conversation; 0 if none has begun."""
+    """Return the newest turn of the conversation; 0 if there is none."""
     begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStartRecord))
     return next(begun, 0)
 
 
 def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
-    """What is to be done, as the model has written it last; empty if it never has."""
+    """Return the model's newest to-do list; empty if there is none."""
     for record in reversed(lived(records)):
         if isinstance(record, TodoSet):
             return record.items
@@ -130,7 +131,7 @@ def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
 
 
 def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
-    """How many background commands were ever begun, and which still ran for all the model knows."""
+    """Return how many background commands ever began, and which ones the model believes running."""
     said = [record for record in records if isinstance(record, CommandSet)]
     numbers = (_COMMAND.fullmatch(one.id) for one in said)
     n_begun = max((int(one[1]) for one in numbers if one is not None), default=0)
@@ -142,9 +143,10 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 
 
 def plan_of(records: Sequence[Record]) -> Plan:
-    """The plan as it stands; none if the model never proposed one.
+    """Return the current plan; an empty one if the model never proposed any.
 
-    Old forks name the document of the session they come from, which is not theirs to write in.
+    Old forks name the plan document of their original session. That path is dropped: a fork must
+    not write to it.
     """
     for record in reversed(lived(records)):
         if isinstance(record, PlanSet):
@@ -155,7 +157,7 @@ def plan_of(records: Sequence[Record]) -> Plan:
 
 
 def model_of(branch: Sequence[Record]) -> str:
-    """The model that was asked last; empty if nobody says."""
+    """Return the main agent's newest model; empty if the log names none."""
     for record in reversed(branch):
         if isinstance(record, Spent) and record.agent:
             continue
@@ -165,7 +167,7 @@ def model_of(branch: Sequence[Record]) -> str:
 
 
 def _noted(ends: dict[int, int], turn: int, index: int, record: Record) -> int:
-    """Take down where turns end; gives the one that goes on, or -1 between two of them."""
+    """Record in ``ends`` where turns end; return the open turn, or -1 between two turns."""
     match record:
         case TurnStartRecord():
             turn = record.turn

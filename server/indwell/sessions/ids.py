@@ -1,6 +1,6 @@
-"""Names of sessions: time plus random, sortable, and never a way out of the folder (H60).
+"""Session ids: a time and random digits, sortable, and safe as a file name (H60).
 
-This module knows no clock and no source of randomness: both come in.
+Pure: callers pass in the time and the random bytes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from datetime import UTC, datetime, timedelta
 
 from indwell.errors import SessionError
 
-_ID = re.compile(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no option's dash
+_ID = re.compile(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no leading dash
 _TIME = re.compile(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
-_SHOWN = 60  # characters of a refused id that are repeated to the user
+_SHOWN = 60  # characters of an invalid id that the error message repeats
 
 RANDOM_B = 6  # bytes; two sessions of one millisecond collide once in 2.8e14
 
 
 def new_id(now: datetime, random_bytes: bytes) -> str:
-    """Name a session, such as ``20261121-034012-123-9f3a1c7e2b4d``; later ones sort later.
+    """Build an id such as ``20261121-034012-123-9f3a1c7e2b4d``; ids sort by time.
 
     Args:
         now: With a time zone; written in UTC, to the millisecond.
@@ -34,9 +34,9 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
 
 
 def time_after(newest: str, now: datetime) -> datetime:
-    """``now``, or the moment right after that of ``newest`` if the clock was set back since.
+    """Return ``now``, or 1 ms after session ``newest`` if the clock has been set back since.
 
-    So a list of sessions stands in the order in which they began, whatever the clock says.
+    This keeps sessions sorted in the order in which they began.
     """
     before = began(newest)
     try:
@@ -46,7 +46,7 @@ def time_after(newest: str, now: datetime) -> datetime:
 
 
 def began(session: str) -> datetime | None:
-    """When a session began, as its name says; None if the name says no time."""
+    """Return the start time in a session's id; None if the id holds no time."""
     match = _TIME.match(session)
     if match is None:
         return None
@@ -58,18 +58,18 @@ def began(session: str) -> datetime | None:
 
 
 def closest(given: str, known: Sequence[str]) -> str:
-    """The session that was probably meant; empty if none is like it."""
+    """Return the known id most like ``given``; empty if none is similar."""
     shown = given[:_SHOWN]
     near = difflib.get_close_matches(shown, known, n=1, cutoff=0.6)
     return next(iter(near), "") or next((one for one in known if one.startswith(shown)), "")
 
 
 def check_id(text: str) -> str:
-    """Give ``text`` back if it may name a session.
+    """Return ``text`` if it is a valid session id.
 
     Raises:
-        SessionError: It holds anything but digits, small letters and dashes between them, or is
-            longer than 64 characters.
+        SessionError: The id has characters other than digits, small letters and inner dashes, or
+            is longer than 64 characters.
     """
     if not is_id(text):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
@@ -81,5 +81,5 @@ def check_id(text: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """May ``text`` name a session?"""
+    """Return whether ``text`` is a valid session id."""
     return _ID.fullmatch(text) is not None

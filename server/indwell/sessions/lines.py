@@ -1,7 +1,7 @@
-"""One record, one line of JSON: written so that people can read it, read so that damage is data.
+"""Encodes and decodes session logs: one JSON record per line, tolerant of damaged lines.
 
-This module knows no disk. Text stands as UTF-8, not as escapes; what is no whole record is skipped
-and said, and the rest is read.
+Pure. Text is written as UTF-8, without escapes, for people to read. A line that is not a whole
+record is skipped with a notice, and the rest of the log is read.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from indwell.context.untrusted_text import scalar_text
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = 1
-"""The newest log format that this version knows."""
+"""The newest log format this version can read."""
 
 MOST_LINE_B = 64 << 20
-"""Bytes of a line that are read: no record is as long, and a file may be one line of a gigabyte."""
+"""Most bytes read of one line. No record is as long, but a damaged file may be one huge line."""
 
 BULKY = tuple(
     f'{{"type":"{kind}",'.encode()
     for kind in ("said", "intent", "prefixed", "sent", "wire", "compacted", "callEnded")
 )
-"""How the lines begin that make a log long; who does not need them passes over them undecoded."""
+"""Prefixes of the bulky records; readers that don't need these skip the lines undecoded."""
 
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class LogReading(NamedTuple):
-    """What a log gave.
+    """The result of reading a log.
 
     Attributes:
-        records: Those that could be read, in order.
-        notices: What could not, one sentence each, for the user.
-        damage: Those of ``notices`` that no ``Repaired`` record in the log has told yet.
+        records: The valid records, in order.
+        notices: What could not be read, one sentence each, for the user.
+        damage: The ``notices`` that no ``Repaired`` record in the log mentions yet.
     """
 
     records: tuple[Record, ...]
@@ -50,10 +50,10 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def encode(record: Record) -> bytes:
-    """Write a record as one line, with its line feed.
+    """Encode a record as one line, with its line feed.
 
-    Text of a model or an editor may hold lone surrogates, which UTF-8 cannot: they become U+FFFD,
-    and a second line (``Repaired``) says so and where.
+    Text from a model or an editor may hold lone surrogates, which UTF-8 cannot encode. They become
+    U+FFFD, and a second line (``Repaired``) names the places.
     """
     try:
         return msgspec.json.encode(record) + b"\n"
@@ -67,19 +67,19 @@ def encode(record: Record) -> bytes:
 
 
 def decode(data: bytes) -> LogReading:
-    """Read a log that is in memory; see ``read``."""
+    """Read a log held in memory; see ``read``."""
     return read((data,))
 
 
 def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogReading:
-    """Read a log that comes in pieces, however it ends.
+    """Read a log from pieces of bytes, even if its end is damaged.
 
-    A last line without its line feed counts if it is whole: the kill came between the two. NUL
-    bytes around a line are those of a file system that had made room for what it never wrote.
+    A whole last line without a line feed is read: the process was killed between the two. NUL
+    bytes around a line are stripped: after a crash, file systems leave them in unwritten space.
 
     Args:
-        pieces: The bytes, cut anywhere.
-        passing: Lines that begin so and end as an object does are neither decoded nor given.
+        pieces: The bytes, split anywhere.
+        passing: Prefixes of lines to skip undecoded, if the line also ends with ``}``.
     """
     records: list[Record] = []
     damage: list[str] = []
@@ -104,13 +104,13 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> LogRead
 
 
 def newest_format(records: Iterable[Record]) -> int:
-    """The newest format that a log says it is written in."""
+    """Return the newest format named in a log."""
     formats = (record.format for record in records if isinstance(record, SessionStarted))
     return max(formats, default=FORMAT)
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Each line with its size in bytes; of one that is too long only the beginning is kept."""
+    """Yield each line with its size in bytes; a line that is too long is cut."""
     begun: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -145,7 +145,7 @@ def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:
 
 
 def _kind(line: bytes) -> str | None:
-    """The record type that a line names; None if it is no JSON object with one."""
+    """Return the record type in a line; None if it is not a JSON object with a type."""
     try:
         return msgspec.json.decode(line, type=_Head).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -153,7 +153,7 @@ def _kind(line: bytes) -> str | None:
 
 
 def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 -- any JSON
-    """Make every text of a JSON value encodable; also says where one had to change."""
+    """Make every text of a JSON value encodable; also return the places that changed."""
     match value:
         case str():
             whole = scalar_text(value)

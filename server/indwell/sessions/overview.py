@@ -1,4 +1,4 @@
-"""One line of a list of sessions: when, which model, the first words, turns, cost (H61). Pure."""
+"""Summary of a session for lists: time, model, first words, turns, cost (H61). Pure."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """One session as a line of a list.
+    """The summary of one session.
 
     Attributes:
-        id: Of the session.
-        workspace: The folder it is for; empty if the log does not say.
-        at: When it began, ISO 8601 in UTC; empty if the log does not say.
-        model: The one asked last.
+        id: Session id.
+        workspace: The workspace folder; empty if the log does not name it.
+        at: Start time, ISO 8601 in UTC; empty if the log does not give it.
+        model: The newest model.
         preview: The first words of the user, on one line.
-        title: The user's title for it; ``preview`` if it was given none.
-        turns: Turns begun.
-        usage: Tokens of all of them.
-        cost: US dollars; None if one price was not known.
+        title: The user's title; ``preview`` if there is none.
+        turns: Number of turns begun.
+        usage: Tokens of all turns.
+        cost: US dollars; None if a price was unknown.
         notices: What could not be read, a sentence each.
-        imported: Was it recorded by another tool?
+        imported: Whether another tool recorded the session.
     """
 
     id: str
@@ -53,17 +53,17 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 def scanned(session: str, pieces: Iterable[bytes]) -> Overview:
-    """Sum a log up that comes in pieces, without reading what was said in it."""
+    """Summarise a log from pieces of bytes, without decoding its messages."""
     return overview(session, read(pieces, passing=BULKY))
 
 
 def preview_of(words: str) -> str:
-    """The beginning of the user's words, on one line."""
+    """Return the beginning of the user's message, on one line."""
     return " ".join(words.split())[:PREVIEW_CHARACTERS]
 
 
 def overview(session: str, reading: LogReading) -> Overview:
-    """Sum a log up; a broken one gives what could be read of it."""
+    """Summarise a log; of a damaged log, what could be read."""
     workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
@@ -82,7 +82,7 @@ def overview(session: str, reading: LogReading) -> Overview:
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case Rewound():
                 model = record.model or model
-            case Forked():  # what was copied was paid for elsewhere
+            case Forked():  # the cost of the copied turns counts in the original session
                 model, usage, cost = record.model or model, Usage(), 0.0
             case Titled():
                 title = record.title

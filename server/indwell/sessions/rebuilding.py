@@ -1,4 +1,4 @@
-"""Folds records back into a conversation, and rebuilds a request as it was sent. Pure."""
+"""Restores a conversation from log records, and rebuilds a request as it was sent. Pure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from indwell.sessions.records import (
 
 
 class Rebuilt(NamedTuple):
-    """A request of the past.
+    """A rebuilt request.
 
     Attributes:
-        turn: In which it went out.
-        number: Of it in the session, 1-based.
-        request: It.
-        attempts: How its bytes were made, in order; none if no endpoint was asked.
-        notices: What could not be read of the conversation before it.
+        turn: The turn that sent it.
+        number: Number of the request in the session, 1-based.
+        request: The request.
+        attempts: The attempts to send it, in order; empty if it was never sent to an endpoint.
+        notices: Problems with the conversation before it.
     """
 
     turn: int
@@ -41,10 +41,10 @@ class Rebuilt(NamedTuple):
 
 
 def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
-    """Make request ``number`` again, from what stood in the log when it went out.
+    """Rebuild request ``number`` from the records before it.
 
     Raises:
-        SessionError: The log has no such request, or does not hold what stood before it.
+        SessionError: The log has no such request, or lacks its system prompt and tools.
     """
     before: list[Record] = []
     sent: RequestRecord | None = None
@@ -54,7 +54,7 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
         match record:
             case RequestRecord():
                 n_sent = max(n_sent, record.number)
-                if record.number == number:  # the newest, if a kill made two of one number
+                if record.number == number:  # the newest, if a kill left two of one number
                     sent, frozen, attempts = record, len(before), []
             case Wire():
                 if record.number == number:
@@ -105,12 +105,12 @@ def _request(sent: RequestRecord, prefix: Prefixed, messages: tuple[Message, ...
 
 
 class Folded(NamedTuple):
-    """A conversation as its records tell it.
+    """A restored conversation.
 
     Attributes:
-        messages: The live ones: what is sent.
-        history: What the first of them were before they were compacted.
-        notices: What could not be applied, a sentence each.
+        messages: The live messages, as sent to the model.
+        history: The original messages that compactions replaced.
+        notices: Records that could not be applied, a sentence each.
     """
 
     messages: tuple[Message, ...]
@@ -119,17 +119,17 @@ class Folded(NamedTuple):
 
 
 def fold(records: Iterable[Record]) -> tuple[Message, ...]:
-    """The messages of a conversation, as its records say; blocks of one side are one message."""
+    """Return the live messages of a conversation; consecutive blocks of one role are merged."""
     return folded(records).messages
 
 
 def folded(records: Iterable[Record]) -> Folded:
-    """The messages of a conversation and what they were; an impossible rewrite is passed over.
+    """Restore a conversation with its history. A compaction that does not fit is skipped.
 
-    What was not rewritten is longer than it was, and nothing of it is lost.
+    Skipping loses nothing: the messages just stay longer.
 
     Args:
-        records: Of one way through the log (``branches.lived``).
+        records: The records of one branch (``branches.lived``).
     """
     messages: list[Message] = []
     history = History()
@@ -147,7 +147,7 @@ def folded(records: Iterable[Record]) -> Folded:
                 live, history = spliced(messages, history, splices)
                 messages = list(live)
             case _:
-                pass  # the others say what was done, not what was said
+                pass  # other records are not part of the conversation
     return Folded(tuple(messages), history, tuple(notices))
 
 
@@ -163,12 +163,12 @@ def join(messages: list[Message], message: Message) -> None:
 
 
 def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> str:
-    """Why these splices cannot be made of ``n_messages`` messages; empty if they can.
+    """Return why splices don't fit a conversation; empty if they fit.
 
     Args:
-        splices: Of one record.
-        live: As the record says; 0 if it does not.
-        n_messages: That there are.
+        splices: The splices of one record.
+        live: The record's count of messages; 0 if unknown.
+        n_messages: Number of messages in the conversation.
     """
     if live and live != n_messages:
         return f"it was made of {live} messages, and there are {n_messages}"
@@ -181,7 +181,7 @@ def impossible(splices: Sequence[MessageSplice], live: int, n_messages: int) -> 
 
 
 def rewritten(before: Sequence[Message], after: Sequence[Message]) -> tuple[MessageSplice, ...]:
-    """The splices that make ``after`` of ``before``; none if they are equal."""
+    """Return the splices that turn ``before`` into ``after``; empty if they are equal."""
     if len(before) == len(after):
         return tuple(
             MessageSplice(index, index + 1, (new,))

@@ -1,6 +1,6 @@
-"""What a session's log holds, one record a line, and how it folds back into a conversation.
+"""The record types of a session's log, one JSON record per line.
 
-This module knows no disk and no clock: times come in as text (ISO 8601, UTC).
+Pure: callers pass times in as text (ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from indwell.settings.model import Mode
 Ending: TypeAlias = Literal[
     "done", "cancelled", "failed", "limit", "repeated", "budget", "interrupted"
 ]
-"""How a turn ended; ``interrupted``: Indwell ended meanwhile, as when a window is reloaded."""
+"""How a turn ended; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
 
 ENDED = "Indwell ended while this turn ran; `/continue` goes on from there"
-ENDED_BEFORE = "Indwell ended while this turn ran"  # in logs of before, as a failure
+ENDED_BEFORE = "Indwell ended while this turn ran"  # in older logs, as a failure
 Purpose: TypeAlias = Literal["work", "summary"]
-IMPORTED = "imported from "  # how the note begins in the log of what another tool recorded
+IMPORTED = "imported from "  # start of the note in the log of an imported conversation
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
-    """First line: whose log this is."""
+    """The first line: identifies the session."""
 
     session: str
     workspace: str
@@ -37,13 +37,13 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
 
 
 class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
-    """What stands before every request, so that a resumed session sends the same bytes (H13).
+    """The prefix of every request, recorded so that a resumed session sends the same bytes (H13).
 
     Attributes:
         system: The text of each system block.
         tools: A digest of the tools' schemas.
-        at: When it came into force; the newest one counts.
-        specs: The tools in full; logs of before this record had them hold none.
+        at: When it took effect; the newest record counts.
+        specs: The tools in full; empty in older logs.
     """
 
     system: tuple[str, ...]
@@ -53,15 +53,15 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
 
 
 class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):
-    """The user's words as typed, before anything is done with them.
+    """A turn begins, with the user's message as typed.
 
     Attributes:
-        turn: Of the session.
-        words: The user's own, or those of a code action.
-        at: When.
-        title: A few words for lists; empty in logs of before, as are the two below.
-        attached: What goes with them, a few words each.
-        mode: In force when it began.
+        turn: The session's turn.
+        words: The message of the user, or of a code action.
+        at: Time.
+        title: A few words for lists; empty in older logs, as are the two below.
+        attached: The attachments, a few words each.
+        mode: The mode when the turn began.
     """
 
     turn: int
@@ -73,9 +73,9 @@ class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defau
 
 
 class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
-    """What the user said while a turn ran, as typed; on disk before it is sent.
+    """A message that the user sent during a turn, as typed; on disk before it is sent.
 
-    If it reached the model, a ``MessageRecord`` holds it, too; else ``TurnEndRecord.words`` does.
+    If it reached the model, a ``MessageRecord`` holds it too; else ``TurnEndRecord.words`` does.
     """
 
     turn: int
@@ -84,14 +84,14 @@ class SteeringRecord(msgspec.Struct, frozen=True, tag="steered"):
 
 
 class MessageRecord(msgspec.Struct, frozen=True, tag="said"):
-    """Blocks that joined the conversation; two of one role in a row are one message."""
+    """Blocks added to the conversation; consecutive records of one role form one message."""
 
     message: Message
     at: str
 
 
 class Intent(msgspec.Struct, frozen=True, tag="intent"):
-    """On disk before a write, an edit or a command begins (H59)."""
+    """A write, an edit or a command is about to begin; on disk before it does (H59)."""
 
     turn: int
     tool_use_id: str
@@ -101,25 +101,25 @@ class Intent(msgspec.Struct, frozen=True, tag="intent"):
 
 
 class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
-    """A request as it goes out: with what stands before it in the log it can be made again.
+    """A request as sent. With the records before it, the request can be rebuilt.
 
     Attributes:
-        turn: Of the session.
-        number: Of the request in the session, 1-based.
+        turn: The session's turn.
+        number: Number of the request in the session, 1-based.
         model: The endpoint's name of the model.
-        max_output: Tokens the reply may have.
+        max_output: Most tokens of the reply.
         tool_choice: As in ``messages.Request``.
         cache_key: As in ``messages.Request``.
-        window: Tokens that the model takes and gives in one call.
-        tail: Blocks behind those in the log: the user's words and what goes with them. They join
-            the conversation (``MessageRecord``) when the request was answered.
-        anchors: Where cache marks went.
-        pictures: Did the model take pictures? If not, words stood where they are.
-        at: When.
-        alone: The system prompt of a request that stands in no conversation, such as one for a
-            summary by the small model: ``tail`` is all of it, and there are no tools. None: it
-            goes on with the conversation in the log.
-        tokens: What it was estimated at; 0: logs of before did not say.
+        window: The model's context window in tokens, input and output.
+        tail: Messages not yet in the log: the user's message and its attachments. A
+            ``MessageRecord`` adds them to the conversation once the request is answered.
+        anchors: Positions of the cache anchors.
+        pictures: Whether the model accepts pictures; if not, text replaced them.
+        at: Time.
+        alone: The system prompt of a request outside the conversation, such as a summary by the
+            small model: ``tail`` is the whole request, without tools. None: the request continues
+            the conversation in the log.
+        tokens: Estimated size in tokens; 0 in older logs.
         purpose: The work itself, or a summary of it.
     """
 
@@ -140,13 +140,13 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
 
 
 class Wire(msgspec.Struct, frozen=True, tag="wire"):
-    """An attempt at request ``number``: the endpoint's ways and the body that they gave.
+    """One attempt to send a request: the endpoint's dialect, and the digest of the body.
 
     Attributes:
-        number: Of the ``RequestRecord`` before it.
+        number: Number of the preceding ``RequestRecord``.
         dialect: JSON of ``providers.dialect.Dialect``.
-        digest: Of the body's bytes; empty if others made them.
-        at: When.
+        digest: Digest of the body's bytes; empty if Indwell did not build them.
+        at: Time.
     """
 
     number: int
@@ -158,8 +158,8 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """Tokens and cost (US dollars, None if unknown) of one model call.
 
-    ``expected`` are the prompt tokens that a cache should have served, in the endpoint's count;
-    ``agent`` is the name of the sub-agent that made the call, empty for the main one.
+    ``expected`` is the number of prompt tokens that a cache should have served, as the endpoint
+    counts them. ``agent`` is the sub-agent that made the call; empty for the main agent.
     """
 
     turn: int
@@ -172,18 +172,18 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
 
 
 class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
-    """The conversation was rewritten to be shorter; one record is one compaction, whole or not.
+    """A compaction of the conversation, complete or partial.
 
     Attributes:
-        turn: In which it was done; 0 between turns.
-        layer: Name of the layer that did it.
-        splices: What became of which messages; indices before any of them is made.
-        before: Tokens of the whole prompt before.
-        after: The same after it.
-        spills: Files in the session's spill folder that hold what was cut, all of it.
-        at: When.
-        live: Messages that there were before it; 0 if nobody counted.
-        note: What the user was told.
+        turn: The turn; 0 between turns.
+        layer: Name of the compaction layer.
+        splices: The replaced messages; indices count before any splice is applied.
+        before: Tokens of the whole prompt before the compaction.
+        after: Tokens of the whole prompt after it.
+        spills: Files in the session's spill folder that hold all removed text.
+        at: Time.
+        live: Number of messages before the compaction; 0 if unknown.
+        note: The message shown to the user.
     """
 
     turn: int
@@ -198,13 +198,13 @@ class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):
 
 
 class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
-    """Something was mended: an orphaned call, a torn line.
+    """A repair of the log or the conversation, such as of an orphaned call or a torn line.
 
     Attributes:
-        what: In words.
-        at: When.
-        splices: What became of which messages, if it was in messages.
-        live: Messages that there were before it; 0 if nobody counted.
+        what: The repair, in words.
+        at: Time.
+        splices: The replaced messages, if any.
+        live: Number of messages before the repair; 0 if unknown.
     """
 
     what: str
@@ -214,10 +214,10 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 
 
 class TurnEndRecord(msgspec.Struct, frozen=True, tag="turnFinished"):
-    """How a turn ended; ``words`` are given back if they never reached the model.
+    """A turn ended. ``words`` holds user messages that never reached the model.
 
-    ``seconds`` (None: nobody says) and ``changes`` are as told when it ended; so is ``outgrown``:
-    the conversation fitted no request any more.
+    ``seconds`` (None: unknown) and ``changes`` are as shown when the turn ended. ``outgrown``: the
+    conversation no longer fitted into a request.
     """
 
     turn: int
@@ -231,20 +231,20 @@ class TurnEndRecord(msgspec.Struct, frozen=True, tag="turnFinished"):
 
 
 def was_interrupted(record: TurnEndRecord) -> bool:
-    """Did Indwell end while the turn ran? Logs of before tell it as a failure."""
+    """Return whether Indwell exited during the turn; older logs record that as a failure."""
     is_old = record.ending == "failed" and record.message == ENDED_BEFORE
     return is_old or record.ending == "interrupted"
 
 
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
-    """The conversation goes on from the end of an earlier turn; what came after it is left behind.
+    """A rewind: the conversation goes on from the end of an earlier turn, without the later turns.
 
-    Only the conversation: files stay as they are.
+    Concerns only the conversation: files stay as they are.
 
     Attributes:
-        turn: After whose end; 0: before the first one.
-        model: The one asked in it; empty if nobody says.
-        at: When.
+        turn: The last turn kept; 0: none.
+        model: The model used in that turn; empty if unknown.
+        at: Time.
     """
 
     turn: int
@@ -253,17 +253,17 @@ class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
-    """The records before this one are copies of another session's; they were paid for there.
+    """The preceding records are copies from another session, whose cost counts there.
 
-    It stands in the log twice: right behind the first line, and, whole, behind the copies.
+    The log has this record twice: after its first line, and after the copies with ``whole`` set.
 
     Attributes:
-        session: The other one.
-        turn: Up to whose end.
-        model: The one asked in it; empty if nobody says.
-        at: When.
+        session: The original session.
+        turn: The last turn copied.
+        model: The model used in that turn; empty if unknown.
+        at: Time.
         spills: The sessions whose spill folders the copied texts name.
-        whole: Are all copies there?
+        whole: Whether all records have been copied.
     """
 
     session: str
@@ -297,7 +297,7 @@ Record: TypeAlias = (
 def repairs(
     notes: Sequence[str], splices: tuple[MessageSplice, ...], live: int, *, at: str
 ) -> tuple[Repaired, ...]:
-    """The records of one repair: each note, the first with what became of ``live`` messages."""
+    """Build the records of one repair: one for each note, the first with the splices."""
     first = notes[0] if notes else "mended as before"
     head = Repaired(first, at, splices, live if splices else 0)
     return (head, *(Repaired(note, at) for note in notes[1:])) if notes or splices else ()

@@ -1,4 +1,4 @@
-"""Records that no request needs: decisions, and what a page of a session also shows (H61)."""
+"""Record types that are shown in a session but not sent to the model, such as decisions (H61)."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import msgspec
 from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
 
-DIFF_CHARACTERS = 100_000  # of one call; more is in the review ledger, and nobody reads it in a log
-FAILURE_CHARACTERS = 2_000  # of why a call failed; its result has the rest
+DIFF_CHARACTERS = 100_000  # per call; the review ledger has the whole diff
+FAILURE_CHARACTERS = 2_000  # per failed call; the result has the rest
 
 
 class Titled(msgspec.Struct, frozen=True, tag="titled"):
-    """The user's title for the session; an empty one takes it away. The newest one counts."""
+    """The user's title for the session; empty removes the title. The newest record counts."""
 
     title: str
     at: str
 
 
 class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True):
-    """What was told of a call when it ended, besides its result.
+    """A tool call ended: what was shown besides the result.
 
     Attributes:
-        turn: Of the session.
-        tool_use_id: Of the call.
-        target: What it worked on.
-        figure: Such as ``+3 −1``.
-        seconds: That it took.
-        at: When it ended.
-        diff: Of its edits, unified; cut behind a whole line if it is long.
-        tool: Its name; empty in logs of before, as are the two below.
-        failed: How the words of its failure begin; empty if it did not fail.
-        within: The id of the ``agent`` call whose sub-agent made it; empty for the main one.
+        turn: The session's turn.
+        tool_use_id: Id of the call.
+        target: The file, command or other target.
+        figure: A short count, such as ``+3 −1``.
+        seconds: Duration.
+        at: Time of the end.
+        diff: Unified diff of its edits; a long one is cut after a whole line.
+        tool: Name of the tool; empty in older logs, as are the two below.
+        failed: Beginning of the error message; empty if the call succeeded.
+        within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent.
     """
 
     turn: int
@@ -49,7 +49,7 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
 
 
 class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
-    """The list of what is to be done, whole, as the model has written it."""
+    """The model's whole to-do list."""
 
     turn: int
     items: tuple[TodoItem, ...]
@@ -57,14 +57,14 @@ class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
 
 
 class CommandSet(msgspec.Struct, frozen=True, tag="commandSet"):
-    """What the model knows of a background command: that it runs, or that it has ended.
+    """The state of a background command as last reported to the model.
 
     Attributes:
-        turn: In which it was told.
+        turn: The turn of the report.
         id: Such as ``b1``.
-        command: Its text.
-        runs: As it was told.
-        at: When.
+        command: The command's text.
+        runs: Whether the command was reported as running.
+        at: Time.
     """
 
     turn: int
@@ -75,14 +75,14 @@ class CommandSet(msgspec.Struct, frozen=True, tag="commandSet"):
 
 
 class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
-    """The plan as it stands now; the newest one counts.
+    """The current plan; the newest record counts.
 
     Attributes:
-        turn: In which the model proposed it, or after which the user said something of it.
-        state: Where it stands.
-        text: All of it.
-        at: When.
-        path: Of its document; empty if it has none.
+        turn: The turn in which the model proposed it, or after which the user answered.
+        state: Such as ``proposed`` or ``approved``.
+        text: The whole plan.
+        at: Time.
+        path: Path of the plan's document; empty if there is none.
     """
 
     turn: int
@@ -93,13 +93,13 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
 
 
 class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
-    """The whole state of a feature that has no record of its own; the newest one counts.
+    """The whole state of a feature without a record type of its own; the newest record counts.
 
     Attributes:
-        turn: In which the state changed.
+        turn: The turn in which the state changed.
         feature: The name of the feature.
-        state: JSON; only the feature knows its shape.
-        at: When.
+        state: JSON in a format private to the feature.
+        at: Time.
     """
 
     turn: int
@@ -109,7 +109,7 @@ class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
 
 
 class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
-    """The first words of this session go with the task of another one, which stands in its log."""
+    """The first message of this session includes the task of another one, found in its log."""
 
     session: str
     at: str
@@ -127,14 +127,14 @@ class FileLines(msgspec.Struct, frozen=True):
 
 
 def kept_diff(diff: str) -> str:
-    """As much of a diff as a log keeps: whole lines."""
+    """Cut a diff to the size a log keeps, after a whole line."""
     if len(diff) <= DIFF_CHARACTERS:
         return diff
     return diff[: diff.rfind("\n", 0, DIFF_CHARACTERS) + 1]
 
 
 def kept_failure(text: str) -> str:
-    """As much of a failure as a log keeps beside the result; never empty."""
+    """Cut an error message to the size a log keeps; never empty."""
     return text[:FAILURE_CHARACTERS].strip() or "failed"
 
 
@@ -142,25 +142,25 @@ Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
-    """Whether a call may run, by which rule, and what the user said; reads that may are left out.
+    """The permission decision on a tool call; allowed reads are not recorded.
 
     Attributes:
-        turn: Of the session.
-        tool_use_id: Of the call.
-        tool: Its name.
+        turn: The session's turn.
+        tool_use_id: Id of the call.
+        tool: Name of the tool.
         what: The command, or the paths.
-        cwd: Where a command would run.
-        decision: What the rules say.
-        rule: The one that won.
-        reason: Why it is asked or denied.
-        answer: Of the user, if they were asked.
-        widening: What it may do beyond the sandbox, in words.
-        sandbox: How a command that may run is held, in words.
-        at: When.
-        agent: The name of the sub-agent that wanted it; empty for the main one.
-        ending: Of a check, which has no result: how it ended; written when it has.
-        within: The id of the ``agent`` call whose sub-agent wanted it; empty for the main one, and
-            in logs of before.
+        cwd: Working directory of a command.
+        decision: The policy's decision.
+        rule: The rule that decided.
+        reason: Why the policy asks or denies.
+        answer: The user's answer, if asked.
+        widening: What the call may do beyond the sandbox, in words.
+        sandbox: How an allowed command is sandboxed, in words.
+        at: Time.
+        agent: Name of the sub-agent that made the call; empty for the main agent.
+        ending: How a check ended, as checks have no result; recorded at its end.
+        within: Id of the ``agent`` call whose sub-agent made this call; empty for the main agent,
+            and in older logs.
     """
 
     turn: int
