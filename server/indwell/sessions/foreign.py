@@ -1,7 +1,7 @@
-"""Recorded conversations of other tools, repaired, as messages and as records of a session. Pure.
+"""Imports conversations that other tools recorded, repairs them, and builds log records. Pure.
 
-OpenAI-style JSON: one object per line with ``messages``, or one message per line. What a record
-holds is data of somebody else: whatever cannot be read is left out and said, nothing is believed.
+Reads OpenAI-style JSON: one object per line with ``messages``, or one message per line. The input
+is untrusted: what cannot be read is skipped with a note.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from indwell.sessions.records import (
 )
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
-"""Events that say: this text with the user's role was put there by the recording tool."""
+"""Event kinds for text with the role ``user`` that the recording tool inserted itself."""
 
-_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")  # of a tool's name or a call's id, for providers
-_MOST_OF_NAME = 64  # characters; what providers take
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")  # providers reject these in names and ids
+_MOST_OF_NAME = 64  # characters; the limit of providers
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A conversation that somebody else recorded.
+    """A conversation recorded by another tool.
 
     Attributes:
-        id: As the record calls it, or its number in the file.
+        id: The recorded id, or the line number in the file.
         messages: Roles alternate and every call has its result (H24).
-        system: The recorded system prompt; empty if there is none. Data: no session of ours takes
-            it as its own.
-        notes: What was mended or left out, a sentence each.
-        times_s: For each of ``messages`` when it was made, in seconds; empty if nobody says.
+        system: The recorded system prompt; empty if there is none. Never used as the system prompt
+            of a session.
+        notes: What was repaired or left out, a sentence each.
+        times_s: Unix time of each of ``messages``, in seconds; empty if unknown.
     """
 
     id: str
@@ -57,11 +57,11 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Recorded]:
-    """The conversations of a file, in order.
+    """Yield the conversations of a file, in order.
 
     Args:
-        lines: Of the file; each is a JSON object, or it is left out.
-        name: Of the file; names the conversation of a file with one message per line.
+        lines: The file's lines; one that is not a JSON object is left out.
+        name: File name; becomes the id of a conversation with one message per line.
     """
     single: list[Mapping[str, Any]] = []
     bad: list[str] = []
@@ -86,7 +86,7 @@ def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Rec
 
 
 def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
-    """The conversation of one record."""
+    """Convert one record to a conversation."""
     reading = _ForeignReader(_injected(record.get("events")))
     for index, entry in enumerate(record["messages"]):
         reading.take(index, entry)
@@ -103,7 +103,7 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
 
 
 class _ForeignReader:
-    """What was read so far of one record."""
+    """Reads the messages of one record, one by one."""
 
     def __init__(self, injected: frozenset[int]) -> None:
         self.messages: list[Message] = []
@@ -115,7 +115,7 @@ class _ForeignReader:
 
     @property
     def has_words(self) -> bool:
-        """Did a user say anything?"""
+        """Whether there is any text by a user."""
         return any(
             isinstance(block, Text) and block.meta.source == "user" and block.text.strip()
             for message in self.messages
@@ -175,7 +175,7 @@ class _ForeignReader:
         self._append("user", (result,))
 
     def _append(self, role: Role, blocks: tuple[Block, ...]) -> None:
-        """Results and words of the user's side that follow each other are one message of ours."""
+        """Append blocks; merge consecutive results and user messages into one message."""
         last = self.messages[-1] if self.messages else None
         if last is not None and last.role == role == "user":
             self.messages[-1] = Message(role, last.blocks + blocks, self._turn)
@@ -196,7 +196,7 @@ def _injected(events: object) -> frozenset[int]:
 
 
 def _text(content: object) -> str:
-    """The words of a content, which may be a list of parts."""
+    """Return the text of a message's content: a string, or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence) and not isinstance(content, bytes):
@@ -229,7 +229,7 @@ def _use(call: object, turn: int) -> ToolUse | None:
 
 
 def _id(given: object) -> str:
-    """An id that providers take: the recorded one, or a short one of its own in its place."""
+    """Return the recorded id if providers accept it; else a short digest of it."""
     text = str(given or "call")
     if len(text) <= _MOST_OF_NAME and not _UNNAMEABLE.search(text):
         return text
@@ -243,12 +243,12 @@ _SIDES = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
 def times_of(entries: Sequence[object], messages: Sequence[Message]) -> tuple[float, ...]:
-    """For each of ``messages`` when it was made, in seconds; empty if that cannot be said of all.
+    """Return the Unix time of each message, in seconds; empty unless all are known and ascend.
 
     Args:
-        entries: Of the record, as they stand there.
-        messages: What was made of them: entries of one side that follow each other are one, and
-            its time is that of the last of them.
+        entries: The recorded entries.
+        messages: The converted messages. Consecutive entries of one role form one message, which
+            has the time of the last entry.
     """
     told = [
         (side, _seconds(entry))
@@ -265,7 +265,7 @@ def times_of(entries: Sequence[object], messages: Sequence[Message]) -> tuple[fl
 
 
 def _seconds(entry: Mapping[object, object]) -> float | None:
-    """Since 1970, of a number of seconds or milliseconds, or of an ISO 8601 time."""
+    """Return the Unix time of an entry, given in seconds, milliseconds or ISO 8601."""
     given = next((entry[name] for name in _NAMES if entry.get(name) is not None), None)
     if isinstance(given, int | float) and not isinstance(given, bool):
         return given / 1_000 if given > _MILLISECONDS else float(given)
@@ -278,15 +278,15 @@ def _seconds(entry: Mapping[object, object]) -> float | None:
 
 
 def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Record]:
-    """What stands in the log behind its first line.
+    """Yield the log records of an imported conversation, after the first line.
 
-    Each message with words of the user begins a turn. The recorded system prompt does not come
-    along: no text of somebody else ever has that role here (H13).
+    Each message with text by the user begins a turn. The recorded system prompt is not imported:
+    foreign text never becomes a system prompt (H13).
 
     Args:
         recorded: The conversation.
-        source: Where it came from.
-        at: When it is imported.
+        source: Origin, such as the file.
+        at: Time of the import.
     """
     yield Repaired(f"{IMPORTED}{source} ({recorded.id})", at)
     for note in recorded.notes:
@@ -309,7 +309,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
 
 
 def _split(message: Message) -> tuple[Message | None, Message]:
-    """The results in front of a message, if it has any, and what stands behind them."""
+    """Split a message into its leading tool results, if any, and the rest."""
     n_results = len(tool_results(message))
     if not n_results:
         return None, message
@@ -318,7 +318,7 @@ def _split(message: Message) -> tuple[Message | None, Message]:
 
 
 def _words(message: Message) -> str:
-    """What the user said in it; empty if nothing."""
+    """Return the user's text in a message; empty if there is none."""
     if message.role != "user":
         return ""
     return "\n\n".join(

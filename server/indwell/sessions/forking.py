@@ -1,6 +1,6 @@
-"""Goes on from an earlier turn: in the same session (rewind) or in a new one (fork, H62).
+"""Continues from an earlier turn: in the same session (rewind) or in a new one (fork, H62).
 
-Only the conversation goes back; files are taken back by ``review.verdicts``.
+This concerns only the conversation; ``review.verdicts`` rewinds files.
 """
 
 from __future__ import annotations
@@ -43,47 +43,48 @@ from indwell.sessions.told import Inherited, PlanSet
 async def fork_session(
     store: SessionStore, origin: str, turn: int | None, *, now: datetime
 ) -> Fork:
-    """Make a new session of ``origin`` as it was at the end of ``turn``; ``origin`` stays as it is.
+    """Create a session with the conversation of ``origin`` up to the end of ``turn``.
 
     Args:
-        store: Of its workspace.
-        origin: May be open in an editor.
-        turn: None for the last one that has ended.
+        store: The workspace's session store.
+        origin: The session to copy; may be open in an editor, and stays unchanged.
+        turn: The last turn to copy; None: the newest finished turn.
         now: With its time zone.
 
     Raises:
         SessionError: There is no such session or turn, or nothing can be written.
     """
-    return await asyncio.shield(_fork(store, origin, turn, now))  # a log that is taken is closed
+    return await asyncio.shield(_fork(store, origin, turn, now))  # so that the log is always closed
 
 
 async def rewind_session(store: SessionStore, session: str, turn: int, *, now: datetime) -> Rewind:
-    """Let the conversation of a session go on from the end of ``turn``; its log only grows.
+    """Rewind a session's conversation to the end of ``turn``, by appending a record to its log.
 
-    Any turn of the log will do, also one that an earlier rewind left behind.
+    ``turn`` may be any turn in the log, including one that an earlier rewind abandoned.
 
     Raises:
-        SessionError: There is no such session or turn, it is open, or it cannot be written.
+        SessionError: No such session or turn exists, or the session is open or not writable.
     """
     return await asyncio.shield(_rewind(store, session, turn, now))
 
 
 def spill_owners(records: Sequence[Record]) -> tuple[str, ...]:
-    """The other sessions whose spilled texts a conversation names; none but in a fork."""
+    """Return the other sessions whose spilled texts a fork refers to; empty if it is no fork."""
     owners = (owner for one in records if isinstance(one, Forked) for owner in one.spills)
     return tuple(dict.fromkeys(owners))
 
 
 def check_whole(session: str, records: Sequence[Record]) -> None:
-    """Return if a session is no fork, or a whole one.
+    """Check that a session is not an incomplete fork.
 
     Raises:
-        SessionError: The process was killed while it copied.
+        SessionError: The process was killed while it copied the records.
     """
     forks = [one for one in records if isinstance(one, Forked)]
     if not forks or forks[-1].whole:
         return
-    # Copies end with that turn: one that came later says that only a line was lost since.
+    # The copies end with that turn. If a later turn exists, the copy was complete, and only the
+    # final ``Forked`` record was lost.
     if not any(isinstance(one, TurnStartRecord) and one.turn > forks[-1].turn for one in records):
         raise SessionError(
             f"session {session!r} is a fork of {forks[-1].session!r} that was never finished; "
@@ -92,7 +93,7 @@ def check_whole(session: str, records: Sequence[Record]) -> None:
 
 
 def _copied(branch: Sequence[Record], origins: Forked, plans: PlanCopies) -> Iterator[Record]:
-    """What makes the new log tell the same conversation, and what the endpoint counted for it."""
+    """Yield the records of a fork's log, including the token counts of the endpoint."""
     yield origins
     for record in branch:
         if isinstance(record, PlanSet):
@@ -140,7 +141,7 @@ async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -
 
 
 class _ForkPlan(NamedTuple):
-    """What a fork is made of: the records of ``branch``, which names texts of ``owners``."""
+    """The contents of a new fork: the records of ``branch``, which refer to texts of ``owners``."""
 
     turn: int
     branch: Sequence[Record]
@@ -150,7 +151,7 @@ class _ForkPlan(NamedTuple):
 
 
 def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkPlan:
-    """What is to be copied, and said of a turn that is left out; takes a while."""
+    """Choose the records to copy, and word the notice of an unfinished turn. Slow."""
     check_whole(origin, records)
     goal = last_ended(records) if turn is None else turn
     branch = up_to(records, goal)
@@ -164,21 +165,21 @@ def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkP
 
 
 def _first_words(records: Sequence[Record], turn: int) -> str:
-    """What the user said in the first turn behind ``turn``; empty if there is none."""
+    """Return the user's message of the first turn after ``turn``; empty if there is none."""
     later = (
         one.words for one in lived(records) if isinstance(one, TurnStartRecord) and one.turn > turn
     )
     return next(later, "")
 
 
-_NAME = "plan.md"  # behind a number
+_NAME = "plan.md"  # after a number
 
 
 class PlanCopies:
-    """Copies the documents that records name, each once. Blocks.
+    """Copies the plan documents that records name, each once. Blocks.
 
     Args:
-        folder: Of the fork's long texts; it has none yet.
+        folder: The fork's spill folder, still empty.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -186,9 +187,9 @@ class PlanCopies:
         self._copies: dict[str, str] = {}
 
     def of(self, record: PlanSet) -> PlanSet:
-        """The record with the fork's own document; with none if the disk does not take it.
+        """Return the record with the path of the fork's own copy; no path if the copy fails.
 
-        The log has the text all the same, so a fork does not fail by this.
+        The log has the plan's text anyway, so a failed copy does not fail the fork.
         """
         if not record.path:
             return record
@@ -199,7 +200,7 @@ class PlanCopies:
     def _copied(self, record: PlanSet) -> str:
         path = Path(record.path)
         data = f"{record.text}\n".encode("utf-8", "replace")
-        with suppress(ToolError, OSError):  # gone, or no plan any more: as it is known
+        with suppress(ToolError, OSError):  # missing or unreadable: use the text from the log
             data = read_bytes(path, [path.parent], MOST_BYTES)
         copy = self._folder / f"{len(self._copies) + 1:04d}-{_NAME}"
         try:
@@ -209,9 +210,9 @@ class PlanCopies:
 
 
 def was_handed_on(store: SessionStore, origin: str, since: str) -> bool:
-    """Has a session begun a turn with the task of ``origin``, begun after ``since``? Blocks.
+    """Return whether a session newer than ``since`` took over the task of ``origin``. Blocks.
 
-    One that was killed before its first turn has not: nobody would go on with it.
+    A session killed before its first turn does not count: nobody would continue it.
     """
     try:
         later = [one for one in store.ids() if one > since]

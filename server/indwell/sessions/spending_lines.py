@@ -1,8 +1,8 @@
-"""The lines of a day's spending: what was paid, held and let go of, and their sum. Pure.
+"""The line format of a day's spending ledger: costs, reservations and releases. Pure.
 
-0.00012500              a call was made and cost this
-hold 5f0c… 0.13120000   a call is to be made that may cost this
-free 5f0c…              that call is over; what it cost stands on a line of its own
+0.00012500              the cost of a finished call
+hold 5f0c… 0.13120000   reserves the most that a call may cost
+free 5f0c…              releases the reservation; the actual cost has a line of its own
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import math
 
 import msgspec
 
-MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of it
+MOST_A_CALL = 10_000.0  # US dollars; no call of any model costs a hundredth of this
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """Money that is kept for a call under way.
+    """Money reserved for a call in progress.
 
     Attributes:
         id: Unique in the ledger.
-        day: In which it counts, as the ledger names days.
-        dollars: How much.
+        day: The day it counts for, as the ledger names days.
+        dollars: Amount.
     """
 
     id: str
@@ -29,12 +29,12 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 def is_plausible(dollars: float) -> bool:
-    """Can a call cost this? Not if it is negative, no number, or absurd."""
+    """Return whether a call can cost this: a finite number from 0 to ``MOST_A_CALL``."""
     return math.isfinite(dollars) and 0 <= dollars <= MOST_A_CALL
 
 
 class DaySum:
-    """What the lines read so far come to; ``n_absurd`` lines were left out for their size."""
+    """Running sum of a day's lines; ``n_absurd`` counts the skipped lines with impossible costs."""
 
     def __init__(self) -> None:
         self._paid = 0.0
@@ -43,11 +43,11 @@ class DaySum:
 
     @property
     def dollars(self) -> float:
-        """Spent or held."""
+        """US dollars spent or reserved."""
         return self._paid + sum(self._held.values())
 
     def take(self, line: bytes) -> None:
-        """Count a line; a torn or foreign one counts as nothing."""
+        """Add a line; a torn or unknown line is ignored."""
         match line.split():
             case [cost]:
                 self._paid += self._amount(cost)

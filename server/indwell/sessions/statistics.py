@@ -1,7 +1,7 @@
-"""What calls and compactions came to, by day, session, turn and model (H37). Pure.
+"""Sums up usage and cost by day, session, turn and model (H37). Pure.
 
-Of a log only its short lines are read: what was said, sent and cut stays undecoded, but for the
-compactions, whose numbers stand in their records.
+Only the short records of a log are decoded, and the compactions for their numbers. Messages and
+requests stay undecoded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PASSED = tuple(
 
 
 class StatisticsKey(NamedTuple):
-    """What a sum is about; ``day`` is the user's date, such as ``2026-11-21``."""
+    """The key of a sum; ``day`` is a date in the user's time zone, such as ``2026-11-21``."""
 
     day: str
     model: str
@@ -34,13 +34,13 @@ class StatisticsKey(NamedTuple):
 
 
 class SessionFigures(msgspec.Struct, frozen=True):
-    """What one session took.
+    """The usage of one session.
 
     Attributes:
-        id: Of the session.
-        workspace: The folder it is for; empty if the log does not say.
-        model: The one asked last.
-        parts: Its sums, the smallest that are told apart.
+        id: Session id.
+        workspace: The workspace folder; empty if the log does not name it.
+        model: The newest model.
+        parts: The sums by day, model and turn.
         notices: What could not be read, a sentence each.
     """
 
@@ -52,18 +52,18 @@ class SessionFigures(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> UsageFigures:
-        """Of all its parts."""
+        """The sum of all parts."""
         return sum(self.parts.values(), UsageFigures())
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """Sums of several sessions, each table in its order: days and sessions newest first.
+    """The usage of several sessions.
 
     Attributes:
-        total: Of all.
-        days: By the user's date.
-        models: By name; most prompt tokens first.
-        sessions: Those that have anything to show.
+        total: The sum of all sessions.
+        days: By the user's date, newest first.
+        models: By model name, most prompt tokens first.
+        sessions: The sessions with any usage, newest first.
     """
 
     total: UsageFigures
@@ -75,13 +75,13 @@ class Statistics(msgspec.Struct, frozen=True):
 def scanned_figures(
     session: str, pieces: Iterable[bytes], day_of: Callable[[str], str], *, since: str = ""
 ) -> SessionFigures:
-    """Sum up a log that comes in pieces.
+    """Sum up a log from pieces of bytes.
 
     Args:
-        session: Its id.
-        pieces: Its bytes, cut anywhere.
-        day_of: The user's date of a record's time.
-        since: The first day that counts; empty: all.
+        session: Session id.
+        pieces: The log's bytes, split anywhere.
+        day_of: Converts a record's time to the user's date.
+        since: The first day to include; empty: all days.
     """
     reading = read(pieces, passing=_PASSED)
     parts: dict[StatisticsKey, UsageFigures] = {}
@@ -92,7 +92,7 @@ def scanned_figures(
                 workspace, model = record.workspace, record.model
                 continue
             case Forked():
-                parts.clear()  # copies of what was done, and is counted, elsewhere
+                parts.clear()  # copied records count in the original session
                 continue
             case Spent():
                 model = record.model
@@ -109,7 +109,7 @@ def scanned_figures(
 
 
 def statistics(sessions: Iterable[SessionFigures]) -> Statistics:
-    """Put the sums of several sessions together."""
+    """Combine the sums of several sessions."""
     shown = sorted((one for one in sessions if one.parts), key=lambda one: one.id, reverse=True)
     parts = [item for one in shown for item in one.parts.items()]
     days = _grouped(parts, lambda part: part.day)
@@ -123,7 +123,7 @@ def statistics(sessions: Iterable[SessionFigures]) -> Statistics:
 
 
 def by_turn(session: SessionFigures) -> Mapping[int, UsageFigures]:
-    """The sums of each turn, in order; 0 is what was done between turns."""
+    """Return the sums of each turn, in order; 0 stands for work between turns."""
     return dict(sorted(_grouped(session.parts.items(), lambda part: part.turn).items()))
 
 

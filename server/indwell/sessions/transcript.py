@@ -1,6 +1,6 @@
-"""The log of a session as turns to show: words, replies, tool calls, calls of sub-agents. Pure.
+"""Converts a session's log to turns for display: messages, replies and tool calls. Pure.
 
-A call that may change something is known from its decision, any other call from its end.
+A call that may change something appears with its decision, any other call with its end.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ Kind: TypeAlias = Literal["user", "assistant", "thinking", "tool", "attached", "
 
 
 class TranscriptPiece(msgspec.Struct, frozen=True):
-    """One thing to show.
+    """One item of a turn for display.
 
     Attributes:
-        kind: The user's words, the model's, its reasoning, a tool card, what the harness attached
-            to the user's words, a picture, or a note of the log itself.
-        text: The words; of a tool card its result.
-        source: Where the text came from (``messages.Source``); of a tool card the tool's name.
-        id: Of the call, for a tool card.
-        arguments: Of a tool card: the JSON text that the model wrote.
+        kind: The user's message, the model's reply, its reasoning, a tool card, an attachment by
+            the harness, a picture, or a notice from the log.
+        text: The text; for a tool card, the result.
+        source: Origin of the text (``messages.Source``); for a tool card, the tool's name.
+        id: Id of the call, for a tool card.
+        arguments: The JSON text written by the model, for a tool card.
         is_error: The call failed or was refused.
-        is_answered: False for a call whose result is not in the log (yet); it may have ended
-            all the same, which ``seconds`` tells.
-        target: What a call worked on; of a picture its label.
-        figure: Of a call, such as ``+3 −1``.
-        seconds: That a call took; None if nobody says.
-        diff: Of the edits of a call.
-        inner: What the sub-agent did that the call began; logs of before do not tell.
+        is_answered: False for a call without a result in the log; the call has ended nevertheless
+            if ``seconds`` is set.
+        target: The call's file, command or other target; the label of a picture.
+        figure: A short count for a call, such as ``+3 −1``.
+        seconds: Duration of a call; None if unknown.
+        diff: Diff of the call's edits.
+        inner: Calls of the sub-agent that this call started; empty in older logs.
     """
 
     kind: Kind
@@ -69,10 +69,10 @@ class TranscriptPiece(msgspec.Struct, frozen=True):
 
 
 class TurnView(msgspec.Struct, frozen=True):
-    """One turn; ``ending`` is None while it runs, or if the process was killed in it.
+    """One turn for display; ``ending`` is None while it runs, or if the process was killed.
 
-    ``left`` says that a rewind left it behind: the conversation goes on without it. ``title``,
-    ``attached``, ``mode``, ``seconds`` and ``changes`` are as told then; older logs have none.
+    ``left``: a rewind abandoned the turn. ``title``, ``attached``, ``mode``, ``seconds`` and
+    ``changes`` are as recorded; older logs lack them.
     """
 
     turn: int
@@ -92,7 +92,7 @@ class TurnView(msgspec.Struct, frozen=True):
 
 
 def transcript(records: Sequence[Record]) -> tuple[TurnView, ...]:
-    """The turns of a log, oldest first, also those that a rewind left behind."""
+    """Return the turns of a log, oldest first, including those that a rewind abandoned."""
     alive = {id(record) for record in lived(records)}
     turns: list[TurnView] = []
     results: dict[tuple[int, str], ToolResult] = {}
@@ -152,7 +152,7 @@ def _with(
         case SessionStarted() | TurnStartRecord():
             return turn
         case _:
-            return turn  # an intent or a request says nothing that its call does not show
+            return turn  # intents and requests add nothing to the tool card
 
 
 def _ended(turn: TurnView, record: TurnEndRecord) -> TurnView:
@@ -169,7 +169,7 @@ def _ended(turn: TurnView, record: TurnEndRecord) -> TurnView:
 def _called(
     pieces: tuple[TranscriptPiece, ...], record: Decided | CallEnded
 ) -> tuple[TranscriptPiece, ...]:
-    """The pieces with what a record tells of a call; of a sub-agent's in the card of its own."""
+    """Update a call's card from a record; a sub-agent's call goes into the card of its agent."""
     replace = msgspec.structs.replace
     if record.within:
         return _with_card(
@@ -181,14 +181,14 @@ def _called(
         return _with_card(
             pieces,
             record.tool_use_id,
-            lambda card: replace(card, target=card.target or record.what),  # until it has ended
+            lambda card: replace(card, target=card.target or record.what),  # until the call ends
         )
     return _with_card(
         pieces,
         record.tool_use_id,
         lambda card: replace(
             card,
-            is_error=bool(record.failed),  # until its result says so, which comes with others
+            is_error=bool(record.failed),  # until the result arrives, in a message with others
             target=record.target,
             figure=record.figure,
             seconds=record.seconds,
@@ -202,7 +202,7 @@ def _with_card(
     call: str,
     change: Callable[[TranscriptPiece], TranscriptPiece],
 ) -> tuple[TranscriptPiece, ...]:
-    """The pieces with the newest card of a call changed; as they are if there is none."""
+    """Change the newest card of a call; without such a card, change nothing."""
     for at in range(len(pieces) - 1, -1, -1):
         if pieces[at].kind == "tool" and pieces[at].id == call:
             return (*pieces[:at], change(pieces[at]), *pieces[at + 1 :])
@@ -210,14 +210,14 @@ def _with_card(
 
 
 def branch_words(record: Rewound | Forked) -> str:
-    """Where a conversation went on, in words."""
+    """Word the notice of a rewind or a fork."""
     if isinstance(record, Rewound):
         return f"the conversation was taken back, and goes on from the end of turn {record.turn}"
     return f"forked from session {record.session}, at the end of its turn {record.turn}"
 
 
 def compacted_words(record: CompactionRecord) -> str:
-    """A compaction, in words."""
+    """Word the notice of a compaction."""
     words = (
         f"the conversation was compacted ({record.layer}): from {record.before:,} to "
         f"{record.after:,} tokens"
@@ -226,7 +226,7 @@ def compacted_words(record: CompactionRecord) -> str:
 
 
 def _piece(block: Block) -> TranscriptPiece | None:
-    """A block as it is shown; the user's own words are there already, results join their call."""
+    """Convert a block; None for the user's message (already shown) and for results."""
     match block:
         case Text(text=text, meta=meta):
             if meta.source == "user":
@@ -247,7 +247,7 @@ def _piece(block: Block) -> TranscriptPiece | None:
 
 
 def _reply(text: str) -> TranscriptPiece | None:
-    """The model's words, without the mark that tells it where they broke off."""
+    """Convert a reply, without the marker that tells the model where it was cut off."""
     text = text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
     return TranscriptPiece("assistant", text, "assistant") if text.strip() else None
 
@@ -255,7 +255,7 @@ def _reply(text: str) -> TranscriptPiece | None:
 def _answered(
     turn: TurnView, place: int, results: Mapping[tuple[int, str], ToolResult]
 ) -> TurnView:
-    """Put each result into the card of its call; where a turn repeats an id, the last one wins."""
+    """Put each result into the card of its call; if a turn repeats an id, the last result wins."""
 
     def joined(piece: TranscriptPiece) -> TranscriptPiece:
         result = results.get((place, piece.id)) if piece.kind == "tool" else None
@@ -269,16 +269,16 @@ def _answered(
 
 
 class InnerCall(msgspec.Struct, frozen=True):
-    """A call of a sub-agent; its result stayed with the sub-agent.
+    """A tool call of a sub-agent; the log has no result of it.
 
     Attributes:
-        id: Of the call.
-        tool: Its name.
-        target: What it worked on.
-        figure: Such as ``+3 −1``.
-        seconds: That it took; None: it has no end in the log.
-        failed: How the words of its failure begin; empty if it did not fail.
-        diff: Of its edits.
+        id: Id of the call.
+        tool: Name of the tool.
+        target: The file, command or other target.
+        figure: A short count, such as ``+3 −1``.
+        seconds: Duration; None: the log has no end of the call.
+        failed: Beginning of the error message; empty if the call succeeded.
+        diff: Diff of its edits.
     """
 
     id: str
@@ -291,7 +291,7 @@ class InnerCall(msgspec.Struct, frozen=True):
 
     @property
     def is_ended(self) -> bool:
-        """Does the log tell how it ended?"""
+        """Whether the log has the end of the call."""
         return self.seconds is not None
 
 
@@ -299,11 +299,11 @@ Inner: TypeAlias = tuple[InnerCall, ...]
 
 
 def heard(calls: Inner, record: Decided | CallEnded) -> Inner:
-    """The calls of one sub-agent, oldest first, after one more record of it."""
+    """Update the calls of one sub-agent, oldest first, from its next record."""
     match record:
         case Decided():
             told = InnerCall(record.tool_use_id, record.tool, record.what)
-            # One of an end comes with a ``CallEnded``; a second one is the answer to a question.
+            # A decision with an ending is followed by ``CallEnded``; a second one is an answer.
             is_known = bool(record.ending) or _place(calls, told.id) is not None
             return calls if is_known else (*calls, told)
         case CallEnded():
@@ -321,7 +321,7 @@ def heard(calls: Inner, record: Decided | CallEnded) -> Inner:
 
 
 def _place(calls: Inner, id_: str) -> int | None:
-    """Where the newest call of that id stands, if it has not ended: some endpoints repeat ids."""
+    """Return the index of the newest call with this id, if open: some endpoints repeat ids."""
     for at in range(len(calls) - 1, -1, -1):
         if calls[at].id == id_:
             return None if calls[at].is_ended else at
