@@ -1,4 +1,4 @@
-"""What is done to a conversation before a model call: repairs, news of files, refused pictures."""
+"""Prepares a conversation for a model call: repairs it, adds reminders, drops refused pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indwell.context.request.assemble import without_pictures
 
 
 def mend(session: Session, turn: int, emit: Listener) -> None:
-    """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
+    """Repair calls without results; an endpoint would refuse them in every later request."""
     session.conversation = now = counted(session.conversation)
     if not problems(now.messages, start=now.tally.n):
         return
@@ -27,14 +27,14 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
 
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Let the request say what has changed since the last one."""
+    """Add what has changed since the last request."""
     await _tell_aftermath(session, turn.number, emit)
 
 
 async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
-    """Let the request say what became of the files that the model knows (editor §4)."""
+    """Add what became of the files that the model knows (editor §4), and all reminders."""
     parts = session.parts
-    if session.helping is None:  # of a sub-agent's changes the one hears that goes on with them
+    if session.helping is None:  # verdicts on a sub-agent's changes go to its parent
         told = await verdict_blocks(session, turn)
         session.conversation = talk.queue(session.conversation, told)
     blocks = await session.aftermath.blocks(
@@ -47,9 +47,9 @@ async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
-    """Go on without the pictures that an endpoint refuses; False if there are none.
+    """Remove pictures that the endpoint refuses from the conversation; False if it has none.
 
-    They would be refused in every request to come, and the session would be at its end.
+    The endpoint would refuse them in every later request, so the session could not go on.
     """
     before = session.conversation
     after = without_pictures(before)

@@ -1,7 +1,7 @@
-"""Runs the tool calls of one reply: check, decide, ask, log the intent, run, tell (H44, H57).
+"""Runs the tool calls of one reply: check, get permission, log the intent, run, tell (H44, H57).
 
-A tool's failure is a result for the model. What was finished when a turn is cancelled stays in
-``results``; the caller marks the rest as interrupted (H58).
+A tool's failure becomes a result for the model. If the turn is cancelled, the results of finished
+calls stay in ``results``; the caller marks the others as interrupted (H58).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from indwell.workspace.paths import visible
 from indwell.workspace.text import shown
 
 PARALLEL = 8  # read-only calls at once; H57
-NAME_LIMIT = 128  # characters of a tool's name that are told; ours are short, a model's need not be
-TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a screen shows far less
-CODE_CHARS = 3  # a token of numbered code has about as many; H15
+NAME_LIMIT = 128  # characters of a tool's name in events; a model may invent a longer one
+TOLD_LIMIT = 20_000  # characters of a target or failure in events; a screen shows far less
+CODE_CHARS = 3  # characters per token of numbered code, roughly; H15
 LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
-MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
+MOST_CALLS = 64  # calls of one reply that run; more than that is a runaway model
 
 
 async def dispatch(
@@ -54,10 +54,10 @@ async def dispatch(
     pictures: list[Image],
     changes: list[AppliedChange],
 ) -> None:
-    """Run ``uses``: put each result into ``results`` by the id of its call, edits into ``changes``.
+    """Run ``uses``; fill ``results`` by call id, ``pictures``, and ``changes`` with the edits.
 
-    Neighbouring read-only calls run at once, all others one after the other in the model's order.
-    All are filled as calls end, so that a cancelled turn keeps what was done.
+    Adjacent read-only calls run in parallel, all others one by one in the model's order. The three
+    collections are filled as calls end, so that a cancelled turn keeps what was done.
     """
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
@@ -72,7 +72,7 @@ async def dispatch(
             try:
                 outcome = await _run_one(session, use, call, emit, asking, ran)
             finally:
-                if session.is_editing:  # stopped in the middle of it
+                if session.is_editing:  # the turn was stopped during an edit
                     session.is_editing = False
                     tell_hunks(session, emit)
         changes.extend(outcome.changes)
@@ -91,7 +91,7 @@ async def dispatch(
             await _at_once([one(use, call) for use, call in group])
         else:
             for use, call in group:
-                # Bound anew: what a call means (its folder, say) may follow from the one before.
+                # Bind again: the meaning of a call, such as its folder, may depend on the last one.
                 await one(use, call if isinstance(call, ToolError) else _bind(session, use))
     if uses:
         moment = Moment(session, uses[0].meta.turn, emit)
@@ -103,7 +103,7 @@ async def dispatch(
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
-    """Run ``calls`` together; what goes wrong in one ends the others, and travels as it is."""
+    """Run ``calls`` in parallel; an exception in one cancels the others and is raised as it is."""
     try:
         async with asyncio.TaskGroup() as tasks:
             for call in calls:
@@ -120,7 +120,7 @@ def _bind(session: Session, use: ToolUse) -> Call | ToolError:
 
 
 def _is_read(call: Call | ToolError) -> bool:
-    """Can it run beside others? Not what puts a question: one stands at a time."""
+    """Can the call run in parallel? A call that asks the user cannot: one question at a time."""
     if isinstance(call, ToolError) or call.effect != "read":
         return False
     return not (call.facts.asks or call.facts.keeps)
@@ -145,7 +145,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             raise call
         check_no_marks(call)
         moment = Moment(session, turn, emit)
-        # A stop needs no question; and it may take a while, so permission is asked for after it.
+        # Features may veto the call, and may take a while, so they come before the permission.
         await session.parts.features.before_tool(moment, use, call)
         preview = _previewing(session, use, call)
         meanwhile = await before_command(session, use, call, emit)
@@ -222,7 +222,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
 
 
 def _room(session: Session) -> int:
-    """Characters that one result may have: what a quarter of the window holds of code."""
+    """The most characters of one result: as much code as fits into a quarter of the window."""
     quarter = session.conversation.config.window // 4
     return min(max(quarter * CODE_CHARS, LEAST_ROOM), MOST_ROOM)
 
@@ -235,7 +235,7 @@ def _edit_applied(
     session: Session, use: ToolUse, change: AppliedChange, outcome: Outcome
 ) -> EditApplied:
     path = visible(display(session, str(change.path)))
-    if outcome.counts is not None:  # the tool has compared the texts already
+    if outcome.counts is not None:  # the tool has already compared the texts
         (added, removed), diff = outcome.counts, outcome.diff
     else:
         difference = compare(change.before, change.after)
@@ -253,7 +253,7 @@ def _edit_applied(
 
 
 def deliver(session: Session, outcome: Outcome) -> Outcome:
-    """Let the next request have the words; the outcome says so if they cannot be taken."""
+    """Queue the user's answer for the next request; on failure the outcome says why."""
     if not outcome.said:
         return outcome
     try:

@@ -1,4 +1,4 @@
-"""The same call again and again: a hint at three, the end at five (H64). Pure."""
+"""Detects repeated tool calls: a hint to the model at three, the end at five (H64). Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from indwell.messages import Message
 
 HINT_AT = 3
 END_AT = 5
-WAITS = "commands"  # looks at what runs on, which may take its time
+WAITS = "commands"  # polls background commands, which may take long
 MORE_LOOKS = 15
 
 
 def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
-    """The name of the turn's last call, and how often in a row it was made with these arguments."""
+    """Name of the turn's last call, and how often in a row it was made with equal arguments."""
     last: tuple[str, str] | None = None
     times = 0
     for message in reversed(messages):

@@ -1,7 +1,7 @@
-"""The rounds of a turn: assemble, send, run what the model asks for, until nothing is left (H6).
+"""Runs the rounds of a turn: assemble a request, send it, run its tool calls, and repeat (H6).
 
-Each round costs what is new in it, however long the conversation is: what was counted and checked
-once is in its tally.
+The cost of a round depends on what is new in it, not on the length of the conversation: the tally
+keeps what was already counted and checked.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORE
 
 
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
-    """Model call and tool calls in turn, until the model is content or a limit is reached.
+    """Alternate model calls and tool calls until the model stops or a limit is reached.
 
-    Words that the user adds meanwhile keep the turn going.
+    If the user steers the turn meanwhile, it goes on.
     """
     words: str | None = turn.words
     limit = session.parts.round_limit
@@ -78,7 +78,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
             ending = _ending_of(reply)
             moment = Moment(session, turn.number, emit)
             is_asked = ending[0] == "done" and await session.parts.features.on_stop(moment)
-            if not (is_asked or session.steering):  # words may have come while it was looked at
+            if not (is_asked or session.steering):  # the user may have steered while features ran
                 return ending
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
@@ -88,7 +88,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
 
 
 def keep_partial_answer(session: Session, turn: TurnState) -> None:
-    """A cancelled reply that had begun stays, marked; one that had not leaves no trace (H58)."""
+    """Keep what was streamed of a cancelled reply, marked as incomplete (H58)."""
     streamed = "".join(turn.streamed)
     if not streamed:
         return
@@ -101,7 +101,7 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
 
 
 async def fitting_words(session: Session, words: str) -> str:
-    """``words`` as they go to the model: if they are too long, where all of them can be read."""
+    """``words`` for the model; words that are too long go to a file, which the result names."""
     if not is_oversize(words, session.conversation.config.window):
         return words
     path = await session.parts.spill("prompt", words)
@@ -111,7 +111,7 @@ async def fitting_words(session: Session, words: str) -> str:
 async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
-    """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
+    """Call the model; the request's blocks join the conversation only if it replies (H5)."""
     mend(session, turn.number, emit)
     await tell_news(session, turn, emit)
     if session.steering:
@@ -120,7 +120,7 @@ async def _ask_model(
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:
         return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
-    except ContextOverflow as error:  # the endpoint counts otherwise, or its window is smaller
+    except ContextOverflow as error:  # the endpoint counts differently, or its window is smaller
         if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
             raise _too_large(session, error) from error
         try:
@@ -136,7 +136,7 @@ async def _ask_model(
 
 
 def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
-    """What the user reads when the endpoint refuses what we thought would fit."""
+    """The error for the user when the endpoint refuses a request that should have fitted."""
     if any(message.role == "assistant" for message in session.conversation.messages):
         return too_large_for(error)
     return WindowTooSmall(
@@ -148,7 +148,7 @@ def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge
 async def _ask_once(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
-    """Assemble and send what fits, if the budgets allow it."""
+    """Assemble and send the request if the budgets allow it."""
     sending = sending_of(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
     usage = expected_usage(prompt_tokens(sending), session.last_usage, sending.config.max_output)
@@ -163,22 +163,22 @@ def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:
-    """Take the words that wait into the next request; their records are on disk before it goes.
+    """Add the waiting steering words to the next request, once their records are on disk.
 
     Raises:
-        SessionError: The disk does not take them; they stay where they are, and come back.
+        SessionError: The disk does not take the records; the user gets the words back.
     """
     n_waiting = len(session.steering)
     await session.parts.log.commit()
     said = session.steering[:n_waiting]
     sent = [await fitting_words(session, words) for words in said]
     session.steering = session.steering[n_waiting:]
-    # Behind those of a request that was refused, for it is made again.
+    # A refused request is made again, so these words follow those it carried.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 
 
 def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
-    """Remind the model of a call that it makes again and again; why to stop, if it goes on."""
+    """Remind the model of a repeated call; return why the turn stops if it repeats too often."""
     name, times = repeated_call(session.conversation.messages, turn.number)
     if times >= END_AT:
         return (

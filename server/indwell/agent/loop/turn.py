@@ -1,7 +1,6 @@
-"""One turn from the user's words to its end: what goes with them, the rounds, how it ended.
+"""Runs one turn: records the user's words, adds context, runs the rounds and tells the ending.
 
-The only place where any exception may end: a bug ends the turn, is logged, and leaves the session
-valid.
+Every exception ends here: a bug ends the turn, is logged, and leaves the session valid.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ from indwell.sessions.told import FileLines
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 
-FEW = 200  # messages; less than a millisecond to count and check
+FEW = 200  # messages; counting and checking so many takes less than a millisecond
 
 _log = logging.getLogger(__name__)
 
 
 async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.TurnFinished:
-    """Run one turn of ``session`` and tell what happens through ``emit``.
+    """Run one turn of ``session``; ``emit`` receives its events.
 
-    Cancelling the task ends the turn at once: the history stays valid, ``TurnEndRecord`` is told,
-    and the cancellation travels on.
+    Cancelling the task ends the turn at once. The conversation stays valid, the turn's end is
+    recorded and emitted, and the cancellation is raised again.
     """
     session.turns += 1
     words = told_words(prompt.words)
@@ -84,7 +83,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             retryable=retryable,
             outgrown=session.is_outgrown,
         )
-        for words in undelivered:  # only now: the log is whole, whatever becomes of telling
+        for words in undelivered:  # after the record: the log is complete, even if ``emit`` fails
             emit(events.Steered(turn.number, words, delivered=False))
         emit(finished)
     await _settle_log(session, turn, emit)
@@ -94,7 +93,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
 async def _worked(
     session: Session, prompt: Prompt, turn: TurnState, emit: Listener
 ) -> tuple[Ending, str]:
-    """Do what the words ask for; how that ended, and what the user should read of it."""
+    """Carry out the prompt; return how it ended and the message for the user."""
     if is_compact(prompt.words):
         return await compact_now(session, turn, emit)
     if is_continue(prompt.words) and not session.conversation.messages:
@@ -102,14 +101,14 @@ async def _worked(
         return "failed", NOTHING
     features = session.parts.features
     if message := features.refuse_words(prompt.words):
-        return "failed", message  # and the words come back
+        return "failed", message  # the user gets the words back as a draft
     if message := no_command(prompt.words, features.commands):
-        turn.draft = ""  # sent again it would be refused again
+        turn.draft = ""  # the same words would be refused again
         return "failed", message
     moment = Moment(session, turn.number, emit)
     checked = await features.check_words(moment, prompt)
     if checked.reason:
-        return "failed", checked.reason  # and the words come back
+        return "failed", checked.reason  # the user gets the words back as a draft
     turn.gathered += checked.blocks
     session.conversation = talk.queue(session.conversation, turn.gathered)
     ending: Ending
@@ -123,9 +122,9 @@ async def _worked(
 
 
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
-    """Write down the user's words, gather what goes with them, and say that it starts.
+    """Record the user's words, gather the context that goes with them, and emit the start.
 
-    Nothing joins the conversation here: the words may yet be stopped, and then all of it is.
+    Nothing joins the conversation yet: a feature may still refuse the words, with their context.
     """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
@@ -144,7 +143,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
-    await session.parts.features.tell(moment)  # of state that was inherited
+    await session.parts.features.tell(moment)  # features may have inherited state
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))
     if session.notice:
@@ -154,14 +153,14 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
 
 
 async def _count_what_was_loaded(session: Session) -> None:
-    """Count and check a resumed conversation in a thread: 16,000 messages take 40 ms."""
+    """Count and check a resumed conversation in a thread; 16,000 messages take 40 ms."""
     conversation = session.conversation
     if len(conversation.messages) - conversation.tally.n > FEW:
         session.conversation = await asyncio.to_thread(counted, conversation)
 
 
 def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
-    """What the user said meanwhile, and the model never got; it stands behind the draft now."""
+    """Steering words that never reached the model; they are appended to the draft."""
     undelivered = (*turn.steered, *session.steering)
     session.steering = ()
     turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
@@ -198,9 +197,9 @@ def _finish(
 
 
 def _changes(session: Session, changes: list[AppliedChange]) -> tuple[FileChanged, ...]:
-    """Net lines by file: from the text before its first edit to that after its last.
+    """Net changed lines of each file: its text before the first edit against that after the last.
 
-    Of a large file only the places of each edit are known, so these are added up.
+    For a large file only the edited places are known, so their counts are added up.
     """
     first: dict[str, str] = {}
     last: dict[str, str] = {}
@@ -225,7 +224,7 @@ def _changes(session: Session, changes: list[AppliedChange]) -> tuple[FileChange
 
 
 async def _settle_log(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Make the turn durable; a full disk is said, and the records wait for the next try."""
+    """Write the turn's records to disk; if the disk is full, tell the user and retry later."""
     try:
         await session.parts.log.commit()
     except UserError as error:
