@@ -1,6 +1,6 @@
-"""What became of the files that the model knows: undone, reformatted, changed or gone (editor §4).
+"""Tells the model what became of files it knows: undone, reformatted, changed, gone (editor §4).
 
-Looked at before each model call, and only where a watch says that something may have happened.
+Files are compared before each model call, and only those that a watch reports as changed.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from indwell.workspace.base import AppliedChange, Snapshot, Workspace, digest
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 
-MOST_TOLD = 5  # files in one request; an npm install is no news
-EDITED_DIFF = 2_000  # characters of a difference to an edit of the model's own
-READ_DIFF = 600  # to what it only read; it may never need that again
+MOST_TOLD = 5  # files in one request; an npm install changes thousands
+EDITED_DIFF = 2_000  # characters of the diff of a file that the model edited
+READ_DIFF = 600  # characters of the diff of a file that the model only read
 
 
 class Aftermath:
-    """What one session's agent left in each file, and what it has told of that."""
+    """What a session's agent left in each file, and which later change it has reported."""
 
     def __init__(self) -> None:
         self._before: dict[Path, str] = {}  # digest of the text before the last edit
-        # What was told last: a digest, why it cannot be read, or nothing for a file that is gone.
+        # The last report: a digest, why the file cannot be read, or "" for a deleted file.
         self._told: dict[Path, str] = {}
         self._n_followed = 0
-        self._changed: frozenset[Path] = frozenset()  # that a peek heard of: not told yet
+        self._changed: frozenset[Path] = frozenset()  # seen by a peek, not reported yet
         self._late: frozenset[Path] = frozenset()
 
     async def made(self, change: AppliedChange) -> None:
-        """The agent has just edited a file."""
+        """Note an edit that the agent has just made."""
         before = change.before
         self._before[change.path] = (
             "" if before is None else await asyncio.to_thread(digest, before)
@@ -44,7 +44,7 @@ class Aftermath:
         self._told.pop(change.path, None)
 
     def is_told(self, path: Path, now: Snapshot | str) -> None:
-        """Somebody else has told what stands there now; as ``stands_there`` gives it."""
+        """Note that the current content (see ``stands_there``) was reported by another reminder."""
         self._told[path] = now.stamp.digest if isinstance(now, Snapshot) else now
 
     async def blocks(
@@ -57,11 +57,11 @@ class Aftermath:
         hide: Callable[[str], str] = str,
         peek: Mapping[Path, str] | None = None,
     ) -> tuple[Text, ...]:
-        """A block for each file that reads differently from what the model knows; in order.
+        """A block for each file whose content differs from what the model knows, by path.
 
-        A file whose difference is shown whole counts as read again. Of what is ``hidden`` by a
-        deny rule that came since, nothing is said; secrets in the others are taken out by ``hide``.
-        With ``peek``, what others would have told (``is_told``), nothing counts as told or read.
+        A file whose diff is shown whole counts as read again. Files that a newer deny rule hides
+        (``hidden``) are left out, and ``hide`` removes secrets from the others. With ``peek``, the
+        reports that other reminders would make, no file is marked as reported or read.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
@@ -148,7 +148,7 @@ class Aftermath:
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
-    """What stands there; if that cannot be read, why; nothing if nothing does."""
+    """The content of a file; why it cannot be read; or "" if there is no file."""
     try:
         return await workspace.read(path)
     except ToolError as error:
@@ -169,5 +169,5 @@ def _squeezed(text: str) -> str:
 
 
 def cut_to_lines(diff: str, limit: int) -> str:
-    """Whole lines of the first ``limit`` characters."""
+    """The whole lines within the first ``limit`` characters."""
     return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]

@@ -1,4 +1,4 @@
-"""The log of a session, as the agent writes it."""
+"""The interface to a session's log."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from indwell.sessions.records import Record
 
 
 class Log(Protocol):
-    """Where records go: queued at once, on disk when ``commit`` returns."""
+    """Takes records: ``append`` queues them, ``commit`` writes them to disk."""
 
     def append(self, record: Record) -> None:
         """Queue a record, in order."""
         ...
 
     async def commit(self) -> None:
-        """Make everything queued durable.
+        """Write all queued records to disk.
 
         Raises:
-            SessionError: The disk does not take it; the queue is kept.
-            RecordsLost: It never will again.
+            SessionError: The disk does not take them; they stay queued.
+            RecordsLost: The disk failed for good.
         """
         ...
 
     def commit_soon(self) -> None:
-        """Let everything queued become durable without waiting for it."""
+        """Write all queued records to disk without waiting for it."""
         ...
 
     async def close(self) -> None:
-        """Write what is queued and let go of the file, in any case.
+        """Write queued records and close the file, even if writing fails.
 
         Raises:
-            SessionError: The disk did not take it, and it is lost.
+            SessionError: The disk did not take the records, so they are lost.
         """
         ...

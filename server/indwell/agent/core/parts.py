@@ -1,6 +1,6 @@
-"""What a session works with: interfaces and values, put together in ``cli``.
+"""The interfaces and values that a session works with; ``wiring.compose`` puts them together.
 
-A default is inert: it holds nothing, asks nobody and finds nothing.
+Defaults are inert: they hold nothing, ask nobody and find nothing.
 """
 
 from __future__ import annotations
@@ -35,67 +35,67 @@ from indwell.workspace.base import Workspace
 
 
 async def holds_nothing() -> None:
-    """A provider that has nothing to let go of."""
+    """Close nothing; for a provider without connections."""
 
 
 def lies_in_no_home(_path: Path) -> bool:
-    """No home folder is opened as the workspace."""
+    """No path is private, because the workspace is no home folder."""
     return False
 
 
 def hides_nothing(_key: str) -> None:
-    """There is nothing that could hide it."""
+    """Ignore a key, because nothing hides secrets."""
 
 
 def shown_as_it_is(text: str) -> str:
-    """Hides nothing: for tools that can come by no secret."""
+    """Return the text unchanged; for tools that can meet no secret."""
     return text
 
 
 def unconfined(widening: Widening) -> None:
-    """No bounds: for tools that start nothing."""
+    """No sandbox; for tools that start no process."""
     del widening
 
 
 def in_review() -> Mode:
-    """The mode of whoever says none."""
+    """The default mode."""
     return "review"
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a session works with; put together in ``cli``.
+    """The interfaces and values of a session; ``wiring.compose`` puts them together.
 
     Attributes:
         provider: The model.
         tools: The table of tools.
         workspace: The user's files.
-        approver: Who is asked for permissions.
-        policy: Mode and rules of this moment.
-        mode: The mode alone, to be told.
-        other_model: Another model of the same endpoint, by its name; None if there is none.
-        grant: Remember a rule: for this session, or for always.
+        approver: Asks the user for permissions.
+        policy: Returns the current mode and rules.
+        mode: Returns the current mode, for records and events.
+        other_model: Finds another model of the endpoint by name; None if there is none.
+        grant: Remembers a rule, for this session or for good.
         log: The session's log.
-        spill: Keep a text in the session's folder; gives its path.
-        keep_as: Keep one there under this very name, on disk when it returns.
-        read_roots: Folders besides the workspace that tools may read; first the session's own.
-        hidden: Is this path, as displayed, kept from the model by a deny rule?
-        surroundings: Facts of this moment for the reminder.
+        spill: Writes a text to a file in the session's folder; returns the path.
+        keep_as: The same under a given name; the file is on disk on return.
+        read_roots: Folders outside the workspace that tools may read; the session's own is first.
+        hidden: Does a deny rule keep this displayed path from the model?
+        surroundings: Returns the current facts for the environment reminder.
         cost: US dollars of a usage, None if the price is unknown.
-        now: The time, for the log.
-        monotonic: Seconds of a clock that never goes back, for durations.
-        round_limit: Model calls that one turn may take.
-        budgets: Money and tokens that may be spent.
-        ledger: What was spent today, by all sessions.
-        hang_up: Let go of what the provider holds, at the session's end.
-        preset: How the conversation is kept inside the window.
+        now: Returns the time for the log.
+        monotonic: Returns seconds of a monotonic clock, for durations.
+        round_limit: Most model calls of one turn.
+        budgets: Limits of money and tokens.
+        ledger: What all sessions have spent today.
+        hang_up: Closes the provider's connections at the session's end.
+        preset: How compaction keeps the conversation inside the window.
         rates: Prices of the model, or their usual ratios.
         small: A cheaper model for summaries, if there is one.
-        summary_timeout_s: Seconds that a summary may take.
-        wish: Compaction that somebody asked for.
-        features: What the session can do beyond files and commands.
-        confine: The bounds of a command that may do this much more; None is none.
-        hide: A text without the secrets in it; the same object if there are none.
+        summary_timeout_s: Time limit of a summary, in seconds.
+        wish: A compaction that the user or the model asked for.
+        features: The session's features.
+        confine: The sandbox of a command with the given widening; None without a sandbox.
+        hide: Removes secrets from a text; returns the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
         is_private: Does this path lie in the home folder, which is the workspace, where programs
             keep keys and tokens?

@@ -1,4 +1,4 @@
-"""What a turn begins with: the user's words, within limits, and what goes with them."""
+"""A prompt: the user's words, within limits, and the context that goes with them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Prompt(msgspec.Struct, frozen=True):
     """What the user asks for, with what the editor showed at that moment.
 
     Attributes:
-        words: The user's own, or those of a code action.
+        words: The user's words, or those of a code action.
         title: A few words for progress and lists.
-        selection: What is marked, if anything that should be sent.
-        opened: The file the user looks at, if it should be sent.
-        problems: Diagnostics that the words are about and no selection carries.
-        mentioned: Lines of files that the user named among the words.
-        folders: Listings of folders that they named.
-        texts: That they attached.
-        reported: Problems that they attached.
-        pictures: That they attached.
+        selection: The selected text, if it should be sent.
+        opened: The file in the active editor, if it should be sent.
+        problems: Diagnostics that the words are about, unless the selection carries them.
+        mentioned: Lines of files that the user mentioned in the words.
+        folders: Listings of folders that the user mentioned.
+        texts: Texts that the user attached.
+        reported: Problems of files that the user attached.
+        pictures: Pictures that the user attached.
     """
 
     words: str
@@ -46,12 +46,12 @@ class Prompt(msgspec.Struct, frozen=True):
 
     @property
     def n_characters(self) -> int:
-        """Of words and texts; pictures are apart."""
+        """Characters of the words and the attached texts, without pictures."""
         return len(self.words) + sum(len(one.text) for one in self.texts)
 
 
 def labels(prompt: Prompt) -> tuple[str, ...]:
-    """What goes with a prompt, a few words each."""
+    """A label of a few words for each thing that goes with a prompt."""
     found = []
     if prompt.selection is not None:
         marked = prompt.selection
@@ -72,28 +72,28 @@ def _counted(reported: FileProblems) -> str:
 
 
 MOST_CHARACTERS = 1_000_000
-"""Of one prompt: some 250,000 tokens, as much as the largest windows that are common.
+"""Most characters of one prompt: some 250,000 tokens, as many as the largest common windows take.
 
-More would also hold the event loop up: it is logged, told to the editor and counted (5,000,000
-characters took 100 ms).
+More would also block the event loop, because a prompt is logged, sent to the editor and counted:
+5,000,000 characters took 100 ms.
 """
 
-MOST_WAITING = 50  # prompts, or words for the running turn; more than anybody reads again
+MOST_WAITING = 50  # queued prompts, or steering words; more than anybody reads again
 MOST_WAITING_CHARACTERS = (
-    2_000_000  # of all of them: an event has them all (the wire ends at 32 MB)
+    2_000_000  # in total, because one event holds them all; the wire's limit is 32 MB
 )
 
 
 def is_blank(words: str) -> bool:
-    """Is there nothing in ``words``? Unlike ``strip`` this does not read a long text to its end."""
+    """Is ``words`` empty or white space? Unlike ``strip``, this does not read a long text whole."""
     return not words or words.isspace()
 
 
 def taken_words(words: str) -> str:
-    """``words`` as they can be logged and sent: half a character, alone, becomes U+FFFD.
+    """``words`` fit to be logged and sent: a lone surrogate becomes U+FFFD.
 
     Raises:
-        UserError: There are too many.
+        UserError: The words are too long.
     """
     if len(words) > MOST_CHARACTERS:
         raise UserError(
@@ -112,10 +112,10 @@ _WORDS = (
 
 
 def is_continue(words: str) -> bool:
-    """Do these words ask to continue, and for nothing else?"""
+    """Are these words exactly the command to continue?"""
     return len(words) < 3 * len(CONTINUE) and words.strip().lower() == CONTINUE
 
 
 def told_words(words: str) -> str:
-    """What the model reads of the user's words."""
+    """The words that the model reads in place of the user's."""
     return _WORDS if is_continue(words) else words

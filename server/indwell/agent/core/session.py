@@ -1,6 +1,6 @@
-"""A session: the one mutable thing. It holds the conversation and appends to its log.
+"""A session: the agent's only mutable object. It holds the conversation and appends to its log.
 
-One turn at a time; a turn either appends its records or leaves the session as it was.
+It runs one turn at a time. A turn appends its records or leaves the session unchanged.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from indwell.tools.seen import KnownTexts
 
 @dataclass(frozen=True, slots=True)
 class Helping:
-    """The turn that a sub-agent works for: it pays, and its user is asked.
+    """The turn that a sub-agent works for: its budget pays, and its user answers questions.
 
     Attributes:
-        session: Whose turn it is.
-        turn: What that has gathered so far.
-        emit: Hears what the sub-agent does.
-        name: Of the sub-agent, for people.
+        session: The session of that turn.
+        turn: The state of that turn.
+        emit: Receives the sub-agent's events.
+        name: The sub-agent's name, for people.
     """
 
     session: Session
@@ -54,42 +54,43 @@ class Helping:
 
 @dataclass(slots=True)
 class Session:
-    """A conversation that lives; only ``turn.run_turn`` changes it.
+    """One conversation with its state; only ``turn.run_turn`` changes it.
 
     Attributes:
-        id: Name of its log.
-        parts: What it works with.
+        id: The name of its log.
+        parts: The interfaces and values it works with.
         conversation: The value that the next turn starts from.
-        turns: Turns begun so far.
-        seen: Which texts the model has read.
+        turns: Number of turns begun.
+        seen: The texts of files that the model has read.
         usage: Tokens of all turns.
         cost: US dollars of all turns; None if a price was unknown.
-        spent: US dollars of the calls whose price was known: what budgets count.
+        spent: US dollars of the calls whose price was known; budgets count these.
         last_usage: Tokens of the last model call.
-        requests: Model calls written down so far.
-        steering: What the user said since the last model call, in order.
-        turn_runs: Is a turn under way, so that it can be steered?
-        notice: Something to say with the first turn, such as an assumed window.
+        requests: Number of model calls recorded.
+        steering: Words the user sent to the running turn since the last model call, in order.
+        turn_runs: Whether a turn is running, so that it can be steered.
+        notice: A message for the user with the first turn, such as an assumed window.
         aftermath: What became of the files that the model knows.
-        restraint: Which layers of compaction have gained too little of late.
-        refusal: What the ladder found not to pay, the last time it was asked.
-        told_overhead: Was it said that system, tools and pinned words take too much?
-        told_unkept: Was it said that the disk does not take what would be cut?
-        answered_at: When the model answered last; None if it has not.
-        is_outgrown: Did the last turn end because the conversation fits no request any more?
-        is_interrupted: Did Indwell end while the last turn ran? Then it can be continued.
-        is_ending: Indwell ends now, so a turn that is cancelled is interrupted, not stopped.
-        shown_secrets: Values of secret files that the user let the model see.
-        refused: Questions in a row, in this turn, that got no yes.
-        health: How the prompt cache does, and what calls and compactions came to.
-        verdicts: What the next request says of the agent's changes; not answered yet.
-        told_hunks: What was told last of the changes that wait: how many, and in which files.
-        is_editing: An edit is being made and not told of yet; what waits is told after it.
-        given_title: The user's for it; empty if it was given none.
-        own_title: The beginning of the first words; empty before those.
-        under_way: The turn that runs, or the last one.
-        asking: Held while a question stands; one of this session and its sub-agents at a time.
-        helping: What it works for if it is a sub-agent's.
+        restraint: Compaction layers that recently gained too little.
+        refusal: What the compaction ladder last found not worth doing.
+        told_overhead: Whether the user was told that system, tools and pinned words are too large.
+        told_unkept: Whether the user was told that the disk does not take what would be cut.
+        answered_at: Time of the model's last reply; None before the first.
+        is_outgrown: Whether the last turn ended because no request can hold the conversation.
+        is_interrupted: Whether Indwell ended during the last turn, which can then be continued.
+        is_ending: Whether Indwell is ending, so that a cancelled turn counts as interrupted.
+        shown_secrets: Values from secret files that the user let the model see.
+        refused: Number of questions in a row, in this turn, that were not answered with yes.
+        health: Statistics of the prompt cache, model calls and compactions.
+        verdicts: Review verdicts that the next request reports; the model has not replied to them.
+        told_hunks: The last report of changes awaiting review: their number and files.
+        is_editing: Whether an edit is under way; pending changes are reported after it.
+        given_title: The title that the user gave; empty without one.
+        own_title: The beginning of the first prompt; empty before it.
+        under_way: The running turn, or the last one.
+        asking: Held while the user is asked, so that one question stands at a time, sub-agents'
+            questions included.
+        helping: The turn that a sub-agent's session works for; None for other sessions.
     """
 
     id: str
@@ -127,14 +128,20 @@ class Session:
     helping: Helping | None = None
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
-        """Let the running turn hear ``words`` at its next model call; on the event loop.
+        """Send the user's ``words`` to the running turn, with its next model call.
 
-        They are the user's own words. If the turn would end before, it goes on with them; if it
-        fails or is stopped, they come back in its draft. ``numbered``: where they were typed, a
-        question's options have numbers; gives whether they chose one, and so are no words.
+        A turn that would end goes on with them. A turn that fails or is stopped returns them in its
+        draft. Call this on the event loop.
+
+        Args:
+            words: The user's own words.
+            numbered: Whether the options of a question have numbers where the words were typed.
+
+        Returns:
+            Whether the words chose an option of a question, so that they do not go to the model.
 
         Raises:
-            UserError: No turn is running, there are no words, or too many wait already.
+            UserError: No turn is running, there are no words, or too many are waiting.
         """
         if not self.turn_runs:
             raise UserError("no turn is running; send the words as a prompt")
@@ -154,14 +161,14 @@ class Session:
         return is_choice
 
     def advance(self, conversation: Conversation) -> None:
-        """Take the next value of the conversation, and log what it has more than the last."""
+        """Replace the conversation by its next value, and log the added messages."""
         at = self.timestamp()
         for message in added_messages(self.conversation.messages, conversation.messages):
             self.parts.log.append(MessageRecord(message=message, at=at))
         self.conversation = conversation
 
     def mend(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
-        """Go on with repaired messages; the log, which only grows, says what was mended (H24)."""
+        """Continue with repaired messages; the append-only log says what was repaired (H24)."""
         now = self.conversation
         splices = rewritten(now.messages, messages)
         for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):
@@ -172,9 +179,9 @@ class Session:
         )
 
     def compact(self, step: CompactionStep, shorter: Conversation) -> None:
-        """Go on with what ``step`` made of the conversation; the log keeps what it replaced.
+        """Continue with the conversation as ``step`` shortened it; the log keeps what it replaced.
 
-        Its spills are on disk already.
+        The spilled texts of the step are already on disk.
         """
         before = self.conversation
         record = CompactionRecord(
@@ -198,29 +205,31 @@ class Session:
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
-        """Know of the endpoint what an earlier process knew (``recalled``)."""
+        """Take over what an earlier process learned of the endpoint (see ``endpoint_memory``)."""
         self.health, self.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
     @property
     def title(self) -> str:
-        """What a list calls it."""
+        """The title for lists of sessions."""
         return self.given_title or self.own_title
 
     def retitle(self, title: str) -> None:
-        """Give it a title; with an empty one it has its own again."""
+        """Set the title; an empty one restores the session's own."""
         self.parts.log.append(Titled(title, self.timestamp()))
         self.given_title = title
 
     def timestamp(self) -> str:
-        """The time for a record, ISO 8601 in UTC, to the millisecond."""
+        """The current time for a record: ISO 8601, UTC, with milliseconds."""
         return self.parts.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
-        """Write what is queued and let go of log, ledger and provider: of each in any case.
+        """Write queued records, and close features, coverage, review, ledger, log and provider.
+
+        Each is closed even if another one fails.
 
         Raises:
-            SessionError: The disk did not take what was queued.
+            SessionError: The disk did not take the queued records.
         """
         parts = self.parts
         async with AsyncExitStack() as closing:  # the last first
@@ -235,9 +244,9 @@ class Session:
 
 
 def added_messages(before: Sequence[Message], after: Sequence[Message]) -> tuple[Message, ...]:
-    """The blocks that ``after`` has behind ``before``, so that ``records.fold`` gives ``after``.
+    """The messages that ``after`` adds to ``before``, as ``rebuilding.fold`` needs them.
 
-    The last message may have grown; what stands before it is frozen once it was sent.
+    Only the last message of ``before`` may have grown; earlier ones never change once sent.
     """
     if not before:
         return tuple(after)

@@ -1,4 +1,4 @@
-"""What a running turn has gathered so far."""
+"""The state of a running turn."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from indwell.workspace.base import AppliedChange
 
 @dataclass(slots=True)
 class TurnState:
-    """What a running turn has gathered.
+    """The state of a running turn.
 
     Attributes:
-        number: Of the turn in its session, 1-based.
-        words: What goes to the model; the user's words, or where they are if they are too long.
-        draft: The user's words, until the model has them.
-        steered: Words of the middle of the turn that are in the request under way, as typed.
-        steered_sent: The same as the model reads them.
-        n_told: How many of them were told as delivered: a request may be made more than once.
-        gathered: What the editor, the project and hooks put beside the words. It joins the
-            conversation once every check has let the words pass.
-        along: What the user attached to the words; like them it is lost if no model hears it.
-        prompt: What the turn began with; None for a sub-agent's.
-        streamed: Pieces of the reply that is under way.
-        thought: The same of its reasoning.
-        spent: US dollars of the calls whose price was known: what budgets count.
-        n_agents: Sub-agents that it has begun.
-        agents: How many of each name it wanted; they number those of one name.
-        held: Tokens and US dollars that calls under way may take, its sub-agents' too.
+        number: The turn's number in its session, from 1.
+        words: The words for the model: the user's, or where to read them if they are too long.
+        draft: The user's words until the model has received them, then empty.
+        steered: Steering words in the current request, as typed.
+        steered_sent: The same words as the model reads them.
+        n_told: How many of them were reported as delivered; a request may be sent again.
+        gathered: Context from the editor, the project and hooks. It joins the conversation once
+            every check has let the words pass.
+        along: The user's attachments; like the words, they are dropped if no model receives them.
+        prompt: The prompt that began the turn; None for a sub-agent.
+        streamed: Pieces of the current reply.
+        thought: Pieces of the current reasoning.
+        spent: US dollars of the calls whose price was known; budgets count these.
+        n_agents: Number of sub-agents started.
+        agents: Number of sub-agents started, by name; it numbers those of one name.
+        held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
     """
 
     number: int
