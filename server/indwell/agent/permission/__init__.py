@@ -1,1 +1,1 @@
-"""The path of a permission: facts, policy, question, record; and what a call may change."""
+"""The permission path of a call: facts, policy, question and record; and recorded changes."""

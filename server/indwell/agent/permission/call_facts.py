@@ -1,4 +1,4 @@
-"""The facts of a call, as the policy sees them: every path by every name, what a command runs."""
+"""Collects the facts of a tool call for the policy: its paths, their aliases, what it runs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ from indwell.sandbox.environment import program_within
 from indwell.tools.base import ToolFacts
 from indwell.workspace.paths import parse
 
-SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one is no script
+SCRIPT_LIMIT_B = 1 << 20  # of a script that a permission is bound to; scripts are smaller
 
 
 async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFacts:
-    """The facts with every path as written, as it resolves (FS-05), and by its other names.
+    """The facts of a call, with each path as written, as resolved (FS-05), and by its hard links.
 
-    ``arguments`` are the call's, under our own names.
+    Args:
+        session: The session of the call.
+        arguments: The call's arguments under our own names, as JSON.
+        facts: What the tool says of the call.
 
     Raises:
-        ToolError: A path leads out of the workspace and of the folders that may be read.
+        ToolError: A path leads out of the workspace and of the readable folders.
     """
     roots = session.parts.workspace.roots
     places = [_resolved(session, written, facts) for written in facts.paths]
@@ -67,7 +70,7 @@ async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFa
 
 
 async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
-    """The same, bound to what the scripts hold that a command runs, as they are now."""
+    """The facts with digests of the scripts that a command runs, to bind a permission to them."""
     if asked.effect != "run":
         return asked
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
@@ -77,7 +80,7 @@ async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
     names = tuple(map(str, roots))
     text = judged_text(asked.command)
     if not text:
-        return asked  # it is denied
+        return asked  # the policy denies it
     verdict = judge(text, Situation(cwd=asked.cwd, roots=names))
     files = bound_files(verdict.parts, asked.cwd, names)
     scripts: tuple[tuple[str, str], ...] = ()
@@ -92,7 +95,7 @@ async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
 
 
 def display(session: Session, path: str) -> str:
-    """A path as people read it: relative to the first root that holds it."""
+    """A path for people: relative to the first workspace root that contains it."""
     for root in session.parts.workspace.roots:
         if path == str(root):
             return "."
@@ -102,12 +105,14 @@ def display(session: Session, path: str) -> str:
 
 
 def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, bool]:
-    """Where a path leads: in the workspace or, for reading, in the folders that may be read.
+    """Resolve a path within the workspace or, for reading, within the readable folders.
 
-    True with it: a link of the workspace leads out of it, to a file that may be asked for (FS-03).
+    Returns:
+        The path, and whether a link of the workspace leads out to a file that the user may allow
+        (FS-03).
 
     Raises:
-        ToolError: It leads elsewhere.
+        ToolError: The path leads elsewhere.
     """
     workspace, read_roots = session.parts.workspace, session.parts.all_read_roots
     try:
@@ -130,7 +135,7 @@ def _twins(paths: Sequence[Path], session: Session) -> tuple[Path, ...]:
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
-    """Does a repository hold it, or does git obey it as soon as its folder is one?"""
+    """Does git use this file in a bare repository, or would it once the folder becomes one?"""
     return any(
         exists(folder / BARE)
         and (
@@ -142,7 +147,7 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
-    """The unknown dot names, right at the root of a repository, that these paths lie beneath."""
+    """Unknown dot names at the root of a repository that contain these paths."""
     inner = (
         path.relative_to(folder)
         for path in paths
@@ -153,7 +158,7 @@ def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str
 
 
 def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:
-    """What those files hold that are there."""
+    """Digests of those files that exist."""
     roots = session.parts.workspace.roots
     there = [name for name in files.names if is_file(Path(name))]
     found = [(display(session, name), _digest(Path(name), roots)) for name in there[:MOST_SCRIPTS]]
@@ -170,15 +175,15 @@ def _digest(path: Path, roots: Sequence[Path]) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-MOST_LOOKED_UP = 100  # bare words of one command; each costs a look into every folder of PATH
-PROGRAM_LIMIT_B = 1 << 24  # of a program that an answer is bound to
+MOST_LOOKED_UP = 100  # bare words of one command; each is looked up in every folder of PATH
+PROGRAM_LIMIT_B = 1 << 24  # of a program that a permission is bound to
 
 
 def planted(parts: Iterable[CommandPart], roots: Sequence[Path]) -> tuple[tuple[str, str], ...]:
-    """The files behind a command's bare words, with digests of what they hold; blocks.
+    """The programs in the workspace that a command's bare words name, with digests; blocks.
 
-    An activated environment is what PATH is for, but what a sandboxed command wrote there as
-    ``git`` would run with all that the user can do.
+    PATH may name an activated environment in the workspace. A sandboxed command could plant a
+    ``git`` there, which would later run with all rights of the user.
     """
     words = dict.fromkeys(word for part in parts for word in part.words if _is_bare(word))
     found = (program_within(word, roots) for word in tuple(words)[:MOST_LOOKED_UP])
@@ -190,7 +195,7 @@ def _is_bare(word: str) -> bool:
 
 
 def _program_digest(path: Path, roots: Sequence[Path]) -> str:
-    """Of what it holds or, where links lead out of the workspace, of where they lead."""
+    """Digest of the program's content or, if links lead out of the workspace, of their target."""
     end = os.path.realpath(path)
     try:
         data = read_bytes(Path(end), roots, PROGRAM_LIMIT_B)

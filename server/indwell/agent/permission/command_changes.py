@@ -1,4 +1,4 @@
-"""Records what a command or a check changes in the review ledger; tells what it cannot record."""
+"""Records changes by commands and checks in the review ledger, and tells what it cannot record."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from indwell.review.checkpoints.coverage import apart as apart_from
 from indwell.review.hunk import Actor
 from indwell.tools.base import Call, Marks
 
-NAMED = 3  # of the files that a check has changed
+NAMED = 3  # files changed by a check that a notice names
 
 
 def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
-    """What a command of this call stands in; nothing where nothing is reviewed."""
+    """The context that records what a command of this call changes; empty without review."""
     coverage, turn = session.parts.coverage, use.meta.turn
     if coverage is None:
         return nullcontext
@@ -38,7 +38,7 @@ def covered(
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
-    """What an edit stands in, which takes down itself what it changes."""
+    """The context of an edit, which records its own changes, so that no command is credited."""
     coverage, review = session.parts.coverage, session.parts.review
     if coverage is None or review is None or call.effect != "edit":
         return nullcontext()
@@ -46,7 +46,7 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
-    """From now on cover what commands change that run on, as done by this call."""
+    """Start to record what running background commands change, credited to this call."""
     coverage = session.parts.coverage
     if coverage is None:
         return
@@ -61,7 +61,7 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
 
 
 async def uncover_beside(session: Session) -> None:
-    """What such commands change from now on is nobody's; what they changed is taken down."""
+    """Record what background commands changed so far, and stop recording."""
     coverage, review = session.parts.coverage, session.parts.review
     if coverage is None:
         return
@@ -73,7 +73,7 @@ async def uncover_beside(session: Session) -> None:
 def covered_check(
     session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
-    """What a check stands in; what it writes is said, for it is to write nothing."""
+    """The context of a check; the user is told what it writes, because a check should not write."""
     coverage = session.parts.coverage
     if coverage is None:
         return nullcontext()
@@ -91,7 +91,7 @@ def covered_check(
 
 
 def changed_marks(session: Session, turn: int) -> Marks:
-    """What the disk tells of the files that a turn has changed, by edits and commands. Blocks."""
+    """Marks (size, time and the like) of the files that a turn has changed; blocks."""
     review = session.parts.review
     known = () if review is None else review.known()
     paths = {*session.parts.features.changed(turn), *known}

@@ -1,4 +1,4 @@
-"""Evaluates the current policy for a tool call or a command, and writes the decision down."""
+"""Evaluates the current policy for a tool call or command, and records the decision."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from indwell.tools.base import Call, ToolFacts
 
 _WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
-NAME_LIMIT = 128  # characters of a name, and of arguments, of a tool that there is not
+NAME_LIMIT = 128  # characters of the name and arguments of an unknown tool in a record
 _log = logging.getLogger(__name__)
 
 
 class Weighed(msgspec.Struct, frozen=True):
-    """A call, what the rules of that moment say of it, and what they are."""
+    """A call, the policy at one moment, and its decision on the call."""
 
     asked: CallFacts
     decision: Decision
@@ -34,10 +34,10 @@ class Weighed(msgspec.Struct, frozen=True):
 
 
 async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
-    """Decide, and write down too what is refused because of where it leads.
+    """Decide on a call; a refusal because of its paths is recorded, too.
 
     Raises:
-        ToolError: A path of the call is none that tools may go to.
+        ToolError: Tools may not access a path of the call.
     """
     try:
         return await weigh(session, call)
@@ -51,10 +51,10 @@ async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
 
 
 async def weigh(session: Session, call: Call) -> Weighed:
-    """Decide by the rules of now; where that fails, the answer is no (POL-20).
+    """Decide by the current policy; a fault in the policy denies the call (POL-20).
 
     Raises:
-        ToolError: A path of the call is none that tools may go to.
+        ToolError: Tools may not access a path of the call.
     """
     asked, policy = await asked_of(session, call.arguments, call.facts), Policy("plan")
     try:
@@ -67,7 +67,7 @@ async def weigh(session: Session, call: Call) -> Weighed:
 
 
 async def by_policy(session: Session, asked: CallFacts, policy: Policy) -> Weighed:
-    """Decide by a policy, with what only the disk can tell where something hangs on it."""
+    """Decide by a policy, with facts from the disk where the decision depends on them."""
     if asked.effect == "run" and not policy.writes_confined:
         policy = await asyncio.to_thread(_looked_around, session, policy)
     decision = decide(asked, policy)
@@ -94,7 +94,7 @@ def _looked_around(session: Session, policy: Policy) -> Policy:
 
 
 def note(session: Session, use: ToolUse, weighed: Weighed, answer: str = "") -> None:
-    """Write down what was decided, and by which rule, for ``indwell audit``; reads are not."""
+    """Record the decision and its rule for ``indwell audit``; allowed reads are not recorded."""
     asked, decision = weighed.asked, weighed.decision
     if asked.effect == "read" and isinstance(decision, Allow):
         return
@@ -120,7 +120,7 @@ def note(session: Session, use: ToolUse, weighed: Weighed, answer: str = "") -> 
 
 
 def note_not_given(session: Session, use: ToolUse, why: str) -> None:
-    """Write down that a sub-agent wanted a tool that it was not given."""
+    """Record that a sub-agent called a tool that it does not have."""
     if session.helping is None or any(one.name == use.name for one in session.parts.tools.specs):
         return
     session.parts.log.append(
@@ -139,15 +139,15 @@ def note_not_given(session: Session, use: ToolUse, why: str) -> None:
 
 
 def _held(weighed: Weighed) -> str:
-    """How a command is held if it runs, in words; empty for all else."""
+    """How a command would be sandboxed, in words; empty for other calls."""
     decision = weighed.decision
     if weighed.asked.effect != "run" or isinstance(decision, Deny):
         return ""
     return "not sandboxed" if decision.widening.unconfined else weighed.policy.sandbox
 
 
-TOOL = "bash"  # rules that name it hold for these commands as well
-OWN_RULE = "ask:"  # the user wants to be asked, whoever names the command
+TOOL = "bash"  # rules for this tool hold for commands of hooks and checks, too
+OWN_RULE = "ask:"  # the user's rule asks, whoever runs the command
 
 
 async def weighed(session: Session, command: str, folder: Path) -> Weighed:

@@ -1,4 +1,4 @@
-"""What commands brought into git unasked: told, asked about, and never sent without a question."""
+"""Asks about protected files that commands bring into git, and reports them to the model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _UNTIL = "until then nothing is sent anywhere without a question"
 
 
 class _ChangeWords(msgspec.Struct, frozen=True):
-    """How entries of one kind are told.
+    """The words for one kind of entry.
 
     Attributes:
-        title: Of the question.
-        reason: Of the question.
-        told: What happened, before the names.
+        title: The title of the question.
+        reason: The reason in the question.
+        told: What happened; the names follow.
         refused: What to do after a no.
     """
 
@@ -74,9 +74,9 @@ _WORDS = {
 
 
 async def before_command(session: Session, use: ToolUse, call: Call, emit: Listener) -> str:
-    """Ask about what a check, a hook or a background command brought into git meanwhile.
+    """Ask about what checks, hooks and background commands have brought into git.
 
-    That is before anything is decided about a command. Gives what the model is told of it.
+    Call this before the next command is decided on. Returns the report for the model.
     """
     git = session.parts.git
     if git is None or call.effect != "run":
@@ -85,7 +85,7 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
 
 
 async def command_begins(session: Session, call: Call, widening: Widening) -> None:
-    """Note what git holds right before the command runs."""
+    """Note the state of git right before the command runs."""
     git = session.parts.git
     if git is not None and call.effect == "run" and not _surely_reads(session, widening):
         await git.begin()
@@ -94,7 +94,7 @@ async def command_begins(session: Session, call: Call, widening: Widening) -> No
 async def after_command(  # noqa: PLR0917 - what a call is, and who is told and asked
     session: Session, use: ToolUse, call: Call, widening: Widening, outcome: Outcome, emit: Listener
 ) -> Outcome:
-    """Look at what the command brought into git; what it is told of that stands in the outcome."""
+    """Check what the command brought into git, and add the report to its outcome."""
     git = session.parts.git
     if git is None or call.effect != "run" or _surely_reads(session, widening):
         return outcome
@@ -103,20 +103,20 @@ async def after_command(  # noqa: PLR0917 - what a call is, and who is told and 
         is_quick=widening.keeps_git and session.parts.policy().writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
-    await git.agree(agreed)  # that was the question before the command
+    await git.agree(agreed)  # the question before the command named this
     new = tuple(one for one in new if one not in agreed)
     told = await _ask_about(session, use, new, emit)
     return msgspec.structs.replace(outcome, text=f"{outcome.text}{told}") if told else outcome
 
 
 def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
-    """What a check or a hook stands in: what it brings into git is told before the next command."""
+    """The context of a check or hook: what it brings into git is asked before the next command."""
     git = session.parts.git
     return nullcontext() if git is None or reads_only else git.around()
 
 
 def _surely_reads(session: Session, widening: Widening) -> bool:
-    """Does the sandbox keep it from writing anywhere?"""
+    """Does the sandbox keep the command from writing anywhere?"""
     return widening.reads_only and session.parts.policy().writes_confined
 
 
@@ -130,7 +130,7 @@ def _was_asked(entry: GitEntry, widening: Widening) -> bool:
 async def _ask_about(
     session: Session, use: ToolUse, new: Sequence[GitEntry], emit: Listener
 ) -> str:
-    """Ask about each kind by itself; gives the lines that the model is told."""
+    """Ask about each kind of entry separately; return the lines for the model."""
     lines = []
     for words in dict.fromkeys(_WORDS[one.kind] for one in new):
         these = [one for one in new if _WORDS[one.kind] is words]
@@ -163,7 +163,7 @@ async def _asked(
         try:
             reply = await session.parts.approver.ask(question)
             answer = reply if isinstance(reply, str) else "no"
-            # A yes of before, or for longer, is none to this.
+            # Only a yes to this very question counts, not a standing one.
             answer = answer if answer in {"once", "no", "uncovered"} else "no"
         finally:
             emit(PermissionAnswered(turn, use.id, question.id, answer))

@@ -1,4 +1,4 @@
-"""Other names (hard links) of files, as far as they can be found: a rule may speak of one."""
+"""Finds hard links of files, as far as possible, because a rule may name any of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from indwell.workspace.paths import display
 def other_names(
     paths: Sequence[Path], roots: Sequence[Path], secret: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Those in a file's own folder and the ones above, and of secret files anywhere; blocks.
+    """Hard links in a file's folder and those above, and to secret files anywhere; blocks.
 
     Args:
-        paths: Files with several names, resolved.
-        roots: Of the workspace.
-        secret: Names in the workspace that lead to secret files, absolute.
+        paths: Resolved paths of files with several names.
+        roots: The workspace roots.
+        secret: Absolute paths in the workspace that lead to secret files.
     """
     hidden = tuple(map(Path, secret))
     found: list[Path] = []
@@ -31,9 +31,9 @@ def other_names(
 def denied_name(
     path: Path, roots: Sequence[Path], secret: Sequence[str], deny: tuple[str, ...]
 ) -> str:
-    """The other name by which one of the globs ``deny`` keeps a file back, as people read it.
+    """The hard link of a file that one of the globs ``deny`` matches, for people; else empty.
 
-    Empty if none does. Blocks; see ``other_names``.
+    Blocks; see ``other_names``.
     """
     for other in other_names([path], roots, secret):
         shown = display(other, tuple(roots))
@@ -43,6 +43,6 @@ def denied_name(
 
 
 def folders_above(path: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders of the workspace that a path lies in."""
+    """The folders of the workspace that contain a path."""
     inside = [root for root in roots if path.is_relative_to(root)]
     return [one for one in path.parents if any(map(one.is_relative_to, inside))]

@@ -1,4 +1,4 @@
-"""May a call run, and how? Decides, asks the user, and binds the answer to what was shown."""
+"""Decides whether a call may run: evaluates, asks the user, binds the answer to what was shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.tools.base import Call, Preview
 from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
 
-MOST_REFUSED = 5  # questions in a row without a yes; then nobody is asked in that turn
+MOST_REFUSED = 5  # questions in a row without a yes; then the turn asks no more
 NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
@@ -38,13 +38,13 @@ NO_MORE = (
 
 
 class Permit(msgspec.Struct, frozen=True):
-    """How a call may run.
+    """Permission for a call, and its bounds.
 
     Attributes:
-        judged: Where its paths led when that was decided.
-        widening: What it may do beyond the sandbox.
-        chosen: The hunks of its preview that the user allowed, if not all of them.
-        was_reviewed: The user has seen the diff of what it changes, and said yes to it.
+        judged: Where the call's paths led at the decision.
+        widening: What the call may do beyond the sandbox.
+        chosen: The hunks of its preview that the user allowed, if not all.
+        was_reviewed: Whether the user saw the diff of the change and allowed it.
     """
 
     judged: Mapping[str, Path] = {}
@@ -54,7 +54,7 @@ class Permit(msgspec.Struct, frozen=True):
 
 
 Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
-"""What a call would change, with its paths as they were judged."""
+"""Returns what a call would change, given the permit with its resolved paths."""
 
 
 async def permitted(  # noqa: PLR0917 - what a call is, and who is told and asked
@@ -65,19 +65,18 @@ async def permitted(  # noqa: PLR0917 - what a call is, and who is told and aske
     preview: Previewing,
     asking: asyncio.Lock,
 ) -> Permit:
-    """Return if the call may run, and how.
+    """The permit for a call; asks the user if the policy demands it.
 
-    One question stands at a time, by ``asking``: an answer to one of two could be taken for the
-    other's.
+    The lock ``asking`` allows one question at a time, so that no answer is taken for another's.
 
     Raises:
-        ToolError: It may not; the model reads why.
+        ToolError: The call may not run; the model reads why.
     """
     weighed = await first_weighed(session, use, call)
     decision = weighed.decision
     if isinstance(decision, Ask):
         async with asking:
-            weighed = await weigh(session, call)  # an answer before it may have allowed it
+            weighed = await weigh(session, call)  # the answer before may have allowed this call
             decision = weighed.decision
             if isinstance(decision, Ask):
                 _check_patience(session, use, weighed)
@@ -97,14 +96,14 @@ async def _asked_for(  # noqa: PLR0917 - as above
     emit: Listener,
     preview: Previewing,
 ) -> Permit:
-    """Ask, and take a yes for what it was for.
+    """Ask the user; a yes holds for exactly what was shown.
 
     Raises:
-        ToolError: A no, or it would do something else by now.
+        ToolError: The user refused, or the call would do something else by now.
     """
     permit = Permit(_judged(call, weighed.asked))
     shown = await preview(permit)
-    note(session, use, weighed)  # as long as the question stands, and if it never is answered
+    note(session, use, weighed)  # recorded first, in case the question is never answered
     reply = await _answer(session, use, weighed, ask, shown, emit)
     answer: Said = "hunks" if isinstance(reply, Chosen) else reply
     note(session, use, weighed, _answer_words(reply))
@@ -117,7 +116,7 @@ async def _asked_for(  # noqa: PLR0917 - as above
     if answer in {"session", "always"} and ask.rule:
         try:
             await session.parts.grant(ask.rule, answer == "always")
-        except SettingsError as error:  # the yes holds all the same
+        except SettingsError as error:  # the yes holds for this call
             emit(Notice(use.meta.turn, "warning", str(error)))
     return msgspec.structs.replace(
         permit,
@@ -140,10 +139,10 @@ def _asker(session: Session) -> Session:
 
 
 def _check_patience(session: Session, use: ToolUse, weighed: Weighed) -> None:
-    """Who has said no time and again is not asked for more of it.
+    """Ask no more in this turn after several refusals in a row.
 
     Raises:
-        ToolError: It may not run, and nobody is asked.
+        ToolError: The call may not run, and the user is not asked.
     """
     if _asker(session).refused < MOST_REFUSED:
         return
@@ -157,10 +156,10 @@ def _check_patience(session: Session, use: ToolUse, weighed: Weighed) -> None:
 
 
 def _check_answer(answer: Said, weighed: Weighed, ask: Ask) -> None:
-    """Tell the model of a no.
+    """Return if the answer allows the call.
 
     Raises:
-        ToolError: It may not run.
+        ToolError: The answer refuses it; the model reads why.
     """
     if answer == "no":
         raise ToolError(
@@ -194,7 +193,7 @@ async def _answer(  # noqa: PLR0917 - all that is shown
     )
     try:
         reply = await session.parts.approver.ask(question)
-    except asyncio.CancelledError:  # the turn is stopped: whoever shows the question puts it away
+    except asyncio.CancelledError:  # the turn is stopped: front doors withdraw the question
         emit(PermissionAnswered(turn, use.id, question.id, "unanswered"))
         raise
     answer = chosen_of(question, reply)
@@ -202,13 +201,13 @@ async def _answer(  # noqa: PLR0917 - all that is shown
         emit(PermissionAnswered(turn, use.id, question.id, "hunks", answer.hunks))
         return answer
     if not ask.rule and answer in {"session", "always"}:
-        answer = "no"  # nobody was offered that
+        answer = "no"  # the question did not offer this answer
     emit(PermissionAnswered(turn, use.id, question.id, answer))
     return answer
 
 
 def _question(use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview) -> Question:
-    """What is asked; of a long diff it takes a while to word it."""
+    """The question; run this in a thread, because a long diff takes a while."""
     hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
     return question_for(use.id, weighed.asked, ask, shown.diff, weighed.policy.sandbox, hunks)
 
@@ -220,10 +219,10 @@ async def _check_unchanged(
     preview: Previewing,
     shown: Preview,
 ) -> None:
-    """A yes is for what was shown: the same paths, the same change, under the rules of now.
+    """Check that paths, change and current policy still are what the user was shown.
 
     Raises:
-        ToolError: Something moved while the question stood; nothing was done.
+        ToolError: Something changed during the question; nothing was done.
     """
     now = await weigh(session, call)
     again = await preview(Permit(_judged(call, now.asked)))

@@ -1,7 +1,7 @@
-"""The workspace that tools are given: what they change is in the review ledger before it is done.
+"""The workspace that tools use: it records each change in the review ledger before making it.
 
-Log first: the text before an edit and the proposed one are on disk when the edit goes out, so that
-a kill at any moment leaves a change that can be told from the user's, and taken back.
+The texts before and after an edit are on disk before the edit is sent. So even after a kill at any
+moment, the change can be told from the user's own and reverted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from indwell.workspace.large import ByteSplice, Large
 T = TypeVar("T")
 R = TypeVar("R")
 
-OF_BYTES = "bytes:"  # in front of the digest of a large file; see ``line_index``
+OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 
 
 def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
-    """The session's workspace for one call; as it is where nothing is reviewed."""
+    """The session's workspace for one call; without a ledger, the workspace itself."""
     parts = session.parts
     if parts.review is None:
         return parts.workspace
@@ -55,20 +55,20 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
 
 
 def is_accepted(session: Session, permit: Permit) -> bool:
-    """Does a change need no verdict: because of the mode of now, or because it was shown before?"""
+    """Does a change need no verdict, because of the current mode or an earlier review?"""
     return permit.was_reviewed or session.parts.policy().mode == "auto"
 
 
 class RecordedWorkspace:
-    """Records what one call changes; everything else is the inner workspace's.
+    """Records what one call changes, and passes everything on to the inner workspace.
 
     Args:
         inner: The user's files.
-        ledger: Of this workspace.
-        actor: Whose changes they are.
-        tool_use_id: Of the call.
-        accepted: Need its changes no verdict? Asked before each.
-        hide: A text without the secrets in it; what it changes is not kept.
+        ledger: The review ledger of this workspace.
+        actor: The session and turn that make the changes.
+        tool_use_id: The id of the call.
+        accepted: Do its changes need no verdict? Asked before each change.
+        hide: Removes secrets from a text; a text with secrets is not kept.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class RecordedWorkspace:
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Change a large file; it has no hunks, and its way back is the places that changed."""
+        """Change a large file; the ledger keeps the replaced bytes instead of hunks."""
         before: list[tuple[Large, tuple[ByteSplice, ...]]] = []
 
         def noted(large: Large) -> tuple[Large, R]:
@@ -132,12 +132,12 @@ class RecordedWorkspace:
         return stamp, result
 
     async def _spliced(self, path: Path, opaque: Opaque, back: Sequence[ByteSplice]) -> None:
-        """Keep the way back, and write the change down."""
+        """Keep the replaced bytes, and record the change."""
         assert opaque.before is not None
         assert opaque.after is not None
         patches = Patches(self._ledger.folder / COPIES)
         keeping = partial(patches.keep, opaque.before, opaque.after, back, self._hide)
-        with contextlib.suppress(OSError):  # then there is none, which is said when it is wanted
+        with contextlib.suppress(OSError):  # an undo then says that the bytes are missing
             await asyncio.to_thread(keeping)
         await self._ledger.made(
             self._actor, self._id, path, None, None, accepted=self._accepted(), opaque=opaque
@@ -146,14 +146,14 @@ class RecordedWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Write down what is about to be done, do it, and write down what came of it."""
+        """Record the intended change, make it, and record the result."""
         before = None if base is None else base.text
         ledger, accepted = self._ledger, self._accepted()
         pending = await self._begun(path, before, text)
         try:
             change = await self._inner.write(path, base, text, label=self._labelled(label))
         except BaseException as error:
-            # Stopped before the answer: the editor may have it, and may not be able to let go.
+            # Stopped before the editor answered: it may still apply the edit.
             may_come = isinstance(error, EditMayCome | asyncio.CancelledError)
             await to_its_end(ledger.withdraw(pending, may_come=may_come))
             raise
@@ -165,7 +165,7 @@ class RecordedWorkspace:
         return await self._inner.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file, and write it down."""
+        """Delete a file, and record it."""
         kept = await self._inner.remove(path, base, label=self._labelled(label))
         await to_its_end(
             self._ledger.made(
@@ -195,7 +195,7 @@ class RecordedWorkspace:
         return await self._inner.changed_under_buffers()
 
     async def _begun(self, path: Path, before: str | None, text: str) -> Pending:
-        """Durable when it returns; who is stopped meanwhile leaves nothing open."""
+        """Record the intended change on disk; a cancelled caller leaves no open record."""
         ledger = self._ledger
         beginning = asyncio.ensure_future(ledger.begin(self._actor, self._id, path, before, text))
         try:
@@ -207,12 +207,12 @@ class RecordedWorkspace:
             raise
 
     def _labelled(self, label: str) -> str:
-        """With the turn: an editor that lists its edits says which one each was."""
+        """The label with the turn's number, for editors that list edits."""
         return f"{label} (turn {self._actor.turn})"
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` gives; it is never cut short, a cancellation travels on when it is over."""
+    """Run ``work`` to its end even if the caller is cancelled; then raise the cancellation."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""Keeps secrets out of what tools tell the model and the log, and its marks out of the files."""
+"""Removes secrets from tool results and logs, and keeps redaction marks out of files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from indwell.secrets.hiding import MARK, has_mark, values_in
 from indwell.settings.model import SECRETS
 from indwell.tools.base import Call, Outcome
 
-MOST_NOTED = 100_000  # characters of a secret file; no `.env` has as many
-AT_ONCE = 10_000  # characters that are looked through on the event loop: half a millisecond
+MOST_NOTED = 100_000  # characters of a secret file; a `.env` is shorter
+AT_ONCE = 10_000  # characters searched on the event loop, in half a millisecond
 
 
 async def kept_back(session: Session, outcome: Outcome) -> Outcome:
-    """The outcome without the secrets in its text; what it changed on disk stays as it is."""
+    """The outcome with secrets removed from its text; changed files stay as they are."""
     text = await hidden(session, outcome.text)
     return outcome if text is outcome.text else msgspec.structs.replace(outcome, text=text)
 
 
 async def hidden(session: Session, text: str) -> str:
-    """The text without the secrets in it; the same object if there are none."""
+    """The text with secrets removed; the same object if there are none."""
     hide = session.parts.hide
     return hide(text) if len(text) <= AT_ONCE else await asyncio.to_thread(hide, text)
 
@@ -39,7 +39,7 @@ def remember(session: Session, call: Call, widening: Widening, outcome: Outcome)
 
 
 def carrying(session: Session, question: Question, arguments: str) -> Question:
-    """A question that says so if the call carries such a value out again (SEC-07)."""
+    """The question, with a warning if the call contains a value of a secret file (SEC-07)."""
     if not any(secret in arguments for secret in session.shown_secrets):
         return question
     reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
@@ -48,10 +48,10 @@ def carrying(session: Session, question: Question, arguments: str) -> Question:
 
 
 def check_no_marks(call: Call) -> None:
-    """Refuse to write a mark where there was a secret: the model was never shown the secret.
+    """Refuse to write a redaction mark, which would overwrite a secret the model never saw.
 
     Raises:
-        ToolError: The arguments hold one.
+        ToolError: The arguments contain a mark.
     """
     if call.effect != "read" and has_mark(call.arguments):
         raise ToolError(
