@@ -1,4 +1,4 @@
-"""Compaction that the user asks for: a turn of its own, with no words to the model (H32)."""
+"""Compaction on the user's command: a turn of its own that sends no words to the model (H32)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from indwell.sessions.records import Ending
 
 COMPACT = "/compact"
 _COMMAND = re.compile(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
-_NAME_LIMIT = 40  # characters that are shown of a name that is none
-_NEAR = 0.8  # of 1, as difflib has it: a letter or two are wrong
-_MOST_LOOKED_AT = 64  # characters of a name; no skill has a longer one
+_NAME_LIMIT = 40  # characters of an unknown name in a message
+_NEAR = 0.8  # similarity by difflib, from 0 to 1: one or two letters differ
+_MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer one
 
 
 def is_compact(words: str) -> bool:
-    """Do these words ask for compaction, and for nothing else?"""
+    """Are these words exactly the command for compaction?"""
     return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
 
 
 def no_command(words: str, skills: Collection[str] = ()) -> str:
-    """Why words that look like a command are none; empty for a command or a prompt.
+    """Why words that look like a command are an unknown one; empty for a command or a prompt.
 
-    A single word does, such as ``/foo``, and a word that is nearly a name: a path (``/usr/bin``)
-    and any other sentence are prompts. The name of one of ``skills`` calls that skill.
+    A single word such as ``/foo`` looks like a command, and so does a word close to a known name. A
+    path (``/usr/bin``) or any other sentence is a prompt. A name in ``skills`` calls that skill.
     """
     match = _COMMAND.match(words)
     if match is None:
@@ -58,17 +58,14 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
 
 
 def unshortened(preset: Preset) -> str:
-    """The end of a sentence about what does not fit, if the settings are why it is so long."""
+    """A hint for an error message if the settings keep compaction from shortening more."""
     if preset.rungs:
         return ""
     return f'; the setting `compaction = "{preset.name}"` is why nothing was shortened'
 
 
 async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
-    """Shorten the conversation from the lowest rung on, and say what came of it.
-
-    The words are no prompt.
-    """
+    """Compact the conversation from the ladder's lowest rung on; return ending and message."""
     turn.draft = ""
     before = prompt_tokens(session.conversation)
     preset = session.parts.preset

@@ -1,7 +1,7 @@
 """Keeps the conversation inside the window before a model call: the ladder, step by step (H18).
 
-What a step cuts is on disk before the step is taken, and a step is taken whole or not at all; so
-whatever ends this in the middle leaves a valid session. A summary never fails a turn (H28).
+A step writes the texts it cuts to disk first, and is then applied as a whole or not at all. So an
+interruption at any point leaves a valid session. A failed summary never fails a turn (H28).
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 
-AT_ONCE = 8  # spills written at a time: what takes long is waiting for the disk
-AIM = 0.5  # of the budget: what compaction aims at (H18)
-FULL = 0.7  # of the budget: the soft threshold, from which on overhead is worth a word (H18, H30)
+AT_ONCE = 8  # spills written in parallel, because most of the time is waiting for the disk
+AIM = 0.5  # share of the budget that compaction aims at (H18)
+FULL = 0.7  # share of the budget from which overhead is reported: the soft threshold (H18, H30)
 CACHE_LIFE = timedelta(minutes=5)  # H34
 
 
 async def fit(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool = False
 ) -> bool:
-    """Make room for the next request, if it is time to; gives whether anything became shorter.
+    """Compact the conversation if the next request needs room; return whether it became shorter.
 
     Args:
-        session: Whose conversation it is.
-        turn: The one under way; it pays for summaries.
-        incoming: Tokens that will join before the call.
-        emit: Hears of each step.
-        force: The endpoint says that it does not fit, or somebody asked for it: from the lowest
-            rung on, down to half of what there is.
+        session: The session.
+        turn: The running turn, which pays for summaries.
+        incoming: Tokens that join the conversation before the call.
+        emit: Receives an event for each step.
+        force: Compact from the lowest rung down to half of the size, because the endpoint refused
+            the request or somebody asked for compaction.
     """
     force = session.parts.wish.take() or force
     begun = _tokens(session, incoming)
@@ -78,7 +78,7 @@ async def fit(
 
 
 async def _point_back(session: Session) -> None:
-    """What the newest results show again becomes a pointer, before it is sent."""
+    """Replace repeated content in the newest results by pointers before they are sent."""
     now = session.conversation
     step = await asyncio.to_thread(repeats, now.messages)
     if step is not None:
@@ -86,7 +86,7 @@ async def _point_back(session: Session) -> None:
 
 
 def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
-    """What the user reads when the endpoint refuses even what was shortened."""
+    """The error for the user when the endpoint refuses even the compacted conversation."""
     return ConversationTooLarge(
         f"{error}; no more can be shortened, so begin a new session, which takes the task along, "
         "or set `window` to what the endpoint takes"
@@ -96,7 +96,7 @@ def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
 async def _run(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
 ) -> Counter[str]:
-    """Ask the ladder, and remember which layers gave too little; what each gained."""
+    """Run the ladder, and note layers that gained too little; return the tokens of each layer."""
     begun, preset = _tokens(session, incoming), session.parts.preset
     is_urgent = force or begun > session.conversation.config.budget
     idle = frozenset() if is_urgent else failed(session.restraint, begun)
@@ -117,10 +117,10 @@ async def _climb(
     *,
     force: bool,
 ) -> Counter[str]:
-    """Take actions until there is none; gives what each layer gained, in tokens.
+    """Apply steps until none is left; return the tokens that each layer gained.
 
-    Nothing is cut that cannot be read again: a layer whose texts the disk does not take gains
-    nothing, so it is not asked again, and the next one is.
+    No text is cut that cannot be read again. If the disk does not take a layer's texts, the layer
+    gains nothing and is skipped from then on.
     """
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
@@ -145,7 +145,7 @@ async def _climb(
 def _decided(
     climb: Climb, conversation: talk.Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """What should be done next; at the end of the ladder nothing that was read is kept."""
+    """The next step; the end of the ladder also cuts what was read most recently."""
     action = next_step(climb, conversation, preset, facts)
     if action is None:
         forget()
@@ -155,7 +155,7 @@ def _decided(
 async def _taken(
     session: Session, turn: TurnState, step: CompactionStep, incoming: int, emit: Listener
 ) -> int:
-    """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not taken."""
+    """Write the cut texts to disk, then apply the step; return the tokens gained, 0 on failure."""
     now = session.conversation
     shorter = await asyncio.to_thread(lambda: take(now, step))
     before, after = prompt_tokens(now), prompt_tokens(shorter)
@@ -172,10 +172,10 @@ async def _taken(
 
 
 async def _keep(session: Session, step: CompactionStep) -> None:
-    """Put what is cut on disk; a name that a step has twice stands for one text.
+    """Write the cut texts of a step to disk; a repeated name stands for one text.
 
     Raises:
-        SessionError: The disk does not take it.
+        SessionError: The disk does not take a text.
     """
     spills = tuple({one.name: one for one in step.spills}.values())
     for at in range(0, len(spills), AT_ONCE):
@@ -184,7 +184,7 @@ async def _keep(session: Session, step: CompactionStep) -> None:
 
 
 def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: Listener) -> None:
-    """Say once that the disk does not take what would be cut."""
+    """Tell the user once that cut texts cannot be written to disk."""
     if session.told_unkept:
         return
     session.told_unkept = True
@@ -209,7 +209,7 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
 
 
 def _is_cached(session: Session) -> bool:
-    """Is the last prompt in a cache, as far as one can know?"""
+    """Is the last prompt probably still in the prompt cache?"""
     at, last = session.answered_at, session.last_usage
     if at is None or session.parts.now() - at > CACHE_LIFE:
         return False
@@ -226,7 +226,7 @@ def _lowest(preset: Preset, budget: int) -> float:
 
 
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Say once that what no compaction may touch is too much already (H30)."""
+    """Tell the user once that content which compaction may not cut is too large (H30)."""
     now, budget = session.conversation, session.conversation.config.budget
     if session.told_overhead or not session.parts.preset.rungs:
         return

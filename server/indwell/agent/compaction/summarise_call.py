@@ -1,6 +1,6 @@
-"""Has a summary written: by the cheapest model that can, in a bounded time, or by extraction (H28).
+"""Writes a summary: by the cheapest model that can, within a time limit, or by extraction (H28).
 
-Nothing that goes wrong here fails a turn; only a cancelled turn ends it, before anything is taken.
+No failure here fails the turn. If the turn is cancelled, the conversation stays unchanged.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
 from indwell.providers import base as stream
 from indwell.providers.base import Provider
 
-LEAST_CUT = 2  # of a summary that reached its limit at least one part in so many of what was asked
-MOST_PIECES = 8  # calls for one summary; what needs more is extracted
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, and part of the budget
+LEAST_CUT = 2  # a summary that hit its limit must have at least this part (1/2) of its length
+MOST_PIECES = 8  # model calls for one summary; longer parts are extracted instead
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, tokens, and 1/20 of the budget
 
 
 async def summary_step(
     session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
 ) -> CompactionStep:
-    """The step that puts a summary in the place of what ``plan`` names.
+    """The compaction step that replaces the blocks of ``plan`` by a summary.
 
-    What is cut stays readable: all of it goes to files that the summary names (H31).
+    All replaced texts go to files that the summary names, so they stay readable (H31).
     """
     text, trouble = await _summary(session, turn, plan, facts, emit)
     make = partial(_step, session, plan, facts, text, trouble, pending=pending_hunks(session))
@@ -59,7 +59,7 @@ async def summary_step(
 
 
 def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
-    """The task card of a conversation, also for a new one that goes on with its work (H29)."""
+    """The task card of a conversation, also for a new session that continues its task (H29)."""
     budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
     messages = transcript(conversation.messages, conversation.history)
     return task_card(messages, budget_tokens=budget, pending=pending)
@@ -74,7 +74,7 @@ def _step(
     *,
     pending: Sequence[tuple[str, int]],
 ) -> CompactionStep:
-    """Audit a summary and make its step; some 0.1 s for 100,000 tokens."""
+    """Audit a summary and build its step; takes some 0.1 s for 100,000 tokens."""
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
@@ -93,14 +93,16 @@ def _step(
 async def _summary(
     session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
-    """A text for ``plan``, and what went wrong if no model wrote it."""
+    """The summary text for ``plan``, and why no model wrote it, if none did."""
     try:
         async with asyncio.timeout(session.parts.summary_timeout_s):
             text = await _by_model(session, turn, plan, facts, emit)
     except TimeoutError:
         trouble = f"no answer within {session.parts.summary_timeout_s:g} s"
     except UserError as error:
-        trouble = str(error).partition("; ")[0]  # advice is no use: nothing stands still for it
+        trouble = str(error).partition("; ")[
+            0
+        ]  # without the advice, because the turn goes on anyway
     else:
         trouble = f"what came is no summary: {why}" if (why := is_usable(plan, text)) else ""
         if not trouble:
@@ -111,10 +113,10 @@ async def _summary(
 async def _by_model(
     session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
 ) -> str:
-    """Ask for all of it at once, or for pieces that a model takes.
+    """Ask a model for the whole summary, or for pieces that fit its window.
 
     Raises:
-        UserError: No model can, or it did not.
+        UserError: No model can write it, or the model failed.
     """
     reader, most = await asyncio.to_thread(_reader, session, plan, facts, whole=True)
     parts = (plan,) if reader else pieces(plan, most)
@@ -137,7 +139,7 @@ async def _by_model(
 def _reader(
     session: Session, plan: SummaryPlan, facts: CompactionFacts, *, whole: bool
 ) -> tuple[Reader | None, int]:
-    """Who reads it, and how many estimated tokens of a source one request takes at most."""
+    """The model that writes the summary, and the most source tokens for one request."""
     small, now = session.parts.small, session.conversation
     sizes = sizes_of(now, plan, small_window=small.window if small else 0, whole=whole)
     room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
@@ -148,10 +150,10 @@ def _reader(
 async def _ask(
     session: Session, turn: TurnState, plan: SummaryPlan, reader: Reader, emit: Listener
 ) -> str:
-    """One call, allowed, counted and charged.
+    """Make one call within the budgets, and charge it.
 
     Raises:
-        UserError: It was not allowed, or gave no whole text.
+        UserError: The budgets do not allow the call, or it gave no complete text.
     """
     parts, now, small = session.parts, session.conversation, session.parts.small
     model, provider, cost = now.config.model, parts.provider, parts.cost
@@ -174,7 +176,7 @@ async def _ask(
         try:
             reply = await _complete(session, turn, provider, request, said, emit)
         except (asyncio.CancelledError, UserError):
-            if said:  # the endpoint charges for what it has begun
+            if said:  # the endpoint charges for a reply that has begun
                 tokens = estimate_tokens("".join(said))
                 begun = Usage(input=request.tokens, output=tokens, reported=False)
                 charge(session, turn, emit, begun, model=model, cost=cost(begun))
@@ -184,10 +186,10 @@ async def _ask(
 
 
 def _whole(reply: Reply, plan: SummaryPlan) -> str:
-    """The text of a reply that can stand as a summary.
+    """The text of a reply, if it is complete enough for a summary.
 
     Raises:
-        BadReply: It is only the beginning of one.
+        BadReply: The reply is only the beginning of a summary.
     """
     if reply.finish in BROKEN_OFF:
         raise BadReply("the summary broke off")
@@ -196,7 +198,7 @@ def _whole(reply: Reply, plan: SummaryPlan) -> str:
     if reply.finish == "length":
         if estimate_tokens(reply.text) * LEAST_CUT < plan.target:
             raise BadReply("the summary reached the output limit")
-        return reply.text.rpartition("\n")[0] or reply.text  # the last line is half a line
+        return reply.text.rpartition("\n")[0] or reply.text  # the last line is incomplete
     return reply.text
 
 
@@ -208,7 +210,7 @@ async def _complete(  # noqa: PLR0917 - all of them are what it is about
     said: list[str],
     emit: Listener,
 ) -> Reply:
-    """Ask; what streams in is in ``said``, for the case that the answer never ends."""
+    """Call the model; ``said`` collects the stream, in case the reply never ends."""
 
     def on_event(event: stream.StreamEvent) -> None:
         match event:

@@ -1,4 +1,4 @@
-"""The two requests that a summary can be asked with: one turn more, or the part alone. Pure."""
+"""The two requests for a summary: appended to the conversation, or with the part alone. Pure."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse
 from indwell.prompt.summary import summary_words
 
-_QUOTED = 80  # characters of the words by which the model finds an end of the part
+_QUOTED = 80  # characters of the quotes that mark the ends of the part
 
 
 def sizes_of(
     conversation: Conversation, plan: SummaryPlan, *, small_window: int, whole: bool
 ) -> SummarySizes:
-    """What a summary of ``plan`` would read and write.
+    """The tokens that a summary of ``plan`` would read and write.
 
     Args:
-        conversation: As the main model has it.
-        plan: To be summed up.
-        small_window: Of the small model; 0 if there is none.
-        whole: Is it the plan itself, and no piece of it, which only a request of its own can show?
+        conversation: The main model's conversation.
+        plan: The part to summarise.
+        small_window: The window of the small model in tokens; 0 without one.
+        whole: Whether ``plan`` is the whole part. A piece of it needs a request of its own.
     """
     output = output_limit(plan.target)
     instructions = part_tokens(conversation, appended_words(plan)) + BLOCK_OVERHEAD
@@ -56,7 +56,7 @@ def sizes_of(
 def appended(
     conversation: Conversation, plan: SummaryPlan, *, idle_s: float | None = None
 ) -> Request:
-    """Ask the main model: its last request byte for byte, and the instructions behind it."""
+    """A request to the main model: its last request byte for byte, then the instructions."""
     turn = conversation.messages[-1].turn
     asking = msgspec.structs.replace(
         conversation, pending=(inject("reminder", appended_words(plan), turn=turn),)
@@ -68,8 +68,8 @@ def appended(
         tools=conversation.tools,
         messages=asking.messages,
         max_output=output_limit(plan.target),
-        # An endpoint with marks looks a prefix up only at one. The summary changes what comes next,
-        # so nobody will read this tail.
+        # Endpoints with cache marks look up a prefix only at a mark. The summary changes what
+        # follows, so this tail is never read from the cache.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
@@ -78,7 +78,7 @@ def appended(
 
 
 def alone(model: str, plan: SummaryPlan) -> Request:
-    """Ask any model: the instructions, and the part as data."""
+    """A request to any model: the instructions, and the part as data."""
     words, turn = _words(plan), plan.source[-1].turn
     said = user_words(source_text(plan), turn=turn)
     block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
@@ -93,7 +93,7 @@ def alone(model: str, plan: SummaryPlan) -> Request:
 
 
 def appended_words(plan: SummaryPlan) -> str:
-    """The same instructions, and where the part stands: in a conversation nothing shows turns."""
+    """The instructions, with quotes that mark the part, because a conversation shows no turns."""
     first, last = _quoted(plan.source[0]), _quoted(plan.source[-1])
     return (
         f"{_words(plan)}\n\nThat part begins with {first} and ends with {last}; what comes after "
@@ -106,7 +106,7 @@ def _words(plan: SummaryPlan) -> str:
 
 
 def _quoted(message: Message) -> str:
-    """Words by which a message is found; quoted, for they are data."""
+    """The first words of a message, quoted because they are data."""
     for block in message.blocks:
         match block:
             case ToolUse(name=name, arguments=arguments):

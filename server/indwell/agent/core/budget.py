@@ -1,9 +1,8 @@
-"""What the next call may cost, and whether the user's budgets allow it (H43). Pure.
+"""Estimates the cost of the next model call, and checks it against the user's budgets (H43). Pure.
 
-The money is counted before it is spent: a call that could pass a budget is not made. Its prompt is
-priced at the cache share of the call before: full prices would stop a long turn at a tenth of its
-budget, and a cache that fails costs one call too much at most. Its reply is priced at the whole
-output limit, for a reply may be that long.
+A call that could exceed a budget is not made. Its prompt is priced with the cache share of the last
+call: full prices would stop a long turn at a tenth of its budget, and a failing cache costs at most
+one call too many. Its reply is priced at the whole output limit.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from indwell.messages import Usage
 
 
 class Budgets(msgspec.Struct, frozen=True):
-    """What may be spent, in US dollars and tokens; None: as much as it takes.
+    """Limits in US dollars and tokens; None means no limit.
 
     Attributes:
-        turn: By one turn.
-        session: By all turns of a session.
-        day: By all sessions of this machine's user in a calendar day.
-        turn_tokens: Tokens in and out of one turn; works without a price.
-        tokens_setting: The setting that this comes from.
+        turn: For one turn.
+        session: For all turns of a session.
+        day: For all sessions of this machine's user in a calendar day.
+        turn_tokens: Input and output tokens of one turn; needs no price.
+        tokens_setting: The setting that ``turn_tokens`` comes from.
     """
 
     turn: float | None = None
@@ -34,16 +33,16 @@ class Budgets(msgspec.Struct, frozen=True):
 
     @property
     def needs_price(self) -> bool:
-        """Is any of them in money?"""
+        """Is any limit in money?"""
         return (self.turn, self.session, self.day) != (None, None, None)
 
     def counts(self, cost: Callable[[Usage], float | None]) -> bool:
-        """Can they be kept for a model of these prices?"""
+        """Can the limits be checked with these prices?"""
         return not self.needs_price or cost(Usage(input=1, output=1)) is not None
 
 
 class Outlay(msgspec.Struct, frozen=True):
-    """What was spent so far, in the same terms; calls without a price count as nothing."""
+    """What was spent so far, by the same terms; calls of unknown price count as 0."""
 
     turn: float = 0.0
     session: float = 0.0
@@ -52,23 +51,23 @@ class Outlay(msgspec.Struct, frozen=True):
 
 
 def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
-    """The most that the next call will use, if the cache does what it did for the last one.
+    """The most that the next call uses, if the cache serves as much as for the last call.
 
     Args:
-        prompt_tokens: Of the request, calibrated.
-        last: Usage of the call before; all zeros if there was none.
-        max_output: Tokens that the reply may have.
+        prompt_tokens: Calibrated tokens of the request.
+        last: Usage of the last call; all zeros before the first.
+        max_output: Most tokens of the reply.
     """
     cached = 0
     if last.reported and last.input:
         cached = min(prompt_tokens, last.input) * min(last.cached, last.input) // last.input
-    # An endpoint that charged for writing the cache will charge for what is new.
+    # An endpoint that charged for cache writes will charge for the new tokens.
     written = prompt_tokens - cached if last.cache_write else 0
     return Usage(input=prompt_tokens, cached=cached, cache_write=written, output=max_output)
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:
-    """Why a call of ``usage`` and ``cost`` may not be made, with numbers; empty if it may."""
+    """Why a call of ``usage`` and ``cost`` exceeds a budget, with numbers; empty if it does not."""
     tokens = usage.input + usage.output
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:
@@ -96,7 +95,7 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
 
 
 def _advice(name: str, setting: str, *, is_begun: bool) -> str:
-    """What to change; beginning anew helps only where something was spent already."""
+    """What to do; a new turn or session helps only if this one has spent something."""
     again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `{setting}`, or lower `max_output`"

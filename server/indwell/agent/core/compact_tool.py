@@ -1,4 +1,4 @@
-"""The tool by which the model asks for compaction (H32); it acts on the agent, so it lives here."""
+"""The tool ``compact``, by which the model asks for compaction (H32)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ NAME = "compact"
 
 
 class CompactionWish:
-    """That the conversation be compacted before the next model call; whoever fits it takes it."""
+    """A request to compact the conversation before the next model call; ``fit`` takes it."""
 
     def __init__(self) -> None:
         self._is_open = False
 
     def want(self) -> None:
-        """Ask for it."""
+        """Request a compaction."""
         self._is_open = True
 
     def take(self) -> bool:
-        """Was it asked for since the last look?"""
+        """Return whether a compaction was requested, and clear the request."""
         was_open, self._is_open = self._is_open, False
         return was_open
 

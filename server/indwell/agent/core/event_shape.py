@@ -1,4 +1,4 @@
-"""What events are made of: what each says of itself, and what some carry."""
+"""Base classes and parts of events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _tag(name: str) -> str:
 
 
 class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
-    """Which turn of the session, 1-based."""
+    """Base with the number of the turn in its session, from 1."""
 
     turn: int
 
@@ -20,8 +20,8 @@ class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="c
 class OfAgent(_OfTurn, frozen=True, kw_only=True):
     """Base of all events.
 
-    ``agent`` is the id of the call whose sub-agent did it, empty for the main one. Of a
-    sub-agent only what it does is told: tools, edits, questions, usage, notices.
+    ``agent`` is the id of the call that started the sub-agent; empty for the main agent. A
+    sub-agent emits only tools, edits, questions, usage and notices.
     """
 
     agent: str = ""
@@ -36,17 +36,17 @@ class Queued(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
-    """A command that runs on while the work goes on.
+    """A background command.
 
     Attributes:
         id: Such as ``b1``; unique in the session.
         command: Its text.
-        state: It runs, has ended by itself, or was stopped.
-        exit_code: Once it has ended; negative for a signal.
-        seconds: That it has run.
-        tail: The last lines of its output, for a list.
-        path: Of the file that its output goes to; empty if it was not kept.
-        by: ``model`` or ``user``: who stopped it; empty if nobody did.
+        state: Whether it runs, has ended by itself, or was stopped.
+        exit_code: The exit code once it has ended; negative for a signal.
+        seconds: How long it has run.
+        tail: The last lines of its output, for lists.
+        path: The file of its output; empty if the output was not kept.
+        by: Who stopped it, ``model`` or ``user``; empty if nobody did.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What was spent today, by all sessions: the interface, and one that holds it in memory."""
+"""The ledger of today's spending by all sessions: interface and in-memory implementation."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from indwell.sessions.spending_lines import Reservation
 
 
 class Ledger(Protocol):
-    """Money by calendar day, for ``budget_day``."""
+    """Spending by calendar day, for the setting ``budget_day``."""
 
     def add(self, dollars: float) -> None:
-        """Count a call; returns at once, and survives the end of the process."""
+        """Add the cost of a call; returns at once and is durable."""
         ...
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Keep money for a call, unless the day's spent and held money would pass ``limit``.
+        """Reserve money for a call, unless today's total would exceed ``limit``.
 
-        Looking and keeping are one step, also among processes. What is held counts as spent until
-        ``release``; if the process dies before that, to the end of the day.
+        Checking and reserving are one atomic step, across processes too. A reservation counts as
+        spent until ``release``; if the process dies first, until the end of the day.
 
         Returns:
-            The hold; or US dollars that are spent or held today, if it does not fit.
+            The reservation, or today's total in US dollars if the call does not fit.
         """
         ...
 
     def release(self, hold: Reservation) -> None:
-        """Let go of a hold when its call is over and counted; returns at once."""
+        """Release a reservation once its call has ended and was added; returns at once."""
         ...
 
     async def today(self) -> float:
-        """US dollars spent or held today, by every session and process of this user."""
+        """US dollars spent or reserved today by all sessions and processes of this user."""
         ...
 
     async def close(self) -> None:
-        """Write what is not written yet."""
+        """Write pending entries."""
         ...
 
 
 class MemoryLedger:
-    """A ledger of one process that knows one day; implements ``Ledger``."""
+    """A ledger of one process and one day; implements ``Ledger``."""
 
     def __init__(self) -> None:
         self._dollars = 0.0
@@ -48,11 +48,11 @@ class MemoryLedger:
         self._ids = count()
 
     def add(self, dollars: float) -> None:
-        """Count a call."""
+        """See ``Ledger``."""
         self._dollars += dollars
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Keep money, or give the sum."""
+        """See ``Ledger``."""
         known = await self.today()
         if known + dollars > limit:
             return known
@@ -61,12 +61,12 @@ class MemoryLedger:
         return hold
 
     def release(self, hold: Reservation) -> None:
-        """Let go of it."""
+        """See ``Ledger``."""
         del self._held[hold.id]
 
     async def today(self) -> float:
-        """The sum."""
+        """See ``Ledger``."""
         return self._dollars + sum(self._held.values())
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """See ``Ledger``."""

@@ -1,4 +1,4 @@
-"""Models beside the one of the session: for a part of the work, or for summaries."""
+"""Models besides the session's own: for sub-agents and for summaries."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from indwell.providers.base import Provider
 
 
 class OtherModel(NamedTuple):
-    """A model, ready to be asked, through connections that somebody else closes.
+    """A model that is ready for calls; the caller does not close its connections.
 
     Attributes:
         provider: The model.
         name: As the endpoint calls it.
-        window: Tokens that it takes and gives in one call.
-        max_output: Of those, reserved for a reply.
+        window: Most input and output tokens of one call.
+        max_output: Tokens of the window reserved for the reply.
         cost: US dollars of a usage, None if the price is unknown.
         rates: Its prices, or their usual ratios.
-        pictures: Does it take some?
+        pictures: Whether it takes pictures.
     """
 
     provider: Provider
@@ -33,17 +33,17 @@ class OtherModel(NamedTuple):
 
 
 def no_other_model(name: str) -> None:
-    """There is none: whatever is asked for, the model of the session does it."""
+    """Find no other model, so that the session's own does all work."""
     del name
 
 
 class SmallModel(NamedTuple):
-    """A model that writes summaries besides the one that does the work.
+    """A cheaper model that writes summaries.
 
     Attributes:
         provider: The model.
         name: As the endpoint calls it.
-        window: Tokens that it takes and gives in one call.
+        window: Most input and output tokens of one call.
         cost: US dollars of a usage, None if the price is unknown.
         rates: Its prices, or their usual ratios.
     """

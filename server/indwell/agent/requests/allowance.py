@@ -1,4 +1,4 @@
-"""Asks the budgets before a model call, and holds what it may cost until it is over (H43)."""
+"""Checks budgets before a model call, and reserves its possible cost until it ends (H43)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from indwell.sessions.spending_lines import Reservation
 
 
 class OverBudget(UserError):
-    """The next call could cost more than the user wants to spend; it was not made."""
+    """The next model call could exceed a budget, so it was not made."""
 
 
 @asynccontextmanager
 async def allowance(
     budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None, ledger: Ledger
 ) -> AsyncIterator[None]:
-    """Make a call inside of this; while it runs, other processes see its cost as spent today.
+    """Reserve the cost of a call made in this context; other processes count it as spent today.
 
     Args:
-        budgets: The user's.
-        outlay: What turn and session have spent; its day is not looked at.
-        usage: What the call may use.
-        cost: What that is in US dollars; None if the price is not known.
+        budgets: The user's budgets.
+        outlay: What turn and session have spent; its ``day`` is ignored.
+        usage: The most that the call may use.
+        cost: Its price in US dollars; None if the price is unknown.
         ledger: What was spent today.
 
     Raises:
-        OverBudget: The call could pass a budget; says which, with numbers.
+        OverBudget: The call could exceed a budget; the message names it, with numbers.
     """
     why = refusal(msgspec.structs.replace(budgets, day=None), outlay, usage, cost)
     if why:
@@ -47,4 +47,4 @@ async def allowance(
     try:
         yield
     finally:
-        ledger.release(held)  # behind what the call has cost, so there is no gap between the two
+        ledger.release(held)  # after the call's cost was added, so that no moment counts neither

@@ -12,9 +12,10 @@ _PROBE = 1_000  # tokens
 
 
 def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
-    """Take an answered request in, before ``session.answered_at`` is set anew for it.
+    """Check how much of an answered request the cache served; warn the user if it stopped serving.
 
-    Gives the prompt tokens that the cache should have served, in the endpoint's count.
+    Call this before ``session.answered_at`` is updated. Returns the prompt tokens that the cache
+    should have served, as the endpoint counts them.
     """
     seen = after_reply(
         session.health,
@@ -30,13 +31,13 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 
 
 def idle_s(session: Session) -> float | None:
-    """Seconds since the model answered last; None if it has not, or nobody knows."""
+    """Seconds since the model's last reply; None if there was none or its time is unknown."""
     at = session.answered_at
     return None if at is None else max(0.0, (session.parts.now() - at).total_seconds())
 
 
 def _is_cache_priced(session: Session) -> bool:
-    """Does the price list sell cached tokens at less than others? Then there is a cache."""
+    """Does the model have a prompt cache? It has if cached tokens cost less than others."""
     full = session.parts.cost(Usage(input=_PROBE))
     cached = session.parts.cost(Usage(input=_PROBE, cached=_PROBE))
     return full is not None and cached is not None and cached < full

@@ -1,4 +1,4 @@
-"""What the next request would say by itself, beside the user's words; looking tells nobody."""
+"""Previews the context of the next request, without the user's words and without side effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.prompt.environment import surroundings_words
 
 
 class Forthcoming(NamedTuple):
-    """Blocks in the order of the request: before what the editor attaches, and behind it."""
+    """Blocks in request order: those before the editor's attachments, and those after them."""
 
     before: tuple[Text, ...] = ()
     behind: tuple[Text, ...] = ()
@@ -26,11 +26,11 @@ NOTHING = Forthcoming()
 
 
 def _tell_nobody(_event: Event) -> None:
-    """A preview causes no events."""
+    """Drop an event; a preview emits none."""
 
 
 async def forthcoming(session: Session) -> Forthcoming:
-    """As ``turn`` and ``before_call`` would make them now; what was sent before is among them."""
+    """The blocks that ``turn`` and ``before_call`` would add now, repeated ones included."""
     parts, turn = session.parts, session.turns + 1
     before = [inject("environment", surroundings_words(await parts.surroundings()), turn=turn)]
     moment = Moment(session, turn, _tell_nobody)

@@ -1,4 +1,4 @@
-"""What goes with the user's words, as blocks that wait for them: all of it through one door."""
+"""Builds the blocks that go with the user's words: environment, context and attachments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indwell.prompt.environment import Surroundings, surroundings_words
 
 
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
-    """The facts of the moment, then what the features have for these words."""
+    """The environment reminder, then the features' blocks for these words."""
     session, turn = moment.session, moment.turn
     blocks = [inject("environment", surroundings_words(now), turn=turn)]
     blocks += await session.parts.features.prompt_blocks(moment, prompt)
@@ -22,7 +22,7 @@ async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -
 
 
 async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[Block, ...]:
-    """Texts and pictures: they go with the words or not at all, and wait for no later ones."""
+    """Attached texts and pictures; they go with these words only, never with later ones."""
     blocks: list[Block] = []
     window = session.conversation.config.window
     for one in prompt.texts:
@@ -35,10 +35,10 @@ async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[
 
 
 def check_pictures(session: Session, prompt: Prompt) -> None:
-    """Return if the model takes what goes along.
+    """Return if the model accepts the attached pictures.
 
     Raises:
-        UserError: There are pictures, and it takes none.
+        UserError: Pictures are attached, but the model takes none.
     """
     config = session.conversation.config
     if prompt.pictures and not config.takes_pictures:
@@ -46,7 +46,7 @@ def check_pictures(session: Session, prompt: Prompt) -> None:
 
 
 def no_pictures_words(model: str) -> str:
-    """Why pictures cannot go along, and what to do."""
+    """Why pictures cannot be sent, and what to do."""
     return (
         f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
         "choose another model, or set `pictures = true` in your settings if it does"

@@ -1,4 +1,4 @@
-"""One request on its way: what goes out, what streams in, and what the call is charged."""
+"""Sends one request: assembles the conversation, streams the reply, and charges the call."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from indwell.errors import EmptyReply, UserError
 from indwell.messages import Reply, Request, Usage
 from indwell.providers import base as stream
 
-TRIES = 2  # times that a model is asked that answers with nothing
+TRIES = 2  # attempts if the model replies with nothing
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
-    """The conversation with all that goes out next."""
+    """The conversation with everything that the next request adds."""
     return talk.with_input(
         session.conversation,
         words=words,
@@ -38,10 +38,10 @@ def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Con
 async def send(
     session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
 ) -> Reply:
-    """Make the call, and count it, whether it is answered or not.
+    """Call the model and charge the call, even if no reply comes.
 
     Raises:
-        EmptyReply: The reply is empty, twice; a turn that ends so would look as if it were done.
+        EmptyReply: The reply was empty twice. Ending the turn on it would look like success.
     """
     for said in turn.steered[turn.n_told :]:
         emit(events.Steered(turn.number, said, delivered=True))
@@ -58,7 +58,7 @@ async def send(
                 f"the model {request.model!r} sent an empty reply, {TRIES} times in a row{stays}; "
                 "ask again, or choose another model"
             )
-    # Answered: from here the request's blocks are part of the conversation.
+    # The model replied, so the request's blocks are part of the conversation from here on.
     turn.draft, turn.streamed = "", []
     turn.steered, turn.steered_sent, turn.n_told = (), (), 0
     session.advance(calibrated(sending, sending, reply.usage))
@@ -73,11 +73,11 @@ async def send(
 async def _asked(
     session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
 ) -> Reply:
-    """Make the call once."""
+    """Call the model once."""
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
     log_request(session, request, turn.number)
-    # Replies and results of before, while the model thinks (H59).
+    # Write earlier replies and results to disk while the model thinks (H59).
     session.parts.log.commit_soon()
 
     def on_event(event: stream.StreamEvent) -> None:
@@ -96,16 +96,16 @@ async def _asked(
 
 
 def _is_empty(reply: Reply, request: Request) -> bool:
-    """Did the model say nothing and call nothing, though nothing else ended the reply?
+    """Is the reply without text and calls, and not ended by a limit, a filter or an error?
 
-    A last word that no tool may follow may be left out.
+    An empty reply is accepted where the request allows no tools.
     """
     says = reply.text.strip() or reply.calls
     return reply.finish in {"stop", "tool_calls"} and not says and request.tool_choice != "none"
 
 
 def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
-    """Hand on what streams in."""
+    """Emit an event of the stream."""
     match event:
         case stream.TextDelta(text=text):
             turn.streamed.append(text)
@@ -114,7 +114,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
             turn.thought.append(text)
             emit(events.Thinking(turn.number, text))
         case stream.Sending() | stream.CallStarted():
-            pass  # the tool's line appears when the call is whole and checked
+            pass  # the tool call is shown once it is complete and checked
         case stream.Discarded():
             turn.streamed, turn.thought = [], []
             emit(events.Text(turn.number, "", restart=True))
@@ -135,9 +135,9 @@ def _count(
 def _count_unanswered(
     session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
 ) -> None:
-    """Charge a call that began to answer and never came to its end: the endpoint does so, too.
+    """Charge a call whose reply began but never ended, as the endpoint does.
 
-    It has not counted it for us, so this is our estimate, and marked so.
+    The endpoint sent no usage, so the tokens are our estimate and marked as such.
     """
     said = turn.streamed + turn.thought
     if said:

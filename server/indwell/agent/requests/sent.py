@@ -1,4 +1,4 @@
-"""What the log needs to make a request again, byte for byte, written as the request goes out."""
+"""Logs each request as it is sent, so that it can be rebuilt byte for byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indwell.sessions.records import Purpose, RequestRecord, Wire
 def log_request(
     session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
 ) -> None:
-    """Say what goes out and is not in the log yet; right before the call."""
+    """Log the parts of a request that the log does not hold yet; call this right before sending."""
     session.requests += 1
     config = session.conversation.config
     session.parts.log.append(
@@ -34,9 +34,9 @@ def log_request(
 
 
 def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
-    """Say all of a request for a summary that stands in no conversation.
+    """Log a whole summary request, which belongs to no conversation.
 
-    ``window`` is its model's, in tokens.
+    ``window`` is the window of its model, in tokens.
     """
     session.requests += 1
     session.parts.log.append(
@@ -60,7 +60,7 @@ def log_alone(session: Session, request: Request, turn: int, *, window: int) -> 
 
 
 def log_attempt(session: Session, event: Sending) -> None:
-    """Say how the bytes of the newest request were made, and what they are."""
+    """Log how the bytes of the newest request were built, and their digest."""
     session.parts.log.append(
         Wire(session.requests, event.dialect, event.digest, session.timestamp())
     )

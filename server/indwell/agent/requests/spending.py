@@ -1,7 +1,7 @@
-"""Charges what a model call took: to the turn, the session, the day and the log; and asks first.
+"""Checks budgets before a model call, then charges it to turn, session, day and log.
 
-What a sub-agent spends, the turn that it works for spends as well: its budgets are asked, and what
-its other sub-agents may take at the same moment counts as spent.
+A sub-agent's calls are charged to the turn it works for, too. They must fit that turn's budgets,
+in which the possible cost of its other running sub-agents counts as spent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from indwell.sessions.records import Spent
 async def leave(
     session: Session, turn: TurnState, usage: Usage, cost: float | None
 ) -> AsyncIterator[None]:
-    """The budgets' leave for a call of ``usage``; raises ``OverBudget`` if it does not fit them."""
+    """Reserve a call of ``usage`` within all budgets; raises ``OverBudget`` if it does not fit."""
     parts, helping = session.parts, session.helping
     held_cost = sum(dollars for _, dollars in turn.held)
     outlay = Outlay(
@@ -56,7 +56,7 @@ def charge(
     expected: int = 0,
     agent: str = "",
 ) -> None:
-    """Count a call of any model that this session makes.
+    """Charge a call of any model that this session makes.
 
     ``expected`` and ``agent`` are as in ``records.Spent``.
     """

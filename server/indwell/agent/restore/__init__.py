@@ -1,1 +1,1 @@
-"""What a session gets back from its log."""
+"""Restores a session from its log."""

@@ -1,7 +1,7 @@
-"""What a log says of the endpoint: its counts, its cache, when it answered last. Pure.
+"""Reads from a log what is known of the endpoint: token counts, cache, last reply. Pure.
 
-A server that is started again knows them as the last one did: what was counted stays exact, so no
-compaction runs too early, and the cache is expected to serve what it served before.
+So a restarted server knows what the last one knew: exact counts, by which no compaction runs too
+early, and what the prompt cache should still serve.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Recalled(NamedTuple):
     """What is known of the endpoint.
 
     Attributes:
-        health: As it was after the last call.
-        calibration: The last count that can be one.
-        answered_at: When the model answered last; None if it has not, or nobody can say.
+        health: Cache statistics after the last call.
+        calibration: The ratio of counted to estimated tokens, by the last plausible count.
+        answered_at: Time of the model's last reply; None if there was none or it is unknown.
     """
 
     health: Health
@@ -36,11 +36,11 @@ class Recalled(NamedTuple):
 
 
 def recalled(records: Sequence[Record], now: datetime) -> Recalled:
-    """Read it from a log, oldest record first.
+    """Read it from a log.
 
     Args:
-        records: All of them.
-        now: What the last request was matters only while a cache may hold it.
+        records: All records, oldest first.
+        now: The current time; an old request is not rebuilt, because no cache holds it.
     """
     health, calibration = Health(), Calibration()
     answered: datetime | None = None
@@ -50,7 +50,7 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
         match record:
             case RequestRecord():
                 sent = record
-            case Forked():  # what was copied was paid for elsewhere
+            case Forked():  # another session paid for the copied records
                 health = Health(has_cache=health.has_cache, misses=health.misses)
             case CompactionRecord():
                 figures = of_compaction(record.layer, record.before, record.after)
@@ -76,7 +76,7 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
 
 
 def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
-    """As ``health.after_reply`` does, with what it found written down."""
+    """Update the statistics as ``health.after_reply`` did, from the recorded result."""
     usage = spent.usage
     if not usage.reported:
         return health
@@ -90,7 +90,7 @@ def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
 def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
     try:
         request = rebuilt(records, sent.number).request
-    except SessionError:  # of an older log; then nothing is expected of the cache
+    except SessionError:  # an older log; then nothing is expected of the cache
         return None
     return msgspec.structs.replace(request, tokens=sent.tokens)
 

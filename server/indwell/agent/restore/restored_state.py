@@ -1,4 +1,4 @@
-"""A session as its log tells it: what was said and spent, and where it broke off. Pure."""
+"""Rebuilds a session's state from its log: messages, usage, cost, and an open turn. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A call without a result; ``begun`` if it may have done something."""
+    """A tool call without a result; ``begun`` if it may have had effects."""
 
     use: ToolUse
     begun: bool
@@ -99,12 +99,11 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
-    """What a log says, in the order in which it stands there; times decide nothing (PER-14).
+    """The state that a log describes, by the order of its records, not their times (PER-14).
 
     Args:
-        records: All of them.
-        is_damaged: Some could not be read, so a call that no intent tells of may have run all the
-            same.
+        records: All records.
+        is_damaged: Some records could not be read, so a call without an intent may have run.
     """
     usage = last_usage = Usage()
     cost: float | None = 0.0
@@ -116,7 +115,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                 model = record.model
             case RequestRecord():
                 requests = max(requests, record.number)
-            case Forked():  # what was copied was paid for elsewhere
+            case Forked():  # another session paid for the copied records
                 usage, cost, spent = Usage(), 0.0, 0.0
             case TurnStartRecord() | TurnEndRecord():
                 turns = max(turns, record.turn)
@@ -185,18 +184,18 @@ def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> 
 
 
 def _cache_key(branch: Sequence[Record]) -> str:
-    """Of the last request of the conversation itself; a fork keeps the one of its origin."""
+    """The cache key of the conversation's last request; a fork keeps that of its origin."""
     sent = (one for one in reversed(branch) if isinstance(one, RequestRecord) and one.alone is None)
     return next((one.cache_key for one in sent), "")
 
 
 def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
-    """The calls of the last reply, if nothing came after it."""
+    """The tool calls of the last reply, if no message follows it."""
     return tool_uses(messages[-1]) if messages else ()
 
 
 def _begun(records: Iterable[Record]) -> frozenset[str]:
-    """The ids of calls that were about to run when the last reply's results were still missing."""
+    """Ids of calls with a logged intent whose results are missing."""
     begun: set[str] = set()
     for record in records:
         if isinstance(record, Intent):
@@ -207,11 +206,11 @@ def _begun(records: Iterable[Record]) -> frozenset[str]:
 
 
 def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Messages that may be sent once the calls at their end have results."""
+    """The messages, repaired so that only the calls at their end lack results; and the repairs."""
     open_uses = _unanswered(messages)
     if not open_uses:
         return repair(messages)
-    # With a result for each call at the end, ``repair`` mends only what is wrong before them.
+    # Give the last calls results for now, so that ``repair`` mends only what is before them.
     blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
     mended, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
     return mended[:-1], notes
@@ -227,7 +226,7 @@ def _is_broken_off(records: Sequence[Record]) -> bool:
 
 
 def _draft(records: Sequence[Record]) -> str:
-    """The words of the last turn that are in no message; of an ended one those it gave back."""
+    """The user's words that reached no message; for an ended turn, those it returned."""
     typed: list[str] = []
     n_heard = 0
     for record in records:

@@ -1,8 +1,7 @@
-"""From what a log tells to a session that goes on: what is said of what nobody knows. Pure.
+"""Resumes a session: gives results to calls that a crash left open, and tells the user. Pure.
 
-What stands in the log is not changed and nothing is run again. Calls that have no result get one
-that says what is known of them (H24, PER-09, PER-11); it is written down, so that the next resume
-reads the same bytes.
+The log is not changed and no call runs again. An open call gets a result that says what is known of
+it (H24, PER-09, PER-11). The result is logged, so that the next resume reads the same bytes.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ TAKEN_BACK = (
 
 
 class Resumed(NamedTuple):
-    """A session that goes on.
+    """A resumed session.
 
     Attributes:
-        session: It.
+        session: The session.
         draft: Words of the user that never reached the model.
-        notices: What the user should know, a sentence each.
+        notices: Messages for the user, a sentence each.
     """
 
     session: Session
@@ -44,9 +43,9 @@ class Resumed(NamedTuple):
 
 
 class HeldWith(NamedTuple):
-    """The model of a session; ``problem`` says why it cannot be asked any more, if it cannot.
+    """The model of a resumed session; ``problem`` says why it is not available, if it is not.
 
-    ``instead`` are the models that the user's settings name.
+    ``instead`` are the models in the user's settings.
     """
 
     model: str
@@ -55,11 +54,11 @@ class HeldWith(NamedTuple):
 
 
 def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolResult, ...]:
-    """Results of calls that have none.
+    """Results for open calls.
 
     Args:
-        calls: In their order.
-        found: By the id of a call, what its file looks like now.
+        calls: The open calls, in order.
+        found: The state of a call's file now, in words, by the call's id.
     """
     results = []
     for call in calls:
@@ -71,12 +70,12 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
 
 
 def tools_digest(tools: Iterable[ToolSpec]) -> str:
-    """Of everything of the tools that is sent; another one means other bytes."""
+    """Digest of the tools as a request sends them; a different digest means different bytes."""
     return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:
-    """What the user should look at; empty if every call is known."""
+    """What the user should check; empty if the outcome of every call is known."""
     begun = [call.use.name for call in calls if call.begun]
     if not begun:
         return ""
