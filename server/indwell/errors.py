@@ -1,4 +1,4 @@
-"""The error tree: whose fault it is decides where an error goes.
+"""The tree of errors; an error's class says whose fault it is, and so who reads it.
 
     IndwellError
     ├── ToolError              the model's: becomes its next input

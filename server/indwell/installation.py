@@ -1,4 +1,4 @@
-"""Whether the files of Indwell on disk are still those that run: an update replaces them.
+"""Tells whether an update has replaced Indwell's files on disk since this process started.
 
 What a server imports only then does not fit what it has loaded, or is not there at all.
 """

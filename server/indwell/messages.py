@@ -1,4 +1,4 @@
-"""The words of the harness: blocks, messages, tool specs, requests, replies, usage.
+"""The model-facing values: blocks, messages, tool specs, requests, replies, usage.
 
 Frozen values only. They are ``msgspec`` structs so that the session log can write and read them
 without a second description (``docs/decisions/0002-msgspec.md``).

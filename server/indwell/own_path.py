@@ -1,4 +1,4 @@
-"""Where our own process looks for programs and modules: in no folder of the workspace (S-H6).
+"""Keeps this process from finding programs and modules in the workspace (S-H6).
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
 start programs by a bare name (``uname``, ``ldconfig``, ``gcc``), and so would start what a command,

@@ -1,4 +1,4 @@
-"""The command line: reads arguments and puts the parts together; heavy imports stand in here."""
+"""The command line: parses arguments and runs commands; heavy modules are imported late."""
 
 from __future__ import annotations
 

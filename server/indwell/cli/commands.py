@@ -1,4 +1,4 @@
-"""From a parsed command line to the module that does it, which is imported only then."""
+"""Maps a parsed command line to the module of its command, which is imported only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation was before it was compacted, and the one way to rewrite it (H26, H31). Pure.
+"""The history of a compacted conversation, and the one way to rewrite messages (H26, H31). Pure.
 
 ``Conversation.messages`` is what is sent. The first of them may stand for more: ``History`` keeps
 the originals, so that a summary is never made of a summary.

@@ -1,4 +1,4 @@
-"""The one door for text that is not the user's own words: tag, neutralise, bound (H8-H12).
+"""Wraps text that is not the user's own: tags, neutralises and bounds it (H8-H12).
 
 Each kind of injection has its tag, its trust tier and its source in one table. Nothing else makes
 a tagged block.

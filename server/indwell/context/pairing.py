@@ -1,4 +1,4 @@
-"""Every tool use has exactly one result, right behind it (H24).
+"""Ensures that every tool use has exactly one result, right after it (H24).
 
 Every provider rejects an orphan, so the check runs after each operation on the messages, before
 each send, and when a session is loaded; an orphan is repaired and the repair is told, never sent.

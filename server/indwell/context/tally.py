@@ -1,4 +1,4 @@
-"""What is known of a conversation's beginning, so that nothing is walked twice (H17, H24). Pure.
+"""Remembers what was counted and checked of a conversation's beginning (H17, H24). Pure.
 
 A message that another one follows is frozen. So what was counted and checked once stays counted and
 checked, and each call costs what is new since the last one, not the length of the conversation.

@@ -1,4 +1,4 @@
-"""The list of what is to be done, as the model keeps it (H54). Pure."""
+"""The to-do list as the model keeps it (H54). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation is about: requests, files read and changed, checks that fail. Pure.
+"""Extracts what a conversation is about: prompts, files read and changed, failing checks. Pure.
 
 Read from the complete transcript, so that it is right whatever was compacted. Work is proportional
 to the transcript, with a bound for each text; it runs when something is compacted, not each call.

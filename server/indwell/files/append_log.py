@@ -1,4 +1,4 @@
-"""Private logs that only grow, for one process or several, and are read piece by piece.
+"""Private append-only logs, for one or several processes, read piece by piece.
 
 Everything here blocks; on the event loop it is called through a thread. An ``OSError`` travels:
 the floor above knows what the file was for and words the sentence.

@@ -1,4 +1,4 @@
-"""Move a thing out of the workspace, whatever its name, modes and neighbours; nothing is lost.
+"""Moves anything out of the workspace, whatever its name and modes, without losing it.
 
 For what a confined command made although it may not. All of it goes by handles of folders, and
 follows no link that was left there for us. The new place has a name that nobody can guess, so that

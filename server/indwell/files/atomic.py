@@ -1,4 +1,4 @@
-"""Replace or create a file in one step: it holds the old bytes or the new ones, never a part."""
+"""Replaces or creates a file atomically: it holds the old bytes or the new ones."""
 
 from __future__ import annotations
 

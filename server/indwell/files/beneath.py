@@ -1,4 +1,4 @@
-"""Open a path beneath allowed folders, so that no symbolic link, old or new, leads out of them."""
+"""Opens paths beneath allowed folders, so that no symbolic link leads out of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is being made: it gets its name when all its bytes are there."""
+"""A file under construction, which gets its name once all its bytes are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes over a file that may not be replaced, and finishes what a killed process left half done.
+"""Writes a file in place, and completes what a killed process left half done.
 
 Other names, an owner or a mount can hang on such a file. The write cannot be one step, so an undo
 file comes first: the old bytes, the new ones, and a mark at its end. Without the mark the undo file

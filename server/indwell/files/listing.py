@@ -1,4 +1,4 @@
-"""What a folder holds: its files, the newest of them, and marks that tell when any changed."""
+"""Lists folders, finds the newest files, and gives marks that tell whether files changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks among threads and processes: one writer in a folder, and one at a time for a file.
+"""Locks between threads and processes: one writer per folder, and locks for single files.
 
 The lock lies on the folder itself (flock), so that it leaves no file and ends with its process. A
 file system without such locks (some network drives) keeps only the threads of this process apart.

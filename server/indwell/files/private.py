@@ -1,4 +1,4 @@
-"""Files of our own and of the system: spilled texts, settings, scratch folders, /proc.
+"""Reads and writes Indwell's private files and files of the system, such as /proc.
 
 These paths come from the user's platform folders, not from the model; so there are no roots, and
 the system's errors travel to the floor that knows what the file was for. Folders and logs of the

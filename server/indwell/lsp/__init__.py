@@ -1,1 +1,1 @@
-"""The protocol layer: the only package that knows pygls and lsprotocol; it decides nothing."""
+"""The protocol layer: the only package that knows pygls and lsprotocol. It translates."""

@@ -1,1 +1,1 @@
-"""Who may do what: pure decisions over facts, rules and modes."""
+"""The policy: pure decisions over facts, rules and modes."""

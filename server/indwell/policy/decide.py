@@ -1,4 +1,4 @@
-"""The one decision: may this call run, must the user be asked, or is it denied?
+"""Decides whether a call may run, must be asked about, or is denied.
 
 deny > ask > allow; an error is a denial. Pure: paths come in as the model wrote them and as they
 resolve, and both are checked.

@@ -1,4 +1,4 @@
-"""Which paths of a workspace are guarded from commands, told fast enough for a hundred thousand."""
+"""Finds the paths of a workspace that are guarded from commands, quickly for 100,000 paths."""
 
 from __future__ import annotations
 

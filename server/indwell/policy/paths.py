@@ -1,4 +1,4 @@
-"""Which paths are secret or protected: compared without case, in NFC, by component."""
+"""Recognises secret and protected paths, by components, without case, in NFC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a folder trusted, and what is the user asked about it? Pure.
+"""Decides whether a folder is trusted, and what to ask the user about it. Pure.
 
 An answer is for what was executable or obeyed in the folder when it was given (TRU-05). The nearest
 answer counts (TRU-06); one for a folder above covers only what it has seen.

@@ -1,1 +1,1 @@
-"""The words that Indwell says to the model: system prompt, tasks, reminders."""
+"""Indwell's words to the model: system prompt, tasks, reminders."""

@@ -1,4 +1,4 @@
-"""What became of a file that the model knows, in a few words (editor §4). Pure."""
+"""The words for what became of a file that the model knows (editor §4). Pure."""
 
 from __future__ import annotations
 

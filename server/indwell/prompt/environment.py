@@ -1,4 +1,4 @@
-"""What changes between turns, as a reminder at the tail: date, folder, branch, model (H13)."""
+"""The environment reminder at the end of a request: date, folder, branch, model (H13)."""
 
 from __future__ import annotations
 

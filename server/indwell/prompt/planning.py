@@ -1,4 +1,4 @@
-"""What the model is told of the mode in which nothing may be changed (H54). Pure."""
+"""The words for the model about mode ``plan``, in which nothing may change (H54). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sub-agent is told of itself, and the one that ships. Pure."""
+"""The words for a sub-agent about itself, and the sub-agent that ships. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a summary is asked for (H25): the same words for the main model and for a small one."""
+"""The instructions for a summary (H25), the same for the main and the small model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much time has gone by, told only where it matters: an hour or more, or another day. Pure."""
+"""The words for how much time has passed: from an hour on, or on another day. Pure."""
 
 from __future__ import annotations
 

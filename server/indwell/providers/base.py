@@ -1,4 +1,4 @@
-"""The one interface to a model, and what happens while it streams."""
+"""The interface to a model, and the events of its stream."""
 
 from __future__ import annotations
 

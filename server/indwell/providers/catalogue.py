@@ -1,4 +1,4 @@
-"""The providers that are offered by name: address, where to get a key, port on this machine. Data.
+"""The providers offered by name: address, page for keys, local port. Data.
 
 Addresses and key pages are those of each provider's own documentation (November 2026); any other
 endpoint is given by its address.

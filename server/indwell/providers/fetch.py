@@ -1,4 +1,4 @@
-"""Small questions to an endpoint over HTTP, beside the chat: lists of models, facts, signs of life.
+"""Small requests to an endpoint besides the chat: model lists, facts, a ping.
 
 The same guards as the chat: no redirect is followed, the key goes to the endpoint's own origin, an
 answer is bounded in bytes and time, and a proxy is never asked for this machine.

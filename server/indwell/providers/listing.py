@@ -1,4 +1,4 @@
-"""Which models an endpoint offers, with what it, its server or the price data say of them.
+"""Lists the models of an endpoint, with facts from it, its server and the price data.
 
 Importing this takes a third of a second (the price data); import it when it is needed.
 """

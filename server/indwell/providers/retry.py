@@ -1,4 +1,4 @@
-"""A provider around a provider that tries again what may pass (H41).
+"""A provider that wraps another one and retries temporary failures (H41).
 
 Rate limits, server faults, an endpoint out of reach, and a stream that broke before any tool call
 had begun. Nothing else: a refused key or an overlong request is the same the second time.

@@ -1,4 +1,4 @@
-"""The one gate before every command: closed while something that a command planted is in force."""
+"""Keeps all commands from running while a planted file could not be removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small resident shell that ends what runs if we are killed, which no code of ours could.
+"""A small helper process that ends our commands if we are killed.
 
 It reads the marks of the programs that run from a pipe of which only we hold the other end. When
 that closes, however we ended, it kills everything that carries one of them, and ends (PRC-03). A

@@ -1,4 +1,4 @@
-"""Ends or pauses a program with everything that it started, also outside its process group.
+"""Ends or pauses a program with everything it started, even outside its process group.
 
 Each run has a random mark, which its descendants inherit twice: in the environment, and as a limit
 that nothing obeys. A group signal misses children with a session of their own, and their parents

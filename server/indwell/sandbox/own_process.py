@@ -1,4 +1,4 @@
-"""Our own process, kept from others: its memory, its first environment, what is left if it dies.
+"""Protects our own process: its memory, its first environment, and what its death leaves.
 
 A command of the same user may read ``/proc/PID/environ`` of the server, which shows the memory
 where the system put the variables when the process began; taking them out of ``os.environ`` does

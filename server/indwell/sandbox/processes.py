@@ -1,4 +1,4 @@
-"""What the kernel says of processes (Linux): whose they are, what they hold, and how many.
+"""Reads the kernel's data on processes (Linux): owners, descriptors, numbers.
 
 The files of /proc are opened by their plain names: nobody but the kernel puts anything there.
 """

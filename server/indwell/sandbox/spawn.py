@@ -1,4 +1,4 @@
-"""Run shell text: bash, without anybody's start-up files, within limits (H48)."""
+"""Runs shell text in bash without start-up files, within limits (H48)."""
 
 from __future__ import annotations
 

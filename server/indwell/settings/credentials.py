@@ -1,4 +1,4 @@
-"""Keys that never show themselves, the origin of a key, and texts without keys. Pure."""
+"""Keys that never appear in output, the origin of a key, and texts with keys removed. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From environment, the user's file, editor options and a workspace's file to one ``Settings``.
+"""Merges environment, the user's file, editor options and a workspace's file into ``Settings``.
 
 Pure: texts and tables come in. Environment over user's file over defaults; the editor's options
 and the workspace's file then only tighten.

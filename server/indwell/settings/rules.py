@@ -1,4 +1,4 @@
-"""The permissions that the user gave for always, by workspace, in the state folder (editor §9).
+"""Standing permissions of the user by workspace, in the state folder (editor §9).
 
 Never in the repository: a rule that travels with it would be the repository's, not the user's.
 """

@@ -1,4 +1,4 @@
-"""What editor options and a workspace's file may do to settings: only tighten (TRU-02, TRU-03).
+"""Lets editor options and workspace files only tighten settings (TRU-02, TRU-03).
 
 Clients fill their options from repository files, so both are as foreign as the repository. Pure:
 each rule gives back the tighter of two values, so nothing that comes in can widen.

@@ -1,4 +1,4 @@
-"""What was executable or obeyed in a folder when the user spoke of it. Pure.
+"""Which executable or obeyed files of a folder the user has trusted, by digest. Pure.
 
 No text is kept: of each line only a digest, for the diff.
 """

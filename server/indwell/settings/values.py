@@ -1,4 +1,4 @@
-"""From a loose table (TOML, JSON) to checked values of known settings; the rest becomes notices."""
+"""Converts loose tables (TOML, JSON) to checked settings; unknown keys become notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model has seen of each file: edits of anything else are refused, or merged with it."""
+"""The text of each file that the model has seen; edits of other texts are refused or merged."""
 
 from __future__ import annotations
 

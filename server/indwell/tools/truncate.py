@@ -1,4 +1,4 @@
-"""Cut a text for the model: both ends stay, and what was left out is counted."""
+"""Cuts a text for the model: keeps both ends, and counts what is left out."""
 
 from __future__ import annotations
 

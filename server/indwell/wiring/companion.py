@@ -1,4 +1,4 @@
-"""The facts that were kept, and the tools that ask the user, for a session."""
+"""Puts together memory and questions to the user for a session."""
 
 from __future__ import annotations
 

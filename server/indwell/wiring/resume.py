@@ -1,4 +1,4 @@
-"""Going on with a session that stands in its log: with its own model, prefix, texts and totals."""
+"""Resumes a session from its log, with its model, prefix, texts and totals."""
 
 from __future__ import annotations
 

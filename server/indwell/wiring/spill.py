@@ -1,4 +1,4 @@
-"""Texts that were cut for the model, kept whole in a session's own folder."""
+"""Keeps texts that were cut for the model in the session's folder."""
 
 from __future__ import annotations
 

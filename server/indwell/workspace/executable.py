@@ -1,4 +1,4 @@
-"""What in a folder is executed, loaded or obeyed without anybody naming it: what trust is about."""
+"""Finds what in a folder runs or is loaded unasked, which trust is about."""
 
 from __future__ import annotations
 

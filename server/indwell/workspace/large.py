@@ -1,4 +1,4 @@
-"""A file that is too large to be read at once: searches in it, edits of its bytes."""
+"""A file too large to read at once: searches in it, and edits of its bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Where the lines of a large file begin, its digest and its encoding: one pass over its bytes.
+r"""Indexes the lines of a large file, with digest and encoding, in one pass.
 
 For every piece of the file the number of line ends before it is kept: 800 numbers for 200 MB. A
 line ends at each ``\n``, and at each ``\r`` that no ``\n`` follows. Knows no disk: the bytes come

@@ -1,4 +1,4 @@
-"""The places in a folder that something runs, loads or obeys without being told to. Pure.
+"""The places in a folder that tools run, load or obey unasked. Pure.
 
 A name that is missing here is not asked about; so a new tool that runs a file of a repository on
 its own is a new line.

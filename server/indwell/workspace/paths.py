@@ -1,4 +1,4 @@
-"""What a path that the model wrote means, and how paths are shown to it."""
+"""Resolves paths that the model wrote, and formats paths for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens in a turn, as a closed union: all that a user interface needs.
+"""The events of a turn, as a closed union: everything that a user interface needs.
 
 Each event is a frozen struct; as JSON its ``type`` is the camel-cased class name. Times are in
 seconds, costs in US dollars (None if the price is unknown), paths as shown to the user.

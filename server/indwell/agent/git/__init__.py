@@ -1,1 +1,1 @@
-"""Protected files that commands bring into git, and damage to the store of git."""
+"""Detects protected files that commands bring into git, and damage to git's object store."""

@@ -1,4 +1,4 @@
-"""Protected files that come into git's index or commits, where no file of that name appears.
+"""Finds protected files that enter git's index or commits without appearing in a folder.
 
 ``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
 user's does. So does ``git replace``, which puts another object behind a name that stands. So the

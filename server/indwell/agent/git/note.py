@@ -1,4 +1,4 @@
-"""What is known of a workspace's repositories, kept in the state folder beyond this process.
+"""The known state of a workspace's repositories, kept in the state folder across processes.
 
 Two things lie there, readable by the user only: ``seen.json`` with the last look and what the user
 has not agreed to, and an empty file ``open-…`` while a program of ours may change a repository.

@@ -1,4 +1,4 @@
-"""Git's refs and objects: what there is, and whether the objects are what their names say.
+"""Reads git's refs and objects, and checks that objects match their names.
 
 Git trusts the names of objects. A command that may write there can put other content behind the
 name of an object that a commit lists; the next checkout writes that content. A pack's index, an

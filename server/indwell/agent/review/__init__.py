@@ -1,1 +1,1 @@
-"""News of the review: changes that wait for a verdict, and those that the user rejected."""
+"""News of the review: changes awaiting a verdict, and changes that the user rejected."""

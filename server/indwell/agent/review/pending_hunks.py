@@ -1,4 +1,4 @@
-"""Tells which changes wait for a verdict, when there are others than were told of."""
+"""Emits an event when the set of changes awaiting review changes."""
 
 from __future__ import annotations
 

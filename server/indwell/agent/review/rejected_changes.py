@@ -1,4 +1,4 @@
-"""Tells the model what the user rejected of its changes: each once, with what it does to the file.
+"""Tells the model which of its changes the user rejected: each once, with its effect.
 
 A verdict counts as told when the model has answered a request that carries it; a server that ends
 before tells it again.

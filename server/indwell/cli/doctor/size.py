@@ -1,4 +1,4 @@
-"""What every request of a session begins with, in tokens: the system prompt and the tools."""
+"""Measures what every request begins with, in tokens: the system prompt and the tools."""
 
 from __future__ import annotations
 

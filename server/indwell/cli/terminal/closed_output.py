@@ -1,4 +1,4 @@
-"""When our output goes nowhere: whoever read it has had enough, as ``head`` does, or it is full."""
+"""Handles a closed or full standard output, as when the reader ``head`` has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line of JSON that a terminal can show: no character in it hides, turns or commands."""
+"""Encodes a line of JSON so that no character hides text or controls the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts on standard input: one text to its end, or a line of JSON for each."""
+"""Reads prompts from standard input: one text up to its end, or a line of JSON each."""
 
 from __future__ import annotations
 

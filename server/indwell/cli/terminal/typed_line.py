@@ -1,4 +1,4 @@
-"""Reads a line that a person types at the terminal, and asks questions with yes or no."""
+"""Reads a line that a person types at the terminal, and asks yes-or-no questions."""
 
 from __future__ import annotations
 

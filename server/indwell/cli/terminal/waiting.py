@@ -1,4 +1,4 @@
-"""Runs asynchronous work from a command; whoever ends it early leaves nothing half begun."""
+"""Runs asynchronous work of a command; an interruption leaves nothing half done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compaction takes away, as files to read later and as the text that a summariser reads.
+"""Writes removed messages as files to read later, and as text for a summariser.
 
 The conversation is cut from its beginning, always at the same messages, and a file is named for
 its text. So all summaries of a conversation name the same files, each of them is written once, and

@@ -1,4 +1,4 @@
-"""Conversation to request: the last pure step before sending (H6). Same input, same bytes.
+"""Assembles a request from a conversation (H6). The same input gives the same bytes.
 
 At most four cache marks show where the prompt cache may end (H34). A mark is worth the tokens in
 front of it times the chance that a later call finds them unchanged and alive. An endpoint that

@@ -1,4 +1,4 @@
-"""What the next request holds, block by block, and why: the data of ``explainRequest``. Pure.
+"""Explains the next request block by block: the data of ``explainRequest``. Pure.
 
 For a conversation of 10,000 blocks it takes some 50 ms: not on the event loop.
 """

@@ -1,4 +1,4 @@
-"""What the files beneath a folder look like to the system, and what they held by digest. Blocks.
+"""Snapshots of a folder tree: ``stat`` results and digests of contents. Blocks.
 
 Nothing is read but folders. Links are told as links, and are not followed. A folder that says of
 itself that it is a cache (``CACHEDIR.TAG``) is left out. Bounded: what is too much is left out,

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Sends the draft of a chat document: as a prompt, as steering, or as a command."""
 
 from __future__ import annotations
 

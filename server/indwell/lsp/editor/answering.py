@@ -1,4 +1,4 @@
-"""Answers commands in time: some editors do nothing else until a command is answered.
+"""Answers commands in time, because some editors block until a command is answered.
 
 Emacs (eglot) waits for it up to ten seconds, tells of no change meanwhile, and throws away a
 question that stands when the answer comes. So a command is answered after a moment, done or not,

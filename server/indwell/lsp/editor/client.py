@@ -1,4 +1,4 @@
-"""TODO."""
+"""The editor as the server sees it: edits, messages, questions, settings, progress and events."""
 
 from __future__ import annotations
 

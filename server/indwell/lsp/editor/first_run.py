@@ -1,4 +1,4 @@
-"""The first minutes in an editor: without a usable model one flow leads to one (editor §10).
+"""The first minutes in an editor: leads a user without a usable model to one (editor §10).
 
 Standard LSP only: questions are ``window/showMessageRequest``. A key is never typed here, because
 no editor hides what is typed into such a box; for keys there is ``indwell login`` in a terminal. A

@@ -1,4 +1,4 @@
-"""What the user looks at and has marked: the sources of a selection, best first (editor §3).
+"""Determines what the user has selected, from several sources, best first (editor §3).
 
 Everything is kept as ranges of documents; the text is read from the synced buffer at the moment a
 prompt is made.

@@ -1,4 +1,4 @@
-"""The registry of turns: one at a time, the others wait; cancelled in three ways, always answered.
+"""The registry of turns: runs one at a time, queues the others, cancels and answers each.
 
 Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
 ``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well nothing

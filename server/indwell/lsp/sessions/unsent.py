@@ -1,4 +1,4 @@
-"""Prompts that were never sent: kept on disk while they wait, and left as drafts at the end."""
+"""Keeps unsent prompts on disk while they wait, and as drafts at the end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Documents that are made when they are looked at: diff, base, request, transcript."""
+"""Virtual documents, made when they are opened: diff, base, request, transcript."""

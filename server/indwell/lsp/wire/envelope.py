@@ -1,4 +1,4 @@
-"""What a body is: a request, a notification, a response, or something to refuse. Pure.
+"""Classifies a message body: request, notification, response, or invalid. Pure.
 
 Params stay undecoded until somebody knows their type: most messages are document changes, and
 those go straight into a value of their own.

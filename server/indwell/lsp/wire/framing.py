@@ -1,4 +1,4 @@
-"""Frames of the base protocol: bytes in, bodies out, and a word when they are none. Pure.
+"""Frames of the base protocol: bytes in, bodies out, errors for invalid headers. Pure.
 
 ``Content-Length: N``, an empty line, then N bytes. Header names have no case and may have blanks
 around them; other headers are ignored; line ends may be LF alone. Once a header is wrong nobody

@@ -1,4 +1,4 @@
-"""Bytes from the editor, as they come, into the routing."""
+"""Passes the editor's bytes to the routing as they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen when: before ``initialize``, while the line is open, after ``shutdown``. Pure.
+"""The states of a connection: before ``initialize``, open, after ``shutdown``. Pure.
 
 LSP 3.17, "Server lifecycle"; cases LSP-08, LSP-09, LSP-10.
 """

@@ -1,4 +1,4 @@
-"""What goes out to the editor: at once if it reads, queued up to a limit if it does not (LSP-16).
+"""Sends messages to the editor, queued up to a limit if the editor is slow (LSP-16).
 
 Non-blocking, on the event loop. What an editor can ask for again (deltas of a text, a line of
 progress) is left out once much is waiting; the gap in the sequence numbers tells it.

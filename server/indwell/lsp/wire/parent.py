@@ -1,4 +1,4 @@
-"""Watches the process that started us: without it nobody reads what we say (LSP-14)."""
+"""Ends the server when the process that started it is gone (LSP-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a message to its handler, and from what became of it to exactly one answer.
+"""Routes each message to its handler, and its result to exactly one answer.
 
 Messages are taken in order. A handler that is a coroutine takes its first step before the next
 message is looked at, so a command sees the text that was there when it was sent.

@@ -1,4 +1,4 @@
-"""One open line from its first message to the exit code: reading, writing, and leaving in order."""
+"""Serves one connection from the first message to the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stdin and stdout as the wire, taken before anything else can write to them; the blocking part.
+"""stdin and stdout as the wire, protected from other writers; the blocking part.
 
 Nothing heavy is imported here: ``initialize`` is answered first, the rest of the server is loaded
 behind it.

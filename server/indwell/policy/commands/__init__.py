@@ -1,1 +1,1 @@
-"""What a shell text would do: read with tree-sitter, judged part by part. No boundary by itself."""
+"""Judges shell texts part by part, parsed with tree-sitter. No boundary by itself."""

@@ -1,4 +1,4 @@
-"""The last line (H49): commands that no answer and no mode permits, because they destroy.
+"""Destructive commands, which no answer and no mode permits: the last line (H49).
 
 Not the gate: whoever wants to can spell them so that no parser sees it, and permissions and
 sandbox stand before it. It catches the slip, a model's or a person's, in any spelling that can be

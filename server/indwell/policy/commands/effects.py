@@ -1,4 +1,4 @@
-"""What running a program does: changes files, reaches the network, removes, needs more rights."""
+"""What running a program does: changes files, uses the network, removes, needs more rights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that only read, and the options with which that is so."""
+"""Programs that only read, and the options with which they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that hold a language of their own: the part of it that only reads."""
+"""Programs with a language of their own, and the part of it that only reads."""
 
 from __future__ import annotations
 

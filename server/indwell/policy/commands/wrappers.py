@@ -1,4 +1,4 @@
-"""Programs that run the words behind them, and shells that run a text: what is run is judged."""
+"""Programs that run other commands, and shells that run a text."""
 
 from __future__ import annotations
 

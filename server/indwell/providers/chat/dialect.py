@@ -1,4 +1,4 @@
-"""What one endpoint accepts beyond the core of chat completions, and what a refusal teaches.
+"""What an endpoint accepts beyond core chat completions, learned from its refusals.
 
 Only a 400 teaches, and only what its words name; any other 400 is not tried again (LLM-08).
 """

@@ -1,4 +1,4 @@
-"""How well this machine holds a command: tried once, and said in words (SBX-16)."""
+"""Finds out how well this machine can confine commands, once, and says so (SBX-16)."""
 
 from __future__ import annotations
 

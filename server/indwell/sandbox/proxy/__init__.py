@@ -1,4 +1,4 @@
-"""The way of a confined command to named hosts, and to no other: a proxy in the server (SBX-19)."""
+"""A proxy in the server that lets a confined command reach named hosts only (SBX-19)."""
 
 from __future__ import annotations
 

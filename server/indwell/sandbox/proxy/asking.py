@@ -1,4 +1,4 @@
-"""What a command asks the proxy for, from the one parse of its request. Pure."""
+"""Parses a command's request to the proxy, once. Pure."""
 
 from __future__ import annotations
 

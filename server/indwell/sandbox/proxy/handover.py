@@ -1,4 +1,4 @@
-"""How a command behind walls comes to the proxy: it is born with a door, and we open from outside.
+"""Connects a confined command to the proxy through a descriptor that it inherits.
 
 The command's network has nothing but its own loopback. A few lines of Python, run inside before the
 command, make a listening socket there, hand it out to us through a pair of sockets, and become the

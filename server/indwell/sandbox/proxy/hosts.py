@@ -1,4 +1,4 @@
-"""Which hosts may be reached: one spelling for each, and nothing that has two readings. Pure.
+"""Decides which hosts may be reached; each host has one spelling. Pure.
 
 The one reading of a host happens in ``host_of``; what it does not like is refused, never mended
 (SBX-19). So the resolver and the rule always see the same name.

@@ -1,4 +1,4 @@
-"""How the language server comes to a model: what is missing, what there is, and logging in."""
+"""Leads the language server to a usable model: what is missing, what exists, logging in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that the chosen endpoint offers, asked with the key that is stored for it."""
+"""Lists the models of the chosen endpoint, with its stored key."""
 
 from __future__ import annotations
 

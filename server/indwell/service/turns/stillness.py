@@ -1,4 +1,4 @@
-"""Holds a question back until the user stops typing: a key for a document answers no question."""
+"""Holds questions back until the user stops typing, so that no key answers by accident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where ``bash`` leaves a command that runs on beside the work; who keeps it is the agent's."""
+"""The interface by which ``bash`` starts a background command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bash``: a command in the workspace, of which only the working directory lives on (H48)."""
+"""The tool ``bash``: runs a command; only the working directory is kept (H48)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command's output: shown as it comes, its beginning kept to be read again."""
+"""The output of a command: streamed to the user, and kept for the model."""
 
 from __future__ import annotations
 

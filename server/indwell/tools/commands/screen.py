@@ -1,4 +1,4 @@
-"""A terminal's output as it would stand on the screen, made piece by piece."""
+"""Computes what a terminal would show of an output, piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command changed on disk while the editor holds the file open."""
+"""Finds files that a command changed on disk while the editor has them open."""
 
 from __future__ import annotations
 

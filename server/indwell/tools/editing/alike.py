@@ -1,4 +1,4 @@
-"""Where whole lines stand that differ from the wanted ones in blanks at their ends alone.
+"""Finds whole lines that differ from the wanted ones only in trailing blanks.
 
 Nobody sees those blanks, editors and formatters take them away, and they mean next to nothing; so
 where one place fits and no other, it is the place. Indentation, tabs for spaces, quotes, case and

@@ -1,4 +1,4 @@
-"""The part of an edit that the user allowed, hunk by hunk; and what the model is told of the rest.
+"""Applies the hunks of an edit that the user allowed, and tells the model of the rest.
 
 A choice is for the hunks that were shown. If the edit would come to others by now, nothing is
 written (POL-22).

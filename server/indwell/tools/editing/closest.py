@@ -1,4 +1,4 @@
-"""Where in a text something like the wanted lines stands: for a model whose text was not found.
+"""Finds the lines most similar to the wanted ones, for a model whose text was not found.
 
 Ranked by how many of the wanted lines stand there, white space aside; else by likeness of one line.
 The work is bounded. This module knows no disk.

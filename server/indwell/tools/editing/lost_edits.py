@@ -1,4 +1,4 @@
-"""What a file looks like after an edit whose result was lost (PER-10): done, not done, or neither.
+"""Tells whether an edit whose result was lost was applied (PER-10).
 
 Only what the call's own arguments tell is said; nothing is changed, and nothing is run again.
 """

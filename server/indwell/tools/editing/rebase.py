@@ -1,4 +1,4 @@
-"""What edits make of a text that may have changed since the model read it.
+"""Applies edits to a text that may have changed since the model read it.
 
 The edits are made on the text that the model knows, and merged with what others made of that text
 since. Where both changed the same lines, nothing is done, and the model is shown those lines. This

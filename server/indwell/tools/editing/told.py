@@ -1,4 +1,4 @@
-"""Tells a change that was made: one sentence, the diff, the figures; notes what the model knows."""
+"""Reports a change: one sentence, the diff, the figures; and notes what the model knows."""
 
 from __future__ import annotations
 

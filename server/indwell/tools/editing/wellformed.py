@@ -1,4 +1,4 @@
-"""Whether an edit left a file that a program can still read: JSON and TOML, of bounded size."""
+"""Checks whether an edited JSON or TOML file still parses, within a size limit."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Searching: ripgrep over the disk and the unsaved buffers, results that nobody can forge."""
+"""Searching: ripgrep over the disk and unsaved buffers, with results that cannot be forged."""

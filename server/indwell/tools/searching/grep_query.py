@@ -1,4 +1,4 @@
-"""What ``grep`` was asked for, as options of ripgrep and as a choice of files. Pure."""
+"""Translates the arguments of ``grep`` into options of ripgrep and a choice of files. Pure."""
 
 from __future__ import annotations
 

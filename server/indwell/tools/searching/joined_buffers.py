@@ -1,4 +1,4 @@
-"""Unsaved buffers as one text for one search, and the way back from its lines. Pure."""
+"""Joins unsaved buffers into one text for a search, and maps its lines back. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches as ripgrep writes them, taken by file until there are enough."""
+"""Parses ripgrep's output by file until there are enough matches."""
 
 from __future__ import annotations
 

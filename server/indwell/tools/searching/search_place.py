@@ -1,4 +1,4 @@
-"""Where a search starts: one folder or file that the model named, or every root."""
+"""Resolves where a search starts: a folder, a file, or every root."""
 
 from __future__ import annotations
 

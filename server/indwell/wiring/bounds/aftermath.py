@@ -1,4 +1,4 @@
-"""What a confined command did to guarded files although it may not: put aside, and said.
+"""Puts aside what a confined command planted in guarded places, and reports it.
 
 Mounts hold what is there when a command begins. Names that it makes only then, and files whose
 mount was lost because the editor saved them meanwhile, are looked at here.

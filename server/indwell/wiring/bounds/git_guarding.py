@@ -1,4 +1,4 @@
-"""What git obeys beneath one folder of the workspace, with copies to put back: kept up to date.
+"""Keeps track of what git obeys beneath a folder, with copies to restore.
 
 Git is followed as it goes itself (``workspace.git.repository``), and again only for a repository of
 which something changed.

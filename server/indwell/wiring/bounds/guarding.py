@@ -1,4 +1,4 @@
-"""What in a workspace is guarded from commands: looked at before each, and again after it."""
+"""Scans the guarded files of a workspace before each command and again after it."""
 
 from __future__ import annotations
 

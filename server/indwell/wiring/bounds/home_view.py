@@ -1,4 +1,4 @@
-"""What a command in the sandbox sees of the home folder: nothing but what builds need.
+"""Decides what a sandboxed command sees of the home folder: only what builds need.
 
 A list of places of keys is never complete, so the home folder is hidden as a whole, and these
 places are shown: toolchains, what package managers keep, what PATH leads to, the repository around

@@ -1,1 +1,1 @@
-"""Two or three texts: what differs, as a diff, as minimal edits, as a merge."""
+"""Compares two or three texts: diff, minimal edits, merge."""

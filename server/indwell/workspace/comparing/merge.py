@@ -1,4 +1,4 @@
-"""Three-way merge by lines: what two sides made of one text, in one text, or where they collide."""
+"""Three-way merge by lines, with conflicts where both sides differ."""
 
 from __future__ import annotations
 

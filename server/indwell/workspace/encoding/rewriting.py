@@ -1,4 +1,4 @@
-"""Text to the bytes of a file, so that whoever reads it next reads that text, or refused. Pure."""
+"""Encodes text to the bytes of a file, or refuses if the text would not survive. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the editor shows beside a prompt, as blocks for the model; secrets in it stay here."""
+"""Turns the editor's context of a prompt into blocks for the model, with secrets removed."""
 
 from __future__ import annotations
 

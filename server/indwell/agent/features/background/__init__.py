@@ -1,1 +1,1 @@
-"""Commands that run on beside the work: kept, told of, looked at, and ended with the session."""
+"""Background commands: started, watched, listed and ended with the session."""

@@ -1,4 +1,4 @@
-"""The background commands of one session: begun, looked at, stopped, and ended with it (H55)."""
+"""The background commands of a session: started, watched, stopped, ended with it (H55)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One background command: what it is, and how it stands."""
+"""One background command and its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background commands as a feature: a turn hears of them, and reviews what they change."""
+"""Background commands as a feature: tells the model of them, records what they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a background command writes: kept whole on disk up to a bound, its news for the model.
+"""The output of a background command: kept on disk up to a limit; the model gets what is new.
 
 It is taken line by line, and a private key as a whole, so that no secret is torn where it is looked
 for: a line without an end is only shown, up to its last blank, and taken when it has one. The event

@@ -1,4 +1,4 @@
-"""The tool by which the model looks at its background commands, and stops them."""
+"""The tool by which the model reads and stops its background commands."""
 
 from __future__ import annotations
 

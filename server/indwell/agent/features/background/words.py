@@ -1,4 +1,4 @@
-"""What the model and the user read of background commands. Pure."""
+"""The words for the model and the user about background commands. Pure."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checks: what edits did to the problems of files, and whether a turn may end with that."""
+"""Checks: finds new problems in edited files, and decides whether a turn may end with them."""

@@ -1,4 +1,4 @@
-"""Which commands of the agent are checks, judged by their text: what a passed one speaks of. Pure.
+"""Recognises commands of the agent that are checks, by their text, and what they check. Pure.
 
 A check is a program that looks for faults and says by its exit status whether it found some: tests,
 type checkers, linters, builds. It counts only if the exit status of the whole text is the check's

@@ -1,4 +1,4 @@
-"""The state of checks: who knows problems, which commands check, what the turn has done so far.
+"""The state of a session's checks: sources of problems, check commands, changes of the turn.
 
 It knows no session: ``feature`` and ``run_check`` beside it do what needs one.
 """

@@ -1,4 +1,4 @@
-"""Runs a check: may it run without a question, what does it change, and what did it print?
+"""Runs a check command: permission, recorded changes, and the problems in its output.
 
 A check runs as a command of the agent would run, so what it writes can be undone. Only a run that
 can be explained counts: a program that died behind its first words has not looked at the rest.

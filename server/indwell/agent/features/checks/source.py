@@ -1,4 +1,4 @@
-"""Who knows the problems of files right now: the checkers in the editor, or nobody."""
+"""The source of problems: the checkers in the editor, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model and people read of problems. Pure."""
+"""The words for the model and for people about problems. Pure."""
 
 from __future__ import annotations
 

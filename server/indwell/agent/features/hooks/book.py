@@ -1,4 +1,4 @@
-"""Which hooks there are, and what was answered about those of a project."""
+"""The hooks of a session, and the user's answers about those of a project."""
 
 from __future__ import annotations
 

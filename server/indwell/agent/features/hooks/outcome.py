@@ -1,4 +1,4 @@
-"""What a hook that has run wants: text to add, or a stop with a reason. Pure."""
+"""The outcome of a hook: text to add, or a stop with a reason. Pure."""
 
 from __future__ import annotations
 

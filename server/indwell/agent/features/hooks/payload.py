@@ -1,4 +1,4 @@
-"""What a hook reads on standard input: one JSON object, by the event. Pure.
+"""The JSON object that a hook reads on standard input, for each event. Pure.
 
 Texts are as the model was told them: without the secrets in them.
 """

@@ -1,4 +1,4 @@
-"""May a hook run? The same decision as for a command of the agent's.
+"""Decides whether a hook may run, by the same policy as a command of the agent.
 
 The user's own hook is as good as an answer; a project's that would be asked for is asked for once
 a session. Nothing that is denied to a command runs as a hook.

@@ -1,4 +1,4 @@
-"""Runs the hooks of an event, in order, and says what they want; the first that stops it ends it.
+"""Runs the hooks of an event in order; the first that stops the event ends the run.
 
 A hook that does not work is told of each time, by its name, and stops what it was asked about
 where its setting has it so.

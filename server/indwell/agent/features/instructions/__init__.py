@@ -1,1 +1,1 @@
-"""Instructions of the project and of the folders that work comes into (H13)."""
+"""Instructions of the project and of the folders in which the agent works (H13)."""

@@ -1,4 +1,4 @@
-"""Which instruction files of folders the conversation has heard of, and which it is to hear. Pure.
+"""Chooses which folders' instruction files the model should read next. Pure.
 
 The nearest file counts, so each is told when work comes into its folder, and again when it changes:
 behind all that was sent, for what was sent stays as it is.

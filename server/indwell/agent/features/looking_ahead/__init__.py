@@ -1,1 +1,1 @@
-"""A look at the workspace before its first command."""
+"""Scans the workspace before the agent's first command."""

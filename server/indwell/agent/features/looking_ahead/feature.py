@@ -1,4 +1,4 @@
-"""Look at the workspace while the model thinks of its first call: no command waits for it then.
+"""Scans the workspace while the model thinks, so that the first command need not wait.
 
 In a workspace of 200,000 files the first look takes half a second, and reading what commands may
 change takes several. Whatever goes wrong here, the look right before a command finds too, and says.

@@ -1,1 +1,1 @@
-"""Facts for later sessions: proposed by the model, allowed by the user, told where they fit."""
+"""Memory: facts for later sessions, proposed by the model and allowed by the user."""

@@ -1,4 +1,4 @@
-"""Where the facts of a session come from and go to."""
+"""Reads and writes the pages of remembered facts for a session."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The plan: what the model proposes in mode ``plan``, and what the user says of it (H54)."""
+"""The plan that the model proposes in mode ``plan`` and the user approves (H54)."""

@@ -1,4 +1,4 @@
-"""The plan as a feature: its records and its document, what the model reads of it, how it ends."""
+"""The plan as a feature: its records, its document, the model's reminders, how it ends."""
 
 from __future__ import annotations
 

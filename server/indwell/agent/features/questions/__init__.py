@@ -1,1 +1,1 @@
-"""Questions of the model to the user: the tool, who answers, and what waits for an answer."""
+"""Questions of the model to the user: the tool, who answers, and the pending question."""

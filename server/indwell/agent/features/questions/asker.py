@@ -1,4 +1,4 @@
-"""Who can be asked a question of the model's, and how an answer looks."""
+"""The interface to whoever can answer a question of the model, and the form of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question of one session that waits for its user; words to the running turn answer it too."""
+"""The pending question of a session; steering words answer it, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ask_user``: the model asks the user, and nobody else answers.
+"""The tool ``ask_user``: the model asks the user; only the user can answer.
 
 An option that is chosen is a text of the model's, so the result says which it was. Words that the
 user typed are the user's own: they go to the model as what is said in the middle of a turn.

@@ -1,1 +1,1 @@
-"""Skills in a session: which there are, and how one is loaded."""
+"""Skills in a session: the catalogue, and loading a skill."""

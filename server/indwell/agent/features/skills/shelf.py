@@ -1,4 +1,4 @@
-"""The skills of a session: as last looked at, and what was opened of them."""
+"""The skills of a session: the last scan of their folders, and the skills that were loaded."""
 
 from __future__ import annotations
 

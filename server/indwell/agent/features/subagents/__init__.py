@@ -1,1 +1,1 @@
-"""Sub-agents: a task in a conversation of its own, of which only the answer comes back."""
+"""Sub-agents: they work on a task in a conversation of their own and return an answer."""

@@ -1,4 +1,4 @@
-"""The session of a sub-agent: the parts of the one it works for, and a conversation of its own.
+"""Creates a sub-agent's session: the parts of its parent, with a conversation of its own.
 
 What it may do is never more: the same policy or a tighter one, fewer tools, the same user who is
 asked, the same workspace and review ledger. Its id and the number of its turn are those of the

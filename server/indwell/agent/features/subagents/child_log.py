@@ -1,4 +1,4 @@
-"""The log of a sub-agent: a file of its own, and in its session's log what it wanted and did.
+"""The log of a sub-agent: a file of its own; its decisions also go to its parent's log.
 
 So ``indwell audit`` of a session tells all that was done in it, who opens it again sees it in the
 card of the call that it was done for, and after a crash a call of a sub-agent that had begun to

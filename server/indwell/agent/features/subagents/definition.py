@@ -1,4 +1,4 @@
-"""A named sub-agent as its Markdown file describes it: what it is for, and what it may not. Pure.
+"""Parses the Markdown file of a named sub-agent: its task, model and tools. Pure.
 
 A file can only tighten: no value gives a sub-agent more than the call without its name has.
 """

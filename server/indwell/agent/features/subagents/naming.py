@@ -1,4 +1,4 @@
-"""Which sub-agent an event or a call is of, by the name that people know it by. Pure."""
+"""Names the sub-agent that an event or call belongs to, for people. Pure."""
 
 from __future__ import annotations
 

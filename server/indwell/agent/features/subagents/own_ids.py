@@ -1,4 +1,4 @@
-"""Calls of a sub-agent under names that no other call of the session has."""
+"""Gives the calls of a sub-agent ids that are unique in the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a sub-agent while it works: what it does, under its call's id, and no words."""
+"""Emits what a sub-agent does under its call's id, without its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``agent``: a sub-agent does a part of the work and gives its answer (H52).
+"""The tool ``agent``: a sub-agent does a part of the work and returns its answer (H52).
 
 Several calls of one reply run at once. The call itself reads; what each call inside of it may do
 is decided call by call, by the same policy.

@@ -1,4 +1,4 @@
-"""A sub-agent at work: from its task to its answer. Nothing but that answer leaves it."""
+"""Runs a sub-agent from its task to its answer."""
 
 from __future__ import annotations
 

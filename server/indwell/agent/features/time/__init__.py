@@ -1,1 +1,1 @@
-"""Time: what the model hears of hours that went by, and of a new day."""
+"""Time: tells the model of hours that passed and of a new day."""

@@ -1,1 +1,1 @@
-"""Old messages become the lines that are most likely to be needed (H19)."""
+"""Replaces old messages by the lines that are most likely to be needed (H19)."""

@@ -1,4 +1,4 @@
-"""Which lines stay: those that show most of what may be needed, for their tokens. Pure.
+"""Chooses the lines to keep: the most useful ones for their tokens. Pure.
 
 A name that is shown once is shown: the second line with it adds nothing. So lines are chosen one
 after the other, each for what it adds to what is already there (the greedy rule for coverage,

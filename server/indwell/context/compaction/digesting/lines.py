@@ -1,4 +1,4 @@
-"""A text as lines that compaction may leave out one by one, and the identifiers in them. Pure.
+"""Splits a text into lines that can be left out, with the identifiers in them. Pure.
 
 An identifier is a path, a snake_case, camelCase or dotted name, or the name of an error, of at
 least ``LEAST_NAME`` characters. Compaction chooses lines by them, and a replay measures loss by

@@ -1,4 +1,4 @@
-"""Lines that are read again become a pointer to where they stand already, before they are sent.
+"""Replaces lines that the model already has by a pointer, before they are sent.
 
 A fifth of what agents read of files they have read before, unchanged. Nothing is lost by it and no
 cache is broken: the result has not been in any request yet. Pure.

@@ -1,4 +1,4 @@
-"""After a summary: which lines that later rounds can need are gone, and puts them back (H27). Pure.
+"""Puts back lines that a summary lost and later rounds may need (H27). Pure.
 
 A summary keeps the story and loses names. What the agent will write again is mostly what it wrote
 lately: identifiers of its own edits and searches, paths, names in the newest request, names in

@@ -1,4 +1,4 @@
-"""A summary without a model: facts taken word for word from what it stands for (H28)."""
+"""Writes a summary without a model, from facts taken word for word (H28)."""
 
 from __future__ import annotations
 

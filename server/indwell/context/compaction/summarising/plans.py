@@ -1,4 +1,4 @@
-"""What a summary is made of, and what stays word for word beside it (H22-H26, H29). Pure."""
+"""Plans a summary: the messages it replaces, and those kept word for word (H22-H26, H29). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A summary takes the place of what it stands for, and who writes it (H25, H26, H31).
+"""Builds the step that replaces messages by a summary, and chooses its model (H25, H26, H31).
 
 It is a tagged block of tier 3, headed by its range; the task card and the user's own words stand
 behind it. Roles go on alternating: where a neighbour is the user's message, the two become one.
