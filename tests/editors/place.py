@@ -84,6 +84,9 @@ def environment(folder: Path) -> Mapping[str, str]:
     }
 
 
+SHOWN = 8_000  # characters at the end of the session's log that a failure shows
+
+
 def run(argv: Sequence[str], folder: Path, report: Path, more: Mapping[str, str]) -> dict[str, Any]:
     """Run an editor to its end in the project; gives the report that it wrote."""
     finished = subprocess.run(
@@ -98,7 +101,9 @@ def run(argv: Sequence[str], folder: Path, report: Path, more: Mapping[str, str]
         text=True,
         encoding="utf-8",
     )
-    assert (finished.returncode, report.exists()) == (0, True), finished.stdout
+    if (finished.returncode, report.exists()) != (0, True):
+        logs = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.log"))
+        pytest.fail(f"{finished.stdout}\n{logs}\n{sessions(folder)[-SHOWN:]}")
     return json.loads(report.read_text(encoding="utf-8"))
 
 
