@@ -52,23 +52,23 @@ export interface Attachment {
   readonly uri?: string | null;
 }
 
-/** A command that runs on while the work goes on. */
+/** A background command. */
 export interface BackgroundCommand {
   /** Such as `b1`; unique in the session. */
   readonly id: string;
   /** Its text. */
   readonly command: string;
-  /** It runs, has ended by itself, or was stopped. */
+  /** Whether it runs, has ended by itself, or was stopped. */
   readonly state: "ended" | "running" | "stopped";
-  /** Once it has ended; negative for a signal. */
+  /** The exit code once it has ended; negative for a signal. */
   readonly exitCode: number | null;
-  /** That it has run. */
+  /** How long it has run. */
   readonly seconds: number;
-  /** The last lines of its output, for a list. */
+  /** The last lines of its output, for lists. */
   readonly tail: string;
-  /** Of the file that its output goes to; empty if it was not kept. */
+  /** The file of its output; empty if the output was not kept. */
   readonly path: string;
-  /** `model` or `user`: who stopped it; empty if nobody did. */
+  /** Who stopped it, `model` or `user`; empty if nobody did. */
   readonly by: string;
 }
 
