@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 from lsprotocol import types
@@ -189,6 +191,31 @@ async def test_an_editor_that_takes_no_progress_is_sent_none() -> None:
     await progress.begin("Fix this")
     play(progress)
     assert screen.shown == []
+
+
+async def test_a_turn_that_ends_before_a_busy_editor_answers_is_shown_with_its_end() -> None:
+    is_answered = asyncio.Event()
+
+    class Busy(Screen):
+        async def create_progress(self, token: str) -> bool:
+            await is_answered.wait()
+            return await super().create_progress(token)
+
+    screen = Busy(takes=True)
+    progress = TurnProgress(screen, "t")
+    begun = asyncio.ensure_future(progress.begin("Ask"))
+    await asyncio.sleep(0)
+    progress.follow(started("read_file", "a.py"))
+    progress.end("done")
+    progress.end("done twice")
+    assert screen.shown == []
+    is_answered.set()
+    await begun
+    assert [type(value) for _, value in screen.shown] == [
+        types.WorkDoneProgressBegin,
+        types.WorkDoneProgressEnd,
+    ]
+    assert screen.shown[-1][1].message == "done"
 
 
 async def test_a_title_is_one_short_harmless_line() -> None:

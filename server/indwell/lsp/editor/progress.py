@@ -35,20 +35,31 @@ class TurnProgress:
         self._client = client
         self.token = token
         self._shown = False
+        self._is_over = False
+        self._ending = ""  # of a turn that ended before the editor had taken the token
         self._last = ""
         self._is_held = False
         self._agents = Names()
 
     async def begin(self, title: str) -> None:
-        """Announce it; the editor may refuse, and then nothing is sent."""
-        self._shown = await self._client.create_progress(self.token)
-        if self._shown:
-            begin = types.WorkDoneProgressBegin(
-                title=short_line(f"Indwell: {title}", LINE_LIMIT),
-                cancellable=True,
-                message="thinking",
-            )
-            self._client.progress(self.token, begin)
+        """Begin the progress; if the editor refuses it, nothing is sent.
+
+        A short turn may end before a busy editor has answered: then begin and end follow at once,
+        so that the user still reads how the turn ended.
+        """
+        is_taken = await self._client.create_progress(self.token)
+        if not is_taken or (self._is_over and not self._ending):
+            return
+        self._shown = True
+        begin = types.WorkDoneProgressBegin(
+            title=short_line(f"Indwell: {title}", LINE_LIMIT),
+            cancellable=True,
+            message="thinking",
+        )
+        self._client.progress(self.token, begin)
+        if self._is_over:
+            self.end(self._ending)
+        else:
             self._report()  # what began while the editor was asked
 
     def follow(self, event: events.Event) -> None:
@@ -66,12 +77,17 @@ class TurnProgress:
         self._report()
 
     def end(self, message: str) -> None:
-        """End the progress in the editor, if it was shown."""
+        """End the progress in the editor, if it was shown; else when the editor has taken it."""
+        is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
             self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))
+        elif not is_first:
+            return
         elif message.startswith(_STOPPED) and self._is_owed():
             self._client.show(types.MessageType.Info, f"Indwell: {message}")
+        else:
+            self._ending = message
 
     def _is_owed(self) -> bool:
         """It takes progress, and was shown none: too soon, or it lost our request for a token.

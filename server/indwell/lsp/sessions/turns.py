@@ -60,6 +60,7 @@ class Turns:
         self._running: Ticket | None = None
         self._is_closed = False
         self._progress: TurnProgress | None = None
+        self._announcing: set[asyncio.Task[None]] = set()  # their editor has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
@@ -164,6 +165,8 @@ class Turns:
         being opened.
         """
         self._is_closed = True
+        for announcing in self._announcing:
+            announcing.cancel()
         running = self._running
         opening = (running,) if running is not None and running.session is None else ()
         unsent = (*(one.waiting for one in opening), *self._queue.waiting)
@@ -215,13 +218,16 @@ class Turns:
 
         self._tell_queue()
         begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))
+        self._announcing.add(begun)
+        begun.add_done_callback(self._announcing.discard)
         try:
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
             self._progress = None
-            begun.cancel()
             if ticket.finished is not None:
                 self._quietly(partial(progress.end, summary(ticket.finished)))
+            else:
+                begun.cancel()
         await ticket.on_end(session, finished)
 
     def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
