@@ -76,7 +76,26 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
             return NOTHING_MORE
         case Ask() as ask:
             async with session.asking:
-                return await _answered(session, run, seen, ask, emit)
+                answer = await _answered(session, run, seen, ask, emit)
+            if isinstance(answer, RefusedHook):
+                return answer
+            return await _unchanged(session, run, seen, folder) or answer
+
+
+async def _unchanged(
+    session: Session, run: _HookRun, seen: Weighed, folder: Path
+) -> RefusedHook | None:
+    """Why a yes does not hold any more; None if scripts and rules are those of the question."""
+    try:
+        now = await weighed(session, run.found.hook.command, folder)
+    except ToolError as error:
+        return RefusedHook(str(error))
+    if isinstance(now.decision, Deny):
+        _note(session, run, now)
+        return RefusedHook(now.decision.reason)
+    if now.asked != seen.asked or now.policy.sandbox != seen.policy.sandbox:
+        return RefusedHook("what it would run, or its sandbox, changed while you were asked")
+    return None
 
 
 def _only_reads(seen: Weighed, by: str) -> bool:

@@ -1,0 +1,58 @@
+"""A yes to a hook holds for what the user was asked about, under the rules after the question."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.policy.approvals import Question, Reply
+from indwell.settings.load import WORKSPACE_FILE
+from support.checked_project import READ, Project, a_project
+from support.session import says
+
+HOOK = '[[hooks]]\nevent = "before_tool"\ncommand = "./hook.sh"\n'
+SCRIPT = "#!/bin/sh\necho ran >> ran\n"
+
+
+class Meanwhile:
+    """Says yes, once something else has happened."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = happens
+
+    async def ask(self, _question: Question) -> Reply:
+        self._happens()
+        return "once"
+
+
+def nothing(_project: Project, _script: Path) -> None:
+    """The control: the hook runs."""
+
+
+def a_new_rule(project: Project, _script: Path) -> None:
+    project.settings[0] = msgspec.structs.replace(project.settings[0], rules_deny=("./hook.sh",))
+
+
+def another_script(_project: Project, script: Path) -> None:
+    script.write_text(SCRIPT + "echo more\n")
+
+
+@pytest.mark.parametrize(
+    ("happens", "written"), [(nothing, "ran\n"), (a_new_rule, ""), (another_script, "")]
+)
+async def test_a_hook_runs_only_as_the_user_was_asked(
+    tmp_path: Path, happens: Callable[[Project, Path], None], written: str
+) -> None:
+    files = {WORKSPACE_FILE: HOOK, "hook.sh": SCRIPT, "ran": ""}
+    async with a_project(tmp_path, [READ, says()], files=files, mode="ask") as project:
+        work = project.session.parts.workspace.roots[0]
+        script = work / "hook.sh"
+        script.chmod(0o755)
+        approver = Meanwhile(lambda: happens(project, script))
+        project.session.parts = dataclasses.replace(project.session.parts, approver=approver)
+        await project.turn()
+        assert (work / "ran").read_text() == written
