@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,31 @@ def test_the_list_of_modules_has_the_first_line_of_every_module() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "module_list.py"), "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+PACKAGE = ROOT / "server" / "indwell"
+NAMED = re.compile(r"`([a-z_]+(?:\.\w+)+)`")
+
+
+def is_there(name: str) -> bool:
+    """Is this a package, a module, or a name within one?"""
+    path = PACKAGE.joinpath(*name.split("."))
+    if path.is_dir() or path.with_suffix(".py").exists():
+        return True
+    within = (path.parent.with_suffix(".py"), path.parent / "__init__.py")
+    texts = [one.read_text("utf-8") for one in within if one.exists()]
+    return any(re.search(rf"\b{path.name}\b", text) for text in texts)
+
+
+def test_every_module_that_the_map_or_a_docstring_names_is_there() -> None:
+    packages = {one.name for one in PACKAGE.iterdir() if (one / "__init__.py").exists()}
+    gone = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in (ROOT / "docs" / "architecture.md", *PACKAGE.rglob("*.py"))
+        for name in NAMED.findall(page.read_text("utf-8"))
+        if name.split(".")[0] in packages and not name.endswith(".json") and not is_there(name)
+    ]
+    assert gone == []
 
 
 def test_imports_follow_the_contracts() -> None:

@@ -132,7 +132,7 @@ class EditorBackend(StoredSessions, Connecting):
         return session
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
-        """The skills that count in a workspace now; see ``skills.skills_here``."""
+        """The skills that count in a workspace now; see ``wiring.project.skills.skills_here``."""
         from indwell.wiring.project.skills import skills_here
 
         found = await asyncio.to_thread(

@@ -38,7 +38,7 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 
 
 class FolderWatch:
-    """Watches the folders of some files; implements ``workspace.watch.Watch``.
+    """Watches the folders of some files; implements ``workspace.base.Watch``.
 
     Safe to use from several threads. The system's notices are read by watchdog's own threads, which
     start with the first file.

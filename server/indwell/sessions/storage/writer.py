@@ -204,7 +204,7 @@ class LogWriter:
 
 
 class MemoryLog:
-    """Stands for a session's log where no place can be written; implements ``agent.session.Log``.
+    """An in-memory log for where no place can be written; implements ``agent.core.log.Log``.
 
     Whoever puts it there tells the user that the session is not saved.
     """

@@ -34,7 +34,7 @@ WATCHED_FROM = 2  # model calls; see ``SkillFolders``
 
 
 class SkillFolders:
-    """The folders of one workspace's skills; implements ``agent.features.skills.shelf.Places``.
+    """The folders of a workspace's skills; implements ``agent.features.skills.shelf.SkillPlaces``.
 
     Args:
         roots: Of the workspace.
