@@ -24,8 +24,8 @@ from indwell.agent.loop.rounds import (
     run_rounds,
 )
 from indwell.agent.permission.call_facts import display
-from indwell.agent.requests.allowance import OverBudget
 from indwell.agent.requests.prompt_blocks import attached_blocks, check_pictures, gathered
+from indwell.agent.requests.spending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
 from indwell.context.request.cache_health import named, of_turn

@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from indwell.agent.core import events
-from indwell.agent.core.budget import Outlay
+from indwell.agent.core.budget import Budgets, Outlay, refusal
 from indwell.agent.core.events import Listener
+from indwell.agent.core.ledger import Ledger
 from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
-from indwell.agent.requests.allowance import allowance
 from indwell.context.request.cache_health import after_call
+from indwell.errors import UserError
 from indwell.messages import Usage
 from indwell.sessions.records import Spent
+from indwell.sessions.spending_lines import Reservation
+
+
+class OverBudget(UserError):
+    """The next model call could exceed a budget, so it was not made."""
 
 
 @asynccontextmanager
@@ -33,7 +41,7 @@ async def leave(
         turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
     )
     hold = usage.input + usage.output, cost or 0.0
-    async with allowance(parts.budgets, outlay, usage, cost, parts.ledger):
+    async with _allowance(parts.budgets, outlay, usage, cost, parts.ledger):
         turn.held.append(hold)
         try:
             if helping is None:
@@ -43,6 +51,38 @@ async def leave(
                     yield
         finally:
             turn.held.remove(hold)
+
+
+@asynccontextmanager
+async def _allowance(
+    budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None, ledger: Ledger
+) -> AsyncIterator[None]:
+    """Reserve the cost of a call made in this context; other processes count it as spent today.
+
+    Args:
+        budgets: The user's budgets.
+        outlay: What turn and session have spent; its ``day`` is ignored.
+        usage: The most that the call may use.
+        cost: Its price in US dollars; None if the price is unknown.
+        ledger: What was spent today.
+
+    Raises:
+        OverBudget: The call could exceed a budget; the message names it, with numbers.
+    """
+    why = refusal(msgspec.structs.replace(budgets, day=None), outlay, usage, cost)
+    if why:
+        raise OverBudget(why)
+    if budgets.day is None or cost is None:
+        yield
+        return
+    held = await ledger.hold(cost, budgets.day)
+    if not isinstance(held, Reservation):
+        outlay = msgspec.structs.replace(outlay, day=held)
+        raise OverBudget(refusal(budgets, outlay, usage, cost))
+    try:
+        yield
+    finally:
+        ledger.release(held)  # after the call's cost was added, so that no moment counts neither
 
 
 def charge(

@@ -13,8 +13,8 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.loop.rounds import fitting_words, run_rounds
-from indwell.agent.requests.allowance import OverBudget
 from indwell.agent.requests.prompt_blocks import gathered
+from indwell.agent.requests.spending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
