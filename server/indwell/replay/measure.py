@@ -202,7 +202,7 @@ class RequestSums(msgspec.Struct, frozen=True):
 
 
 def share(part: float, whole: float) -> float:
-    """A part of a whole; of nothing all is there."""
+    """The share of ``part`` in ``whole``; 1.0 if ``whole`` is 0."""
     return round(part / whole, 4) if whole else 1.0
 
 

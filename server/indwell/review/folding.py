@@ -235,7 +235,7 @@ def changed(weave: Weave, change: Sequence[ReplacedLines] | None, mark: Mark) ->
 
 
 def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
-    """Append a weave to the earlier states. Its joined text is dropped: the segments are shared."""
+    """Append a weave to the earlier states, without its joined text, which can be made again."""
     weave.forget_text()
     return (*states, weave)[-STATES:]
 

@@ -296,7 +296,7 @@ def waited_for(pid: int) -> None:
 
 
 def ended(pid: int) -> None:
-    """It has been waited for, so that its number may be used again."""
+    """Forget a program that was waited for; the system may use its process id again."""
     _started.discard(pid)
 
 

@@ -229,7 +229,7 @@ class MemoryWatch:
         self._changed: set[Path] = set()
 
     def follow(self, path: Path) -> None:
-        """Remember it."""
+        """Remember a file to watch."""
         self.followed.add(path)
 
     def note(self, path: Path) -> None:

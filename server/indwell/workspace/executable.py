@@ -275,7 +275,7 @@ def by_its_times(path: Path) -> TrustedFile:
 
 
 def elsewhere(path: Path) -> TrustedFile:
-    """A link that leads out of the folder, or what cannot be read: known by where it leads."""
+    """Identify a link out of the folder, or an unreadable file, by the path it resolves to."""
     return TrustedFile(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
 
 

@@ -16,8 +16,8 @@ import contextlib
 import hashlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -476,12 +476,8 @@ def _hashes(path: Path, holder: Path) -> frozenset[str]:
     return frozenset(
         make(b"blob %d\0" % len(text) + text).hexdigest()
         for text in (data, data.replace(b"\r\n", b"\n"))
-        for make in (_sha1, hashlib.sha256)
+        for make in (partial(hashlib.sha1, usedforsecurity=False), hashlib.sha256)
     )
-
-
-def _sha1(data: bytes) -> Any:  # noqa: ANN401 - hashlib gives its type no public name
-    return hashlib.sha1(data, usedforsecurity=False)
 
 
 def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Prompts that were not sent: a file of those that wait, and drafts that a stopped server leaves.
+"""Keeps unsent prompts on disk: those that wait, and the drafts that a stopped server leaves.
 
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
                                                         /task-<time>.jsonl

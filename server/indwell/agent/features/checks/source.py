@@ -102,5 +102,5 @@ class ScriptedSource:
         return KnownProblems({path: {self._by: said[path]} for path in paths if path in said})
 
     def edited(self, path: Path) -> None:
-        """Remember it."""
+        """Remember an edited file."""
         self.edits.append(path)
