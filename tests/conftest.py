@@ -22,7 +22,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.s
 STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 LIBRARIES = sysconfig.get_paths()["purelib"] + os.sep
 DOORS = {
-    "open": ("files/", "sandbox/", "lsp/fake/desk.py"),
+    "open": ("files/", "sandbox/"),
     "subprocess.Popen": ("sandbox/",),
     "socket.connect": ("providers/openai_chat.py", "sandbox/proxy/"),
 }

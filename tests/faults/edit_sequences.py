@@ -18,10 +18,10 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from indwell.lsp.fake.clients import CLIENTS
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.workspace.disk import DiskWorkspace
 from support.edit_machine import EditMachine
+from support.fake_editor.clients import CLIENTS
+from support.fake_editor.profiles import PLAIN, Profile
 from support.virtual_time import run
 
 N_STEPS = 50

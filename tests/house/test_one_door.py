@@ -32,7 +32,6 @@ DOORS = {
     ),
 }
 EXCUSED = {
-    ("disk", "lsp/fake/desk.py"): "plays the editor, which reads and saves files itself",
     ("disk", "sandbox/processes.py"): "reads /proc to find the children it must end",
 }
 

@@ -11,10 +11,10 @@ from lsprotocol import types
 from indwell.errors import UserError
 from indwell.lsp.editor.answering import Answering
 from indwell.lsp.editor.client import SURE
-from indwell.lsp.fake.clients import NEOVIM_11
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.service.chores import Chores
 from support.editing import USAGE, Home, bash, editing
+from support.fake_editor.clients import NEOVIM_11
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.strict_chat import strictly
 

@@ -12,7 +12,6 @@ from pygls.exceptions import JsonRpcException
 from indwell.context.conversation import user_words
 from indwell.context.untrusted_text import TAGS
 from indwell.errors import UserError
-from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
 from indwell.lsp.messages.context import Attachment
@@ -20,6 +19,7 @@ from indwell.lsp.prompts.prompting import MOST_PICTURES, PICTURE_B, TEXT_CHARACT
 from indwell.sessions.records import MessageRecord
 from indwell.settings.model import Settings
 from support.editing import Editor, Home, Playlist, editing
+from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 
 PNG = base64.b64decode(

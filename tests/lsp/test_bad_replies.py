@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from indwell.lsp.fake.buffer import Buffer, lines_range
 from support.editing import (
     EDIT,
     MENDED,
@@ -25,6 +24,7 @@ from support.editing import (
     results,
     texts_of,
 )
+from support.fake_editor.buffer import Buffer, lines_range
 from support.loopback_endpoint import Answer, LoopbackEndpoint, refuse, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

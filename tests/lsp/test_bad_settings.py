@@ -6,8 +6,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.editor import FakeEditor
 from support.editing import MODEL, SERVE, SOURCE, Home, editing
+from support.fake_editor.editor import FakeEditor
 
 
 @pytest.fixture

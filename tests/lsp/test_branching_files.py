@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from indwell.lsp.editor.client import SURE
-from indwell.lsp.fake.clients import NEOVIM_11
 from support.editing import EDIT, READ, SOURCE, USAGE, Home, bash, editing
+from support.fake_editor.clients import NEOVIM_11
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.strict_chat import strictly
 

@@ -11,8 +11,8 @@ import pytest_asyncio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.buffer import lines_range
 from support.editing import Editor, Home, Playlist, bash, editing, results, running
+from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
 
 pytestmark = [

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.clients import ALE
-from indwell.lsp.fake.profiles import PLAIN
+from support.fake_editor.clients import ALE
+from support.fake_editor.profiles import PLAIN
 from support.room import MEND, MENDED, MINE, SOURCE, Room, in_no_time
 from support.session import a_world, asks, call, says
 

@@ -8,9 +8,9 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import ToolError
-from indwell.lsp.fake.clients import CLIENTS, KATE, NEOVIM_07, NEOVIM_11, VSCODE
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.workspace.base import Settlement, digest
+from support.fake_editor.clients import CLIENTS, KATE, NEOVIM_07, NEOVIM_11, VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.room import MEND, MENDED, MINE, NAME, SOURCE, Room, in_no_time
 from tools.calling import Agent as WholeAgent
 

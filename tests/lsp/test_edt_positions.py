@@ -12,12 +12,12 @@ from random import Random
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.buffer import Places
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from indwell.lsp.workspace.documents import Documents
+from support.fake_editor.buffer import Places
+from support.fake_editor.profiles import PLAIN
 from support.room import Room, in_no_time
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")

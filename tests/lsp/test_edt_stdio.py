@@ -8,10 +8,10 @@ import json
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.buffer import lines_range
-from indwell.lsp.fake.clients import ALE, CLIENTS, VSCODE
-from indwell.lsp.fake.profiles import PLAIN
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, editing, mend, results
+from support.fake_editor.buffer import lines_range
+from support.fake_editor.clients import ALE, CLIENTS, VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 WIDE = "# 😀é漢\n"

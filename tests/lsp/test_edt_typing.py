@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.clients import CLIENTS, NEOVIM_07, NEOVIM_11, VSCODE
-from indwell.lsp.fake.profiles import PLAIN
+from support.fake_editor.clients import CLIENTS, NEOVIM_07, NEOVIM_11, VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.room import MEND, MENDED, MINE, NAME, SOURCE, Agent, Room, in_no_time
 
 KINDS = (PLAIN, *CLIENTS)

@@ -7,9 +7,9 @@ import pytest
 from lsprotocol import types
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
-from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.messages import methods as protocol
 from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
+from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 
 RICH = ("events", "permission", "save")

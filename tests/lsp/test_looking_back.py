@@ -15,11 +15,11 @@ import pytest
 import pytest_asyncio
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.messages import context as next_request
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
 from support.editing import Editor, Home, Playlist, bash, editing, mend, texts_of
+from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.model_server import answering, listed
 

@@ -15,9 +15,9 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
 from indwell.lsp.editor.person import BUTTON_LIMIT
-from indwell.lsp.fake.buffer import edited, lines_range
-from indwell.lsp.fake.client_protocol import client_converter
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
+from support.fake_editor.buffer import edited, lines_range
+from support.fake_editor.client_protocol import client_converter
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 ANSWER = "It sums **items**.\n\nNothing else."

@@ -12,15 +12,15 @@ import pytest_asyncio
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.chat.layout import session_of
-from indwell.lsp.fake.buffer import lines_range
-from indwell.lsp.fake.clients import NEOVIM_11, VSCODE
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.messages import views
 from indwell.lsp.messages.views import PlanResult
 from indwell.lsp.methods.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import chat, held, is_over, send, write
 from support.editing import EDIT as MEND
 from support.editing import MENDED, READ, USAGE, Home, Playlist, editing, texts_of
+from support.fake_editor.buffer import lines_range
+from support.fake_editor.clients import NEOVIM_11, VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.plan_asking import STEPS, asked, ended, in_plan_mode, propose, states
 

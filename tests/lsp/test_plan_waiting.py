@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest_asyncio
 
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.methods.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import held
 from support.editing import USAGE, Editor, Home, editing
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.plan_asking import asked, ended, in_plan_mode, propose, states
 

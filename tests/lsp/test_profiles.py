@@ -12,10 +12,10 @@ import pytest
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from indwell.lsp.fake.clients import ALE, CLIENTS, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
-from indwell.lsp.fake.declared import CAPABILITIES, PARTS
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.messages.features import features_of
+from support.fake_editor.clients import ALE, CLIENTS, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
+from support.fake_editor.declared import CAPABILITIES, PARTS
+from support.fake_editor.profiles import PLAIN, Profile
 from support.room import MENDED, SOURCE, Room, in_no_time
 
 SHARED = Path(os.environ.get("INDWELL_SHARED", Path(__file__).parents[3] / "shared" / "data"))

@@ -12,9 +12,9 @@ import pytest_asyncio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.messages import methods as protocol
 from support.editing import READ, Editor, Home, Playlist, editing, texts_of
+from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, refuse, say, stream
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,6 @@ import json
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.messages.views import SessionParams
 from indwell.lsp.sessions.unsent import Keeping
 from indwell.service.chores import Chores
@@ -27,6 +26,7 @@ from support.editing import (
     editing,
     results,
 )
+from support.fake_editor.buffer import Buffer, lines_range
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, say
 from support.model_server import answering, listed
 from support.strict_chat import strictly

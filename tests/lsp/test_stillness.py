@@ -9,9 +9,9 @@ from time import monotonic
 
 import pytest
 
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.service.turns.stillness import NOTICE_S, WAITING, Stillness
 from support.editing import Home, bash
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import HATCHED, RawClient, raw_client
 from support.room import MENDED, SOURCE, Room

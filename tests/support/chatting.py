@@ -9,8 +9,8 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.lsp.chat.layout import draft_of
-from indwell.lsp.fake.buffer import Buffer
 from support.editing import Editor
+from support.fake_editor.buffer import Buffer
 from support.loopback_endpoint import HANG, Answer
 
 

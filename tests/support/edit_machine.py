@@ -16,8 +16,6 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.errors import ToolError
-from indwell.lsp.fake.buffer import with_ending
-from indwell.lsp.fake.profiles import Profile
 from indwell.tools.base import Registry, ToolContext
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.replace import Replacement, apply
@@ -28,6 +26,8 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.text import document_lines
 from support.edit_model import EditModel, a_moment
 from support.edit_texts import formatted, made_on, without
+from support.fake_editor.buffer import with_ending
+from support.fake_editor.profiles import Profile
 
 TOOLS = Registry([make_read_file(), make_edit_file(), make_write_file()])
 

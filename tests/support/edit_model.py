@@ -10,11 +10,11 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from indwell.lsp.fake.buffer import Buffer, usual_ending, with_ending
-from indwell.lsp.fake.profiles import Profile
 from indwell.workspace.base import Workspace
 from indwell.workspace.text import document_lines
 from support.edit_texts import Texts, formatted
+from support.fake_editor.buffer import Buffer, usual_ending, with_ending
+from support.fake_editor.profiles import Profile
 from support.near_editor import NearEditor
 
 

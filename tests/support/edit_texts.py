@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from indwell.errors import ToolError
-from indwell.lsp.fake.buffer import with_ending
 from indwell.tools.editing.replace import Replacement, apply
+from support.fake_editor.buffer import with_ending
 
 SPICE = ("", "😀", "é", "e\u0301", "\u2028", "\x85", "\f", "🝳x", "\n", "\r\n", "\n\n")
 

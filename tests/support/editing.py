@@ -16,14 +16,14 @@ from pygls.client import JsonRPCClient
 from pygls.io_ import run_async
 
 from indwell.context.pairing import problems
-from indwell.lsp.fake.buffer import Buffer, lines_range
-from indwell.lsp.fake.editor import FakeEditor
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.decide import CallFacts, rule_of
 from indwell.sessions.rebuilding import fold
 from indwell.sessions.records import Record, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from indwell.wiring.bounds.command_bounds import strength
+from support.fake_editor.buffer import Buffer, lines_range
+from support.fake_editor.editor import FakeEditor
 from support.hatching import Hatched, can_hatch, hatch
 from support.loopback_endpoint import Answer, Seen, refuse, say
 

@@ -15,10 +15,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.editor.client import Client
-from indwell.lsp.fake import applying
-from indwell.lsp.fake.buffer import Buffer, Span
-from indwell.lsp.fake.desk import Desk
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.wire import handshake, sync
@@ -27,6 +23,10 @@ from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
+from support.fake_editor import applying
+from support.fake_editor.buffer import Buffer, Span
+from support.fake_editor.desk import Desk
+from support.fake_editor.profiles import PLAIN, Profile
 
 APPLY_TIMEOUT_S = 10.0
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from indwell.agent.core import events
 from indwell.lsp.chat.rendering import Rendering
 from indwell.lsp.chat.stream import AnsweredPrompt, Paper, Plan, Stream, Writing
-from indwell.lsp.fake.buffer import Buffer
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.workspace.documents import Document
 from indwell.messages import Usage
+from support.fake_editor.buffer import Buffer
+from support.fake_editor.profiles import PLAIN, Profile
 from support.near_editor import NearEditor
 
 ASKED = "Fix it."

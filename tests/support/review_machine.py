@@ -13,7 +13,6 @@ from pathlib import Path
 from random import Random
 
 from indwell.agent.permission.recorded_workspace import RecordedWorkspace
-from indwell.lsp.fake.profiles import Profile
 from indwell.review import verdicts
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
@@ -23,6 +22,7 @@ from indwell.workspace.base import Workspace
 from support.edit_machine import EditMachine, _nothing
 from support.edit_model import a_moment
 from support.edit_texts import without
+from support.fake_editor.profiles import Profile
 
 SESSION = "20261121-120000-000-abcdef"
 

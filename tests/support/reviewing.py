@@ -7,8 +7,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from indwell.lsp.fake.buffer import Buffer, lines_range
 from support.editing import USAGE, Editor, Home
+from support.fake_editor.buffer import Buffer, lines_range
 from support.loopback_endpoint import Answer, say
 
 BEFORE = "".join(f"line {number}\n" for number in range(1, 31))

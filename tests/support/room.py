@@ -11,13 +11,13 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.errors import ToolError
-from indwell.lsp.fake.buffer import Buffer
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.tools.base import Outcome, Registry, ToolContext
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.tools.seen import KnownTexts
+from support.fake_editor.buffer import Buffer
+from support.fake_editor.profiles import PLAIN, Profile
 from support.near_editor import NearEditor
 from support.virtual_time import run
 

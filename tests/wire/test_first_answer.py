@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from indwell.lsp.fake.declared import CAPABILITIES
 from support.editing import Home
+from support.fake_editor.declared import CAPABILITIES
 from support.raw_client import raw_client
 
 UNTYPED = """

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 from rich.console import Console
 from rich.markup import escape
@@ -20,13 +19,11 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
 from indwell.cli.terminal.person import TerminalApprover
 from indwell.cli.terminal.waiting import wait_for
+from indwell.demo.client import DemoClient, DemoDocument
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
-from indwell.lsp.fake.buffer import Buffer, lines_range
-from indwell.lsp.fake.editor import FakeEditor
-from indwell.lsp.messages import questions
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.sandbox.spawn import spawn
@@ -100,9 +97,9 @@ class Stage:
         await self._make()
         before = await self._check()
         self._say(f"The check before: {before}")
-        buffer, original = await self._fix()
+        document, original = await self._fix()
         after = await self._check()
-        diff = unified_diff(original, buffer.text, self._project.path)
+        diff = unified_diff(original, document.text, self._project.path)
         self._say("\nWhat changed in the buffer, in one undoable edit each:")
         self._view.diff(diff)
         self._say(f"The check after: {after}")
@@ -138,36 +135,27 @@ class Stage:
             "has a fault."
         )
 
-    async def _fix(self) -> tuple[Buffer, str]:
-        """Start the real server, open the file, select, choose "Fix this", and wait for the end."""
-        editor = FakeEditor(
-            self._folder,
-            extensions=("events", "permission", "save"),
-            on_event=self._show,
-        )
-        editor.answers.permission = self._permit
+    async def _fix(self) -> tuple[DemoDocument, str]:
+        """Start the real server, open the file, choose "Fix this", and wait for the turn's end."""
+        client = DemoClient(self._folder, on_event=self._show, permit=self._permit)
         command = [sys.executable, "-m", "indwell", "serve", "--stdio"]
         if self._scripted:
             command += ["--scripted", "--pace", str(PACE_S if not self._console.quiet else 0.0)]
-        await editor.start(command, environment=self._environment)
+        original = self._project.files[self._project.path]
         try:
-            buffer = editor.open(self._folder / self._project.path)
-            original = buffer.text
-            marked = lines_range(self._project.first_line, self._project.last_line)
-            editor.select(buffer, marked)
-            actions = await editor.code_actions(buffer, marked)
-            fix = next(action for action in actions if action.title == "Fix this")
-            assert fix.command is not None
+            await client.start(command, self._environment)
+            document = client.open(self._folder / self._project.path, original)
+            fixing = client.choose_action(
+                document, self._project.first_line, self._project.last_line, "Fix this"
+            )
             self._say('Selected it in the editor and chose the code action "Fix this".\n')
-            started = await editor.execute(fix.command.command, *(fix.command.arguments or ()))
-            if started is None:
-                raise UserError(editor.messages[-1] if editor.messages else "nothing was started")
-            await editor.wait_for_event("turnFinished", TURN_TIMEOUT_S)
-            if buffer.dirty:
-                editor.save(buffer)
+            if await fixing is None:
+                raise UserError(client.messages[-1] if client.messages else "nothing was started")
+            await client.wait_for_turn(TURN_TIMEOUT_S)
+            client.save(document)
         finally:
-            await editor.stop()
-        return buffer, original
+            await client.stop()
+        return document, original
 
     async def _check(self) -> str:
         finished = await spawn(CHECK, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
@@ -180,13 +168,13 @@ class Stage:
         if not self._console.quiet:
             self._view(known)
 
-    async def _permit(self, params: questions.PermissionParams) -> str:
-        """The scripted model and the project's own check are allowed; all else is asked for."""
-        self._say(f"  [yellow]{escape(params.title)}[/] {escape(params.detail)}")
-        if self._scripted or params.detail == CHECK:
+    async def _permit(self, params: Mapping[str, Any]) -> str:
+        """Allow the scripted model and the project's own check; ask the user about all else."""
+        question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
+        self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
+        if self._scripted or question.detail == CHECK:
             self._say("  [yellow]The demo answers: Once[/]")
             return "once"
-        question = Question(**{**attrs.asdict(params), "rule": "", "hunks": ()})
         reply = await TerminalApprover(self._console).ask(question)
         return "no" if isinstance(reply, Chosen) else reply
 

@@ -1,1 +1,1 @@
-"""The demo: a made-up project with a fault, and the scripted model that mends it."""
+"""The demo: a project with a fault, the scripted model that fixes it, and a small LSP client."""

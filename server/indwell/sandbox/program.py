@@ -259,7 +259,7 @@ async def start_plainly(
     stdout: int,
     stderr: int,
     pass_fds: tuple[int, ...],
-) -> StartedProgram:
+) -> asyncio.subprocess.Process:
     """Start a program in a session of its own.
 
     Raises:

@@ -59,7 +59,6 @@ _FLOORS = tuple(
     )
 )
 """The others are whole once a model is made, or of use only where one is chosen (13 MB)."""
-_LEFT_OUT = frozenset({"indwell.lsp.fake"})
 
 
 def warm_up(settings: Settings) -> None:
@@ -103,8 +102,6 @@ def load_rest() -> None:
 def _load_below(name: str) -> None:
     package = importlib.import_module(name)
     for found in pkgutil.iter_modules(package.__path__, f"{name}."):
-        if found.name in _LEFT_OUT:
-            continue
         if found.ispkg:
             _load_below(found.name)
         else:

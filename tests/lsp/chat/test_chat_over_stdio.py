@@ -12,11 +12,11 @@ import pytest_asyncio
 from lsprotocol import types
 
 from indwell.lsp.chat.layout import draft_of, headings, session_of
-from indwell.lsp.fake.clients import ALE, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.messages import methods as protocol
 from support.chatting import chat, draft, held, is_over, opened, send, write
 from support.editing import Home, editing, mend, texts_of
+from support.fake_editor.clients import ALE, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 
 KINDS = [PLAIN, VSCODE, NEOVIM_11, NEOVIM_07, EGLOT, KATE, ALE]

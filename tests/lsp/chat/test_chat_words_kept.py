@@ -11,12 +11,12 @@ from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.files import NOT_ENDED, caught_up
 from indwell.lsp.chat.layout import draft_of, edited
 from indwell.lsp.chat.outline import ChatState, lenses
-from indwell.lsp.fake.clients import EGLOT
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.paths import is_protected
 from indwell.sessions.transcript import TranscriptPiece, TurnView
 from support.chatting import chat, draft, held, is_over, opened, send, write
 from support.editing import Editor, Home, editing
+from support.fake_editor.clients import EGLOT
 from support.loopback_endpoint import Answer, LoopbackEndpoint, say
 
 READ = ("read_file", '{"path": "shop.py"}')

@@ -13,9 +13,9 @@ from lsprotocol import types
 
 from indwell.agent.core import events
 from indwell.lsp.chat.layout import draft_of, headings, in_breaks
-from indwell.lsp.fake.applying import Hook
-from indwell.lsp.fake.clients import ALE, CLIENTS, NEOVIM_11
-from indwell.lsp.fake.profiles import PLAIN
+from support.fake_editor.applying import Hook
+from support.fake_editor.clients import ALE, CLIENTS, NEOVIM_11
+from support.fake_editor.profiles import PLAIN
 from support.paper_desk import ASKED, START, PaperDesk, finished
 from support.room import in_no_time
 from support.virtual_time import run

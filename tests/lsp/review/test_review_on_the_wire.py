@@ -7,10 +7,10 @@ import json
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.clients import ALE, NEOVIM_11, VSCODE
 from indwell.lsp.messages import documents as protocol_review
 from indwell.lsp.messages import methods as protocol
 from support.editing import USAGE, Home, editing
+from support.fake_editor.clients import ALE, NEOVIM_11, VSCODE
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.reviewing import (
     AFTER,

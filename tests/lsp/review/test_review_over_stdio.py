@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.fake.clients import CLIENTS
 from support.editing import Home, editing
+from support.fake_editor.clients import CLIENTS
 from support.loopback_endpoint import LoopbackEndpoint
 from support.reviewing import (
     AFTER,

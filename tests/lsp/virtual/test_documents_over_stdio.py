@@ -14,12 +14,12 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake.clients import VSCODE
-from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.messages.names import VIRTUAL_SCHEMES
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from support.editing import MENDED, SOURCE, USAGE, Home, editing, mend
+from support.fake_editor.clients import VSCODE
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.strict_chat import strictly
 from support.terminal import indwell

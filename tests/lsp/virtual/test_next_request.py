@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from indwell.lsp.fake.profiles import PLAIN
 from support.chatting import chat, is_over, send, write
 from support.editing import EDIT, READ, Home, editing
+from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 

@@ -1,8 +1,8 @@
 """An editor without a screen: buffers, undo, dirty state, and a real LSP client over stdio.
 
-Ships with the package: ``indwell demo`` shows the main job with it, and the tests use it as the
-user. A profile says what kind of editor it is; without one it refuses edits of another version than
-its own, as VS Code does. Each edit is one step of undo. Tests wait for its events, never for time.
+Tests use it as a user would. A profile says what kind of editor it is; without a profile it refuses
+edits of another version than its own, as VS Code does. Each edit is one step of undo. Tests wait
+for its events, never for time.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.lsp.client import LanguageClient
 
-from indwell.lsp.fake.buffer import Buffer, Span
-from indwell.lsp.fake.client_protocol import ClientProtocol, client_converter
-from indwell.lsp.fake.hearing import Hearing
-from indwell.lsp.fake.patience import patient
-from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.lsp.messages import methods as protocol
+from support.fake_editor.buffer import Buffer, Span
+from support.fake_editor.client_protocol import ClientProtocol, client_converter
+from support.fake_editor.hearing import Hearing
+from support.fake_editor.patience import patient
+from support.fake_editor.profiles import PLAIN, Profile
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
 
@@ -93,7 +93,7 @@ class FakeEditor(Hearing):
         """The open buffers by URI."""
         return self.desk.buffers
 
-    def behave(self, **changed: Any) -> None:  # noqa: ANN401 - attributes of Behaviour
+    def behave(self, **changed: Any) -> None:
         """From now on, behave otherwise in some things (see ``Behaviour``)."""
         self.desk.behaviour = msgspec.structs.replace(self.desk.behaviour, **changed)
         self._protocol.heeds_cancel = self.desk.behaviour.heeds_cancel
@@ -161,7 +161,7 @@ class FakeEditor(Hearing):
         params = types.CodeLensParams(text_document=identifier)
         return list(await self.client.text_document_code_lens_async(params) or [])
 
-    async def execute(self, command: str, *arguments: object, at_once: bool = False) -> Any:  # noqa: ANN401 - JSON
+    async def execute(self, command: str, *arguments: object, at_once: bool = False) -> Any:
         """Run a command of the server, and wait for its result; ``at_once``: as an editor does."""
         self.desk.tell()
         given = list(arguments) if at_once else patient(command, arguments)

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from lsprotocol import types
 
-from indwell.lsp.fake.buffer import Buffer, Places, Span, spliced, usual_ending, with_ending
-from indwell.lsp.fake.profiles import Behaviour
+from support.fake_editor.buffer import Buffer, Places, Span, spliced, usual_ending, with_ending
+from support.fake_editor.profiles import Behaviour
 
 Notify: TypeAlias = Callable[[str, object], None]
 """Takes the method and the params of a notification."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from lsprotocol import types
 
-from indwell.lsp.fake import applying
-from indwell.lsp.fake.answers import Answers
-from indwell.lsp.fake.desk import Desk
-from indwell.lsp.fake.marks import Marks
-from indwell.lsp.fake.profiles import Profile
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import questions
 from indwell.lsp.messages.questions import AskParams, AskResult
+from support.fake_editor import applying
+from support.fake_editor.answers import Answers
+from support.fake_editor.desk import Desk
+from support.fake_editor.marks import Marks
+from support.fake_editor.profiles import Profile
 
 
 class Hearing:

@@ -34,7 +34,7 @@ class ClientProtocol(LanguageServerProtocol):
             if isinstance(work, asyncio.Task):  # those that we made are no tasks
                 work.cancel()
 
-    def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:  # noqa: ANN401
+    def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:
         if self._is_silent:
             self._request_futures.pop(msg_id, None)
         else:
@@ -92,12 +92,12 @@ def _class_name(method: str) -> str:
     return name[0].upper() + name[1:]
 
 
-def client_converter() -> Any:  # noqa: ANN401 - cattrs' converter, made by pygls
+def client_converter() -> Any:
     """Pygls' converter; a code action that carries a command must not be read as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]
     plain = get_converter()
 
-    def action_or_command(value: Any, _type: Any) -> Any:  # noqa: ANN401 - JSON comes in here
+    def action_or_command(value: Any, _type: Any) -> Any:
         is_command = isinstance(value.get("command"), str)
         return plain.structure(value, types.Command if is_command else types.CodeAction)
 

@@ -5,8 +5,8 @@ How they behave was seen in runs of these editors; the rest stands in their sour
 
 from __future__ import annotations
 
-from indwell.lsp.fake.declared import CAPABILITIES
-from indwell.lsp.fake.profiles import Behaviour, Profile
+from support.fake_editor.declared import CAPABILITIES
+from support.fake_editor.profiles import Behaviour, Profile
 
 _NEOVIM = Behaviour(
     versions="not older", refusal="true", transactional=False, clobbers=True, late=True

@@ -12,9 +12,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.uris import to_fs_path
 
-from indwell.lsp.fake.buffer import Buffer, spans_of
-from indwell.lsp.fake.desk import Desk
-from indwell.lsp.fake.profiles import Behaviour
+from support.fake_editor.buffer import Buffer, spans_of
+from support.fake_editor.desk import Desk
+from support.fake_editor.profiles import Behaviour
 
 REQUEST_FAILED = -32803
 

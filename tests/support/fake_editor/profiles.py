@@ -98,7 +98,7 @@ class Profile(msgspec.Struct, frozen=True):
         capabilities = {**self.capabilities, "general": general}
         return msgspec.structs.replace(self, capabilities=capabilities)
 
-    def behaving(self, **changed: Any) -> Profile:  # noqa: ANN401 - attributes of Behaviour
+    def behaving(self, **changed: Any) -> Profile:
         """The same editor with another behaviour in some things."""
         behaviour = msgspec.structs.replace(self.behaviour, **changed)
         return msgspec.structs.replace(self, behaviour=behaviour)

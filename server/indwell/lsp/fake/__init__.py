@@ -1,1 +1,0 @@
-"""An editor without a screen: it ships, so that every test has a real peer."""

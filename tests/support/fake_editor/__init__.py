@@ -1,0 +1,1 @@
+"""An editor without a screen, so that every test has a real peer."""
