@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import os
+import sys
+from importlib.util import find_spec
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
 
 from indwell.cli.parser import make_parser
-from indwell.cli.replay.command import ReplayOptions, _rates, wish_of
+from indwell.cli.replay.command import ReplayOptions, _rates, drawn, wish_of
 from indwell.errors import UserError
 from indwell.replay.cache import CACHES
 from support.editing import MODEL, Home
@@ -136,18 +141,46 @@ async def test_of_a_packed_file_that_is_cut_off_what_is_there_is_replayed(home) 
     assert "the packed file is damaged behind" in ended.stderr
 
 
+def needs_matplotlib() -> None:
+    if find_spec("matplotlib") is None and os.environ.get("CI") != "true":
+        pytest.skip("matplotlib, which draws the picture, is not installed")
+
+
 async def test_a_picture_is_written_as_its_name_says(home) -> None:
-    path = written(home, "one.jsonl", record("a", entries(6)))
-    for name, begins in (("a.svg", b"<svg"), ("a.PNG", b"\x89PNG")):
+    needs_matplotlib()
+    path = written(home, "one.jsonl", record("a $b$ <c>", entries(6)))
+    for name, begins in (("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")):
         target = home.workspace / name
         ended = await replay(home, path, "--plot", str(target), "--preset", "slide,default")
         assert ended.code == 0
         assert target.read_bytes().startswith(begins)
-    drawn = (home.workspace / "a.svg").read_text()
-    assert ">tokens</text>" in drawn
-    assert ">a</text>" in drawn, "the session's name"
+    root = ET.fromstring((home.workspace / "a.svg").read_bytes())  # noqa: S314 - our own
+    words = {one.text for one in root.iter() if one.tag.endswith("text")}
+    assert {"a $b$ <c>", "slide", "default", "window 64,000", "tokens", "request"} <= words
     ended = await replay(home, path, "--plot", str(home.workspace / "no" / "a.svg"))
     assert (ended.code, "/no'" in ended.stderr, ended.stdout) == (2, True, "")
+
+
+def test_a_series_without_requests_can_be_drawn() -> None:
+    needs_matplotlib()
+    assert drawn({"default": ()}, 1, ".png").startswith(b"\x89PNG")
+
+
+async def test_without_matplotlib_a_picture_is_refused_before_anything_runs(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(6)))
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from indwell.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    target = home.workspace / "a.svg"
+    ended = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", program, "replay", path, "--plot", str(target)),
+        env=home.environment(),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, told = await ended.communicate()
+    assert (ended.returncode, target.exists()) == (2, False)
+    assert b"-m pip install matplotlib`" in told
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +26,6 @@ from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.course import PREFIX_TOKENS
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
-from indwell.replay.plot import FORMATS, plot
 from indwell.replay.summaries import Summarise
 from indwell.sandbox.workers import mapped
 from indwell.sessions.foreign import Recorded
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 _WIDTH = 100  # characters, where no terminal says it
+FORMATS = (".svg", ".png")
+NO_MATPLOTLIB = (
+    f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
+    "install matplotlib`"
+)
+_TITLE = 80  # characters above a picture
 _NOTES = 5  # shown of what was mended; the rest is a number
 
 
@@ -242,6 +249,8 @@ def wish_of(options: argparse.Namespace) -> ReplayOptions:
         raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
     if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
         raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
+    if options.plot is not None and find_spec("matplotlib") is None:
+        raise UserError(NO_MATPLOTLIB)
     return ReplayOptions(
         files=tuple(options.files),
         presets=preset_names(options.preset),
@@ -321,7 +330,7 @@ def replay(wish: ReplayOptions) -> int:
     if wish.plot is not None:
         path = Path(wish.plot).resolve()
         longest, series = report.series()
-        _write(path, plot(series, wish.window, path.suffix.lower(), title=longest))
+        _write(path, drawn(series, wish.window, path.suffix.lower(), title=longest))
     return 0
 
 
@@ -381,6 +390,36 @@ def measured(
         )
         figures.append(msgspec.structs.replace(one, seconds=perf_counter() - began_s))
     return tuple(figures)
+
+
+def drawn(
+    series: Mapping[str, Sequence[int]], window: int, form: str = ".svg", *, title: str = ""
+) -> bytes:
+    """Draw the tokens of each request, with the window as a dashed line.
+
+    Args:
+        series: Tokens of each request, by preset.
+        window: Tokens that a request may have.
+        form: One of ``FORMATS``.
+        title: Whose requests these are; a long one is cut.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    # A session's name is text, never a formula; an SVG's words stay words.
+    with rc_context({"text.parse_math": False, "svg.fonttype": "none"}), BytesIO() as picture:
+        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        axes = figure.subplots()
+        for name, tokens in series.items():
+            axes.plot(range(1, len(tokens) + 1), tokens, label=name)
+        axes.axhline(window, color="0.6", linestyle="--", label=f"window {window:,}")
+        axes.set(xlabel="request", ylabel="tokens", title=title[:_TITLE], ylim=(0, None))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.legend()
+        figure.savefig(picture, format=form.removeprefix("."), dpi=200)
+        return picture.getvalue()
 
 
 def _write(path: Path, picture: bytes) -> None:

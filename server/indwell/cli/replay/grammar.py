@@ -52,7 +52,8 @@ def replay_options(replay: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--plot",
         metavar="FILE",
-        help="tokens of each request of the longest session as a picture: .svg or .png",
+        help="tokens of each request of the longest session as a picture: .svg or .png "
+        "(needs matplotlib)",
     )
 
 
