@@ -27,7 +27,7 @@ from report import show
 from indwell.sandbox import find_program
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.searching.grep_search import SKIPPED
+from indwell.tools.searching.grep import SKIPPED
 from indwell.tools.searching.ripgrep import WALK
 from indwell.tools.seen import KnownTexts
 from indwell.tools.table import standard_tools

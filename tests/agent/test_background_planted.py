@@ -12,7 +12,7 @@ import pytest
 
 from indwell.agent.core.events import Event, Notice
 from indwell.agent.features.background.board import Board
-from indwell.agent.features.background.tool import make_commands
+from indwell.agent.features.background.feature import make_commands
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext

@@ -15,7 +15,7 @@ from indwell.errors import NotText, RequestRejected, ToolError
 from indwell.messages import Image, Reply, Request, Text, ToolResult
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import message_entries
-from indwell.tools.pictures import PICTURE_B
+from indwell.tools.read import PICTURE_B
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says, texts
 from tools.calling import Agent

@@ -16,8 +16,8 @@ from indwell.agent.features.subagents.child import SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.subagents.naming import Names
 from indwell.agent.features.subagents.tool import MOST_AGENTS
+from indwell.cli.run.command import Limiting
 from indwell.cli.run.grammar import RunLimits
-from indwell.cli.run.limits import Limiting
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Policy
 from indwell.providers.scripted import ScriptedProvider

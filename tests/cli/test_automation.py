@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from indwell.agent.core import events
-from indwell.cli.run.limits import within
+from indwell.cli.run.command import within
 from indwell.messages import Usage
 from support.doc_examples import DOCS, Example, examples
 from support.editing import EDIT, MENDED, READ, USAGE, Home, texts_of

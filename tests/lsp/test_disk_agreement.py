@@ -9,8 +9,7 @@ import pytest
 
 from indwell.files.listing import FileState
 from indwell.lsp.wire import sync
-from indwell.lsp.workspace.disk_agreement import DiskAgreement
-from indwell.lsp.workspace.editor_workspace import EditorWorkspace
+from indwell.lsp.workspace.editor_workspace import DiskAgreement, EditorWorkspace
 from indwell.workspace.base import Settlement, Snapshot
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor

@@ -9,7 +9,7 @@ from indwell.context.conversation import Config, Conversation, user_words
 from indwell.context.injections import inject
 from indwell.messages import Block, Message, Meta, Request, Text
 from indwell.replay.course import DoneBefore, Point
-from indwell.replay.promises import Broken, Promises
+from indwell.replay.measure import Broken, Promises
 
 TALK = Conversation(Config("m", 10_000, 0), ())
 FIRST = user_words("Write the parser.", turn=1)

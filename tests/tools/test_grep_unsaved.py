@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from indwell.tools.base import Outcome
-from indwell.tools.searching.joined_buffers import join, with_context
+from indwell.tools.searching.grep import join, with_context
 from indwell.workspace.memory import MemoryWorkspace
 from support.editing import USAGE, Home, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, say

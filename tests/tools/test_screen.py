@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.tools.commands.screen import Screen
+from indwell.tools.commands.command_output import Screen
 from indwell.tools.truncate import plain
 
 PIECES = st.lists(st.text(alphabet="ab\r\n\x1b[]3m;\x07\\P ", max_size=6))

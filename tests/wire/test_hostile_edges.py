@@ -16,8 +16,7 @@ import pytest
 from indwell.lsp.wire.conversion import Conversion, WrongParams, with_whole_numbers
 from indwell.lsp.wire.envelope import encoded
 from indwell.lsp.wire.framing import Framer
-from indwell.lsp.wire.outgoing import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing
-from indwell.lsp.wire.parent import watched
+from indwell.lsp.wire.serving import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing, parent_watch
 from indwell.lsp.wire.tcp import accept_editor, listening
 from indwell.lsp.workspace.documents import path_of
 from wire.test_tcp import TOKEN, hello
@@ -93,7 +92,7 @@ def test_half_of_a_character_goes_out_escaped() -> None:
 
 @pytest.mark.parametrize("process_id", [2**31, 2**63, 2**70])
 async def test_a_process_number_that_no_process_has_is_not_watched(process_id) -> None:
-    async with watched(process_id) as gone:
+    async with parent_watch(process_id) as gone:
         assert not gone.is_set()
 
 

@@ -1,8 +1,9 @@
-"""``read_file``: numbered lines of a file, as the editor shows it (H45)."""
+"""``read_file``: numbered lines of a file, as the editor shows it; or a picture (H45)."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -14,19 +15,20 @@ import msgspec
 from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files import read_bytes
 from indwell.tools.arguments import PATHS, of_struct, renaming
-from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
-from indwell.tools.pictures import read_picture
+from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, TextStamp, digest
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
 from indwell.workspace.large import LARGE_B, Large, LongLine, Page, page_of
-from indwell.workspace.paths import parse
+from indwell.workspace.paths import display, parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
 MAX_LINES = 2_000  # H45
 LINE_CHARS = 2_000
 LINE_B = 2 * LINE_CHARS  # of a large file, where characters are not counted
+
+PICTURE_B = 3_750_000  # 5 MB as base64, which is what the strictest of the large providers takes
 
 
 class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -181,3 +183,23 @@ def _fitting(lines: Iterator[str], first: int, room: int) -> Iterator[str]:
 
 def _limit(arguments: ReadFile) -> int:
     return min(arguments.limit, MAX_LINES)
+
+
+async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outcome:
+    """The file as a picture.
+
+    Raises:
+        NotText: ``found``, if it is none, or the model takes none.
+        ToolError: It is too large for a request.
+    """
+    if not found.media_type or not context.takes_pictures:
+        raise found
+    roots = (*context.workspace.roots, *context.read_roots)
+    data = await asyncio.to_thread(read_bytes, path, roots, PICTURE_B)
+    encoded = await asyncio.to_thread(base64.b64encode, data)
+    name = display(path, context.workspace.roots)
+    return Outcome(
+        text=f"{name} is a picture ({found.media_type}, {len(data):,} bytes); it is shown below",
+        figure="picture",
+        pictures=(Picture(media_type=found.media_type, data=encoded.decode()),),
+    )

@@ -1,7 +1,8 @@
-"""Runs the rounds of a turn: assemble a request, send it, run its tool calls, and repeat (H6).
+"""Runs the rounds of a turn: prepare and send a request, run its tool calls, and repeat (H6).
 
 The cost of a round depends on what is new in it, not on the length of the conversation: the tally
-keeps what was already counted and checked.
+keeps what was already counted and checked. Before each model call the conversation is repaired,
+reminders are added, and pictures that the model refused are left out.
 """
 
 from __future__ import annotations
@@ -9,22 +10,23 @@ from __future__ import annotations
 import re
 
 from indwell.agent.compaction.fit import fit, too_large_for
+from indwell.agent.core import events
 from indwell.agent.core.budget import expected_usage
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
-from indwell.agent.loop.before_call import leave_out_pictures, mend, tell_news
 from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.requests.cache_watch import idle_s
 from indwell.agent.requests.sending import send, sending_of
 from indwell.agent.requests.spending import leave
+from indwell.agent.review.rejected_changes import verdict_blocks
 from indwell.context import conversation as talk
-from indwell.context.conversation import prompt_tokens
+from indwell.context.conversation import counted, prompt_tokens
 from indwell.context.injections import inject, is_oversize, oversize_words
-from indwell.context.pairing import tool_uses
-from indwell.context.request.assemble import assemble
+from indwell.context.pairing import problems, repair, tool_uses
+from indwell.context.request.assemble import assemble, without_pictures
 from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
 from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
@@ -112,7 +114,7 @@ async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
     """Call the model; the request's blocks join the conversation only if it replies (H5)."""
-    mend(session, turn.number, emit)
+    repair_conversation(session, turn.number, emit)
     await tell_news(session, turn, emit)
     if session.steering:
         await session.parts.features.check_steering(Moment(session, turn.number, emit))
@@ -207,3 +209,50 @@ def _ending_of(reply: Reply) -> tuple[Ending, str]:
             return "failed", "the provider's filter stopped the reply; say it in other words"
         case _:
             return "done", ""
+
+
+def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
+    """Repair calls without results; an endpoint would refuse them in every later request."""
+    session.conversation = now = counted(session.conversation)
+    if not problems(now.messages, start=now.tally.n):
+        return
+    messages, notes = repair(now.messages)
+    if notes:
+        session.mend(messages, notes)
+        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
+        emit(events.Notice(turn, "warning", what))
+
+
+async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
+    """Add what has changed since the last request."""
+    await _tell_aftermath(session, turn.number, emit)
+
+
+async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
+    """Add what became of the files that the model knows (editor §4), and all reminders."""
+    parts = session.parts
+    if session.helping is None:  # verdicts on a sub-agent's changes go to its parent
+        told = await verdict_blocks(session, turn)
+        session.conversation = talk.queue(session.conversation, told)
+    blocks = await session.aftermath.blocks(
+        session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
+    )
+    session.conversation = talk.queue(session.conversation, blocks)
+    for reminder in await parts.features.reminders(Moment(session, turn, emit)):
+        session.conversation = talk.queue(session.conversation, reminder.blocks)
+        reminder.told()
+
+
+def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
+    """Remove pictures that the endpoint refuses from the conversation; False if it has none.
+
+    The endpoint would refuse them in every later request, so the session could not go on.
+    """
+    before = session.conversation
+    after = without_pictures(before)
+    if after is before:
+        return False
+    what = "pictures were left out, because the endpoint refused them"
+    session.mend(after.messages, (what,))
+    emit(events.Notice(turn, "warning", what))
+    return True

@@ -1,8 +1,12 @@
-"""``indwell setup EDITOR``: print the configuration, put it in place, or take it out."""
+"""``indwell setup EDITOR``: print the configuration, put it in place, or take it out.
+
+A small private file in the state folder records what was written where.
+"""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -11,15 +15,23 @@ import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
-from indwell.cli.setup import program, records
+from indwell.cli.setup import program
 from indwell.cli.setup.configuration import PLAIN, EditorConfiguration
 from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
 from indwell.cli.setup.merging import SERVER, CannotMerge
-from indwell.cli.setup.placing import Placed, SetupTarget, WantedConfiguration, put, take, target
+from indwell.cli.setup.placing import (
+    Placed,
+    Record,
+    SetupTarget,
+    WantedConfiguration,
+    put,
+    take,
+    target,
+)
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.typed_line import says_yes
 from indwell.errors import ToolError, UserError
-from indwell.files.append_log import read_bytes_private
+from indwell.files.append_log import make_private_folder, read_bytes_private
 from indwell.files.atomic import write_atomic
 from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.policy.approvals import visible
@@ -134,7 +146,7 @@ def _change(
     place: SetupTarget,
 ) -> int:
     path, state = place.path.resolve(), state_folder(os.environ)
-    before, record = _read(path), records.read(state, path)
+    before, record = _read(path), _record_of(state, path)
     text, comment = configuration.text(command), configuration.comment
     wanted = WantedConfiguration(str(path), place.how, text, comment)
     if not wish.remove:
@@ -219,7 +231,7 @@ def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
     else:
         new = text.encode()
         write_atomic(path, new, roots, parents=True, expected=old, create=old is None)
-    problem = records.keep(state, path, plan.after.record)
+    problem = _keep_record(state, path, plan.after.record)
     if problem:
         sys.stderr.write(
             f"What was written could not be noted ({problem}), so `--remove` may ask you to take "
@@ -231,3 +243,32 @@ def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
 def _ground(path: Path) -> Path:
     """The nearest folder above that is there."""
     return next(one for one in path.parents if one.is_dir())
+
+
+def _record_of(state: Path, path: Path) -> Record | None:
+    """The record of what setup wrote to ``path``; None if there is none that can be read."""
+    try:
+        record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
+    except (OSError, msgspec.DecodeError):  # nothing is known then, and nothing is taken out
+        return None
+    return record if record.path == str(path) else None
+
+
+def _keep_record(state: Path, path: Path, record: Record | None) -> str:
+    """Store the record, or delete it if None; returns why that failed, or an empty string."""
+    place = _record_file(state, path)
+    try:
+        if record is not None:
+            make_private_folder(place.parent)
+            write_atomic(place, msgspec.json.encode(record), (place.parent,))
+        elif place.exists():
+            delete_exactly(place, (place.parent,), read_bytes_private(place))
+    except (OSError, ToolError) as error:
+        return str(error)
+    return ""
+
+
+def _record_file(state: Path, path: Path) -> Path:
+    """A small private file for each configuration file, in the state folder."""
+    name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return state.resolve() / "setup" / f"{name}.json"

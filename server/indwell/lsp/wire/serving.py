@@ -1,4 +1,8 @@
-"""Serves one connection from the first message to the exit code."""
+"""Serves one connection: bytes in, messages out, the end of the parent process, the exit code.
+
+A message to a slow editor waits up to a limit (LSP-16). The server ends when the process that
+started it ends (LSP-14).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,17 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-from indwell.lsp.wire.incoming import Incoming
+from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.language_server import Server
-from indwell.lsp.wire.outgoing import Outgoing
-from indwell.lsp.wire.parent import watched
 from indwell.lsp.wire.routing import Routing
-from indwell.lsp.wire.stdio import OpenLine, make_nonblocking
+from indwell.lsp.wire.stdio import READ_B, OpenLine, make_nonblocking
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +32,14 @@ MOST_STARVED = 20  # callbacks without memory; a reader that gets none is called
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (LSP-03)
+DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
+LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which somebody who takes none has gone
+GONE_S = 5.0  # without taking a byte, while so much is waiting
+HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory ends somewhere
+_BATCH = 64  # buffers in one system call
+POLL_S = 2.0  # where the system does not tell by itself
 
 
 def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
@@ -54,7 +67,7 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
     server.send = outgoing.send
     incoming = Incoming(line.read_fd, open_line.framer, routing)
     _watch_signals(routing)
-    async with watched(open_line.opened.process_id) as gone:
+    async with parent_watch(open_line.opened.process_id) as gone:
         orphaned = asyncio.create_task(_leave_when(gone, routing))
         routing.receive(open_line.rest)
         incoming.start()
@@ -109,3 +122,222 @@ async def _within(seconds: float, what: str, work: Awaitable[None]) -> None:
         await asyncio.wait_for(work, seconds)
     except TimeoutError:
         _log.warning("%s took over %s s at the end", what, seconds)
+
+
+class Incoming:
+    """Reads a file descriptor while the event loop runs.
+
+    Args:
+        fd: Where from.
+        framer: Knows the beginning already.
+        routing: Takes the bodies, and hears when there are no more.
+    """
+
+    def __init__(self, fd: int, framer: Framer, routing: Routing) -> None:
+        self._fd = fd
+        self._framer = framer
+        self._routing = routing
+        self._loop = asyncio.get_running_loop()
+        self._stalled: asyncio.TimerHandle | None = None
+        self._is_watched = False
+
+    def start(self) -> None:
+        """Read from now on; by a thread where the system cannot tell when there is something."""
+        self._look()
+        try:
+            self._loop.add_reader(self._fd, self._readable)
+        except (NotImplementedError, PermissionError, ValueError):
+            threading.Thread(target=self._read_for_ever, daemon=True).start()
+        else:
+            self._is_watched = True
+
+    def stop(self) -> None:
+        """Read no more."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        if self._is_watched:
+            self._is_watched = False
+            self._loop.remove_reader(self._fd)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._fd, READ_B)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._take(data)
+
+    def _read_for_ever(self) -> None:
+        data = b"-"
+        while data:
+            try:
+                data = os.read(self._fd, READ_B)
+            except OSError:
+                data = b""
+            try:
+                self._loop.call_soon_threadsafe(self._take, data)
+            except RuntimeError:
+                return  # the loop has ended
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            self.stop()
+            self._routing.hang_up()
+            return
+        self._routing.receive(self._framer.feed(data))
+        self._look()
+
+    def _look(self) -> None:
+        """See whether the framing still holds, now or when nothing more comes for a while."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+        if self._framer.broken:
+            self.stop()
+            self._routing.give_up(f"the editor's messages cannot be read: {self._framer.broken}")
+        elif self._framer.awaits_body:
+            self._stalled = self._loop.call_later(STALLED_S, self._check_stalled)
+
+    def _check_stalled(self) -> None:
+        self._framer.check_stalled()
+        if self._framer.broken:
+            self._look()
+
+
+class Outgoing:
+    """Frames on their way to a file descriptor.
+
+    Args:
+        fd: Where to; non-blocking if it is a pipe or a socket.
+        on_lost: Called once, with the reason, when nothing can be sent any more.
+    """
+
+    def __init__(self, fd: int, on_lost: Callable[[str], None]) -> None:
+        self._fd = fd
+        self._on_lost = on_lost
+        self._waiting: deque[bytes] = deque()
+        self._waiting_b = 0
+        self._taken_at = asyncio.get_running_loop().time()
+        self._watched = False
+        self._lost = False
+        self.dropped = 0
+
+    def send(self, body: bytes, *, droppable: bool = False) -> None:
+        """Send a body, or queue it; ``droppable`` ones are left out while much is waiting."""
+        if self._lost:
+            return
+        if droppable and self._waiting_b > DROP_AT_B:
+            self.dropped += 1
+            return
+        before = self._waiting_b
+        if not before:
+            self._taken_at = asyncio.get_running_loop().time()
+        frame = framed(body)
+        self._waiting.append(frame)
+        self._waiting_b += len(frame)
+        if not self._watched:
+            self._write()
+        silence_s = asyncio.get_running_loop().time() - self._taken_at
+        if self._waiting_b > HARD_LIMIT_B or (before > LIMIT_B and silence_s > GONE_S):
+            self._lose(f"the editor has not read {self._waiting_b:,} bytes")
+
+    async def flushed(self) -> None:
+        """Wait until everything is out, or nothing can go out any more."""
+        while self._waiting and not self._lost:  # noqa: ASYNC110 - once, at the end
+            await asyncio.sleep(0.005)  # only on the way out
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._lost = True
+        self._waiting.clear()
+        self._unwatch()
+
+    def _write(self) -> None:
+        while self._waiting:
+            batch = [self._waiting[n] for n in range(min(_BATCH, len(self._waiting)))]
+            try:
+                n_written = os.writev(self._fd, batch)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                self._lose(f"the editor's end is closed ({error.strerror})")
+                return
+            self._sent(n_written)
+        if self._waiting and not self._watched:
+            self._watched = True
+            asyncio.get_running_loop().add_writer(self._fd, self._write)
+        elif not self._waiting:
+            self._unwatch()
+
+    def _sent(self, n_bytes: int) -> None:
+        self._waiting_b -= n_bytes
+        self._taken_at = asyncio.get_running_loop().time()
+        while n_bytes:
+            first = self._waiting.popleft()
+            if len(first) > n_bytes:
+                self._waiting.appendleft(first[n_bytes:])
+                return
+            n_bytes -= len(first)
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            asyncio.get_running_loop().remove_writer(self._fd)
+
+    def _lose(self, reason: str) -> None:
+        if not self._lost:
+            self.close()
+            self._on_lost(reason)
+
+
+@asynccontextmanager
+async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
+    """While this runs, the event says that the process has ended.
+
+    A process that cannot be seen, as from inside a container, is not watched: the end of stdin
+    has to do.
+    """
+    gone = asyncio.Event()
+    if process_id is None or process_id <= 1 or sys.platform == "win32":
+        yield gone
+        return
+    if not hasattr(os, "pidfd_open"):
+        poll = asyncio.create_task(_poll(process_id, gone))
+        try:
+            yield gone
+        finally:
+            poll.cancel()
+        return
+    try:
+        fd = os.pidfd_open(process_id)
+    except (OSError, OverflowError) as error:
+        _log.warning("the editor's process %s is not watched: %s", process_id, error)
+        yield gone
+        return
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.remove_reader(fd)
+        gone.set()
+
+    loop.add_reader(fd, ended)
+    try:
+        yield gone
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)
+
+
+async def _poll(process_id: int, gone: asyncio.Event) -> None:
+    while True:
+        try:
+            os.kill(process_id, 0)
+        except ProcessLookupError:
+            gone.set()
+            return
+        except OverflowError:
+            return  # no process has such a number
+        except PermissionError:
+            pass  # it is somebody else's, so it is alive
+        await asyncio.sleep(POLL_S)

@@ -1,7 +1,8 @@
-r"""``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
+"""``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
 
 The same rules as in ``replace``, which puts the new text in each place: unique unless ``all``,
-only line endings forgiven. Nothing like the search text is looked for in all of such a file.
+only line endings forgiven. Similar text is not looked for. The result shows each changed place as
+a diff.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Protocol
+
+import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
@@ -21,9 +24,9 @@ from indwell.tools.editing.replace import (
     other_ends,
     put,
 )
-from indwell.tools.editing.spots import Spot, cut_line, diff_of, figure_of
-from indwell.tools.truncate import cut_diff
+from indwell.tools.truncate import cut_diff, untorn
 from indwell.workspace.base import AppliedChange, Snapshot, TextStamp
+from indwell.workspace.comparing.diff import count_changes, unified_diff
 from indwell.workspace.large import ByteSplice, Large
 from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display
@@ -32,6 +35,10 @@ from indwell.workspace.text import halves, shown
 MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a command
 
 _BREAK = re.compile(r"\r\n|\n|\r")
+
+SHOWN_PLACES = 20  # changed places in the diff
+LINE_CHARS = 500  # of a line in the diff
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
 class LargeEditArguments(Protocol):
@@ -268,3 +275,53 @@ def _nearest(large: Large, old: str) -> str:
     lines = [cut_line(line) for line in _BREAK.split(shown(there).rstrip("\r\n"))]
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
     return f"; its longest line stands at line {', '.join(map(str, numbers))}:\n{numbered}"
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A changed place with the lines around it, before and after, and the line it begins in."""
+
+    line: int
+    before: str
+    after: str
+
+
+def diff_of(spots: Sequence[Spot], name: str) -> str:
+    """The changed places as one unified diff, long lines cut."""
+    pieces: list[str] = []
+    for spot in spots[:SHOWN_PLACES]:
+        diff = unified_diff(spot.before, spot.after, name)
+        at = diff.find("@@")
+        pieces += [*([] if pieces else [diff[:at]]), _moved(diff[at:], spot.line - 1)]
+    lines = shown("".join(pieces)).split("\n")[:-1]
+    n_more = len(spots) - SHOWN_PLACES
+    whole = "".join(f"{line}\n" for line in _cut(lines))
+    return whole + (f"[… {n_more:,} more places …]\n" if n_more > 0 else "")
+
+
+def figure_of(spots: Sequence[Spot]) -> str:
+    """How many lines came and went."""
+    counts = [count_changes(spot.before, spot.after) for spot in spots]
+    n_added, n_removed = (sum(numbers) for numbers in zip(*counts, strict=True))
+    return f"+{n_added} \N{MINUS SIGN}{n_removed}"
+
+
+def cut_line(line: str) -> str:
+    """A line as it stands in the diff."""
+    return line if len(line) <= LINE_CHARS else untorn(line[:LINE_CHARS])
+
+
+def _moved(hunks: str, by: int) -> str:
+    """Hunks of a part, as hunks of the whole, which has ``by`` more lines before it."""
+
+    def moved(head: re.Match[str]) -> str:
+        old, n_old, new, n_new = head.groups(default="")
+        return f"@@ -{int(old) + by}{n_old} +{int(new) + by}{n_new} @@"
+
+    return _HUNK.sub(moved, hunks)
+
+
+def _cut(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        head = cut_line(line)
+        more = len(line) - len(head)
+        yield f"{head}[… {more:,} more characters]" if more else line

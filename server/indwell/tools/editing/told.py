@@ -1,20 +1,33 @@
-"""Reports a change: one sentence, the diff, the figures; and notes what the model knows."""
+"""Reports a change: one sentence, the diff, the figures; notes what the model knows.
+
+The report says so if an edited JSON or TOML file no longer parses.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.rebase import Proposal, cut_others
-from indwell.tools.editing.wellformed import damage
 from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import AppliedChange, digest
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
+
+LIMIT = 1_000_000  # characters; parsing them takes about 20 ms
+_READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    ".json": ("JSON", json.loads),
+    ".ipynb": ("JSON", json.loads),
+    ".toml": ("TOML", tomllib.loads),
+    ".lock": ("TOML", tomllib.loads),
+}
 
 
 class _ChangeAccount(msgspec.Struct, frozen=True):
@@ -54,7 +67,7 @@ def _account(
         words.append(change.note)
     if not is_known:
         words.append("it could not be verified; read_file it")
-    spoilt = damage(name, change.before, change.after)
+    spoilt = parse_damage(name, change.before, change.after)
     if spoilt:
         words.append(spoilt)
     pieces = ["; ".join(words)]
@@ -76,3 +89,26 @@ def _account(
     )
     mark = change.stamp.digest if known == change.after == proposal.text else digest(known)
     return _ChangeAccount(outcome, known, mark)
+
+
+def parse_damage(name: str, before: str | None, after: str) -> str:
+    """A sentence if the file could be read before and cannot be now; else empty (ENC-15).
+
+    A file that was none before, such as JSON with comments, or that is new, is not judged.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if before is None or suffix not in _READERS or max(len(before), len(after)) > LIMIT:
+        return ""
+    kind, read = _READERS[suffix]
+    problem = _problem(read, after)
+    if not problem or _problem(read, before):
+        return ""
+    return f"{name} was valid {kind} before and is not now ({problem})"
+
+
+def _problem(read: Callable[[str], object], text: str) -> str:
+    try:
+        read(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)[:200]
+    return ""

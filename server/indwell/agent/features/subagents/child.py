@@ -1,13 +1,14 @@
 """Creates a sub-agent's session: the parts of its parent, with a conversation of its own.
 
-What it may do is never more: the same policy or a tighter one, fewer tools, the same user who is
-asked, the same workspace and review ledger. Its id and the number of its turn are those of the
-session, so reviewing, undoing and rewinding a turn include what its sub-agents did.
+A sub-agent may never do more than its parent: the same policy or a tighter one, fewer tools, the
+same user who is asked, the same workspace and review ledger. Its id and turn number are those
+of the session, so reviewing, undoing and rewinding a turn include its sub-agents. Its calls get
+ids that are unique in the session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +22,12 @@ from indwell.agent.core.other_models import OtherModel
 from indwell.agent.core.parts import Parts
 from indwell.agent.core.session import Helping, Session
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.subagents.own_ids import OwnIds
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.messages import Reply, Request
 from indwell.policy.call_facts import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.subagent import role_words
+from indwell.providers.base import Provider, StreamEvent
 from indwell.tools.base import Registry, Tool
 
 LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
@@ -179,3 +181,28 @@ def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
         cache_key=key,
         takes_pictures=model.pictures,
     )
+
+
+class OwnIds:
+    """A model whose calls are named ``a3-…``; implements ``Provider``.
+
+    The review ledger, the events and the log of the session tell calls apart by their ids, and an
+    endpoint may number those of each conversation from 1.
+    """
+
+    def __init__(self, provider: Provider, prefix: str) -> None:
+        self._provider = provider
+        self._prefix = prefix
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        """Answer; as ``Provider.complete``.
+
+        Raises:
+            ProviderError: The endpoint did not do its part.
+        """
+        reply = await self._provider.complete(request, on_event)
+        calls = tuple(
+            msgspec.structs.replace(call, id=f"{self._prefix}-{call.id or 'call'}")
+            for call in reply.calls
+        )
+        return msgspec.structs.replace(reply, calls=calls)

@@ -1,7 +1,7 @@
 """The tool ``agent``: a sub-agent does a part of the work and returns its answer (H52).
 
-Several calls of one reply run at once. The call itself reads; what each call inside of it may do
-is decided call by call, by the same policy.
+Several calls of one reply run at once. The call itself reads; the same policy decides about each
+call inside it. A sub-agent has a log file; its decisions also go to its parent's log.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from typing import Annotated, Protocol
 import msgspec
 from msgspec import Meta
 
+from indwell.agent.core import events
+from indwell.agent.core.events import Listener
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel
 from indwell.agent.core.prompt import is_blank
 from indwell.agent.core.session import Helping, Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits, Task, make_child
-from indwell.agent.features.subagents.child_log import ChildLog
 from indwell.agent.features.subagents.definition import Definition, catalogue
 from indwell.agent.features.subagents.naming import NAME, NAME_LIMIT, next_name, subject
-from indwell.agent.features.subagents.relay import relay
 from indwell.agent.features.subagents.working import told, work
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
-from indwell.sessions.records import Intent
-from indwell.sessions.told import Decided
+from indwell.sessions.acts import DONE
+from indwell.sessions.records import Intent, Record
+from indwell.sessions.told import CallEnded, Decided
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
@@ -36,6 +37,17 @@ _DESCRIPTION = """\
 Give a self-contained part of the work to a sub-agent. It knows only `task`: write all it needs. \
 Only its answer comes back. Use it for wide searches and independent parts; several calls in one \
 reply run at once."""
+
+_TOLD = (
+    events.ToolStarted,
+    events.ToolOutput,
+    events.ToolFinished,
+    events.EditApplied,
+    events.PermissionAsked,
+    events.PermissionAnswered,
+    events.UsageReported,
+    events.Notice,
+)
 
 
 class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -191,3 +203,88 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
             f"general one, or use one of these:\n{lines}"
         )
     return found
+
+
+def relay(session: Session, call: str, emit: Listener) -> Listener:
+    """A listener that hands on what may be told to ``emit``.
+
+    Args:
+        session: For which it works.
+        call: The id of the call whose sub-agent it is.
+        emit: Hears the turn.
+    """
+
+    def hear(event: events.Event) -> None:
+        match event:
+            case events.HunksChanged(pending=pending, files=files):  # of the workspace: all know it
+                session.told_hunks = (pending, files)
+                emit(event)
+            case _ if isinstance(event, _TOLD):
+                emit(msgspec.structs.replace(event, agent=call))
+            case _:
+                pass
+
+    return hear
+
+
+class ChildLog:
+    """Writes to both; implements ``Log``. Closing it closes the sub-agent's own file alone.
+
+    Args:
+        own: Of the sub-agent.
+        above: Of the session that it works for.
+        call: The call that it works for, as it is written there before the first of its doings.
+        begun: That the call may change something; written before the first change.
+    """
+
+    def __init__(self, own: Log, above: Log, call: Decided, begun: Intent) -> None:
+        self._own = own
+        self._above = above
+        self._within = call.tool_use_id
+        self._call: Decided | None = call
+        self._begun: Intent | None = begun
+        self._decided: dict[str, Decided] = {}
+
+    def append(self, record: Record) -> None:
+        """Queue a record, and a copy above if it is about what is done."""
+        self._own.append(record)
+        match record:
+            case Intent():
+                if self._begun is not None:
+                    self._above.append(msgspec.structs.replace(self._begun, at=record.at))
+                    self._begun = None
+                self._above.append(record)
+            case Decided():
+                if self._call is not None:
+                    self._above.append(msgspec.structs.replace(self._call, at=record.at))
+                    self._call = None
+                # Checks and hooks, which the sub-agent did not want, are no calls of its card.
+                within = self._within if record.agent else ""
+                decided = msgspec.structs.replace(record, within=within)
+                self._decided[record.tool_use_id] = decided
+                self._above.append(decided)
+            case CallEnded(tool_use_id=call):
+                wanted = self._decided.pop(call, None)
+                if wanted is not None:
+                    end = record.figure or DONE
+                    self._above.append(msgspec.structs.replace(wanted, ending=end, at=record.at))
+                self._above.append(msgspec.structs.replace(record, within=self._within))
+            case _:
+                pass
+
+    async def commit(self) -> None:
+        """Make both durable: an edit begins only when the session's log says so too.
+
+        Raises:
+            SessionError: The disk does not take it.
+        """
+        await self._above.commit()
+        await self._own.commit()
+
+    def commit_soon(self) -> None:
+        """Let it become durable without waiting."""
+        self._own.commit_soon()
+
+    async def close(self) -> None:
+        """Let go of the sub-agent's file."""
+        await self._own.close()
