@@ -1,4 +1,4 @@
-"""The one door to the disk: everything above opens, writes and lists paths through here."""
+"""All access to the disk: every other package opens, writes and lists paths through this one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Private append-only logs, for one or several processes, read piece by piece.
+"""Private append-only logs, shared by several processes and read in parts.
 
-Everything here blocks; on the event loop it is called through a thread. An ``OSError`` travels:
-the floor above knows what the file was for and words the sentence.
+All functions block; call them in a thread, not on the event loop. An ``OSError`` is passed on: the
+caller knows what the file is for and words the message.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _MODE = 0o600
 
 
 def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
-    """Append ``line`` (without a line feed) in one write, which no other process's write splits.
+    """Append ``line`` (without a line feed) in one write, so that no other process splits it.
 
-    A line feed stands before it too, so that a torn end of another process cannot swallow it. If
-    ``durable``, it survives a loss of power when this returns.
+    A line feed is written before ``line`` too, in case another process left a torn line. If
+    ``durable``, the line survives a power cut once this returns.
 
     Raises:
-        OSError: It cannot be opened or written.
+        The file cannot be opened or written.
     """
     make_private_folder(path.parent)
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
@@ -39,10 +39,10 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
 
 
 def read_from(path: Path, offset: int, limit: int) -> bytes:
-    """Up to ``limit`` bytes from ``offset`` on; nothing if there is no such file.
+    """Read up to ``limit`` bytes from ``offset``; empty if the file does not exist.
 
     Raises:
-        OSError: It cannot be read.
+        The file cannot be read.
     """
     try:
         file = os.open(path, os.O_RDONLY | _SAFE)
@@ -56,10 +56,10 @@ def read_from(path: Path, offset: int, limit: int) -> bytes:
 
 
 def remove_all_but(folder: Path, keep: int) -> None:
-    """Remove all files of a folder but the last ``keep`` in the order of their names.
+    """Remove all files of a folder except the last ``keep``, ordered by name.
 
     Raises:
-        OSError: One cannot be removed.
+        A file cannot be removed.
     """
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in paths[:-keep]:
@@ -74,23 +74,23 @@ _FILE_MODE = 0o600
 _CHUNK_B = 1 << 20
 REPLACED = "another file has taken its place"
 
-# Flags that a platform does not have are nothing there.
+# A flag that the platform lacks is 0.
 _SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not hang; no effect on a file
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not block; ignored for regular files
 
 
 class AppendLog:
-    """A file that only this object writes, and only at its end.
+    """A log file that only this object writes, and only at its end.
 
-    Bytes never change once they are written, and the file is never cut. One writer at a time holds
-    it (an advisory lock that ends with the process); readers are not kept out.
+    Written bytes never change, and the file is never truncated. One writer at a time holds an
+    advisory lock, which ends with its process; readers are not locked out.
 
     Args:
-        path: Created with its parents (0700) and mode 0600 if it is missing.
+        path: The log file. A missing file is created (0600), with its parent folders (0700).
 
     Raises:
         BlockingIOError: Another writer has the log open.
-        OSError: It cannot be opened, is a link or is no regular file.
+        The file cannot be opened, is a symbolic link or is not a regular file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -114,19 +114,19 @@ class AppendLog:
 
     @property
     def ends_whole(self) -> bool:
-        """Is the file empty, or is its last byte a line feed?"""
+        """Tell whether the file is empty or its last byte is a line feed."""
         size = os.fstat(self._file).st_size
         if size == 0:
             return True
-        os.lseek(self._file, size - 1, os.SEEK_SET)  # writing goes to the end all the same
+        os.lseek(self._file, size - 1, os.SEEK_SET)  # appends still go to the end (O_APPEND)
         return os.read(self._file, 1) == b"\n"
 
     @property
     def stands(self) -> bool:
-        """Is the file at the log's path still this one? Two calls of the system, some microseconds.
+        """Tell whether the open file is still the one at the log's path. Takes a few microseconds.
 
         Raises:
-            OSError: Another file has the path (``ESTALE``), or it cannot be looked at.
+            Another file has this path (``ESTALE``), or the path cannot be checked.
         """
         try:
             there = self._path.lstat()
@@ -138,17 +138,17 @@ class AppendLog:
         raise OSError(errno.ESTALE, REPLACED, str(self._path))
 
     def write_again(self) -> None:
-        """Write the whole file again at its path, from which it was removed while it was open.
+        """Write the whole log to its path again after the path was removed while the log was open.
 
         Raises:
-            OSError: It cannot be, or something else has the name by now; the open file stays.
+            The write failed or another file has the name; the log stays open.
         """
         make_private_folder(self._path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
         file = os.open(self._path, flags, _FILE_MODE)
         try:
             _lock(file, self._path)
-            os.lseek(self._file, 0, os.SEEK_SET)  # writing goes to the end all the same
+            os.lseek(self._file, 0, os.SEEK_SET)  # appends still go to the end (O_APPEND)
             while chunk := os.read(self._file, _CHUNK_B):
                 write_all(file, chunk)
             os.fsync(file)
@@ -162,11 +162,11 @@ class AppendLog:
         self._file = file
 
     def append(self, data: bytes) -> None:
-        """Write ``data`` at the end, whole.
+        """Write all of ``data`` at the end.
 
         Raises:
-            OSError: The disk did not take all; ``written`` tells how much, and the rest may be
-                appended later.
+            The disk did not take all of it. ``written`` tells how much was written; the rest may be
+            appended later.
         """
         rest = memoryview(data)
         while rest:
@@ -175,22 +175,22 @@ class AppendLog:
             rest = rest[n_bytes:]
 
     def sync(self) -> None:
-        """Make everything written survive a loss of power.
+        """Flush everything written, so that it survives a power cut.
 
         Raises:
-            OSError: It may not survive. Asking again is no answer: Linux forgets the failed pages
-                and reports success the second time.
+            The data may not survive. Do not retry: Linux drops the failed pages and reports success
+            the second time.
         """
         full = getattr(fcntl, "F_FULLFSYNC", None) if sys.platform == "darwin" else None
         if full is not None:
-            fcntl.fcntl(self._file, full)  # macOS: fsync stops at the drive's own cache
+            fcntl.fcntl(self._file, full)  # macOS: plain fsync stops at the drive's cache
         elif hasattr(os, "fdatasync"):
             os.fdatasync(self._file)
         else:
             os.fsync(self._file)
 
     def close(self) -> None:
-        """Let go of the file and its lock; closing twice is nothing."""
+        """Close the file and release its lock. May be called twice."""
         if self._is_open:
             self._is_open = False
             os.close(self._file)
@@ -199,10 +199,10 @@ class AppendLog:
 def read_bytes_private(
     path: Path, *, follow_link: bool = False, limit_b: int | None = None
 ) -> bytes:
-    """Read a whole regular file; a link only if ``follow_link`` (users link their settings file).
+    """Read a whole regular file. ``follow_link``: a symbolic link too (users link their settings).
 
     Raises:
-        OSError: Missing, a link, no regular file, over ``limit_b``, or not readable.
+        Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.
     """
     flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
     file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
@@ -221,15 +221,15 @@ def read_bytes_private(
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder and its missing parents, readable by the user only; existing ones stay.
+    """Create a folder and its missing parents, readable by the user only.
 
     Raises:
-        OSError: It cannot be made, or something else has the name.
+        The folder cannot be created, or its name is taken by another kind of file.
     """
     if path.is_dir():
         return
     make_private_folder(path.parent)
-    with suppress(FileExistsError):  # made by another process meanwhile
+    with suppress(FileExistsError):  # another process created it
         path.mkdir(mode=_FOLDER_MODE)
         _sync_folder(path.parent)
     if not path.is_dir():
@@ -237,10 +237,10 @@ def make_private_folder(path: Path) -> None:
 
 
 def list_names(path: Path) -> tuple[str, ...]:
-    """Names in a folder, sorted; none if there is no such folder.
+    """List the names in a folder, sorted; empty if the folder does not exist.
 
     Raises:
-        OSError: It cannot be listed.
+        The folder cannot be listed.
     """
     try:
         return tuple(sorted(entry.name for entry in path.iterdir()))
@@ -249,10 +249,10 @@ def list_names(path: Path) -> tuple[str, ...]:
 
 
 def check_regular(file: int, path: Path) -> None:
-    """Return if the open ``file`` is a file, and no folder, pipe or device.
+    """Check that the open ``file`` is a regular file.
 
     Raises:
-        OSError: It is not.
+        It is a folder, a pipe or a device.
     """
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -260,18 +260,18 @@ def check_regular(file: int, path: Path) -> None:
 
 def _lock(file: int, path: Path) -> None:
     if sys.platform == "win32":
-        return  # nothing here locks an append-only file on Windows without stopping its readers
+        return  # Windows: a lock would also stop readers
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path)) from error
     except OSError as error:
         if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-            raise  # these three: a file system without locks, where one writer is only hoped for
+            raise  # a file system without locks cannot enforce one writer
 
 
 def _sync_folder(path: Path) -> None:
-    """Make a new name in ``path`` survive a loss of power; Windows has no such call."""
+    """Make a new name in ``path`` survive a power cut; Windows has no such call."""
     if sys.platform == "win32":
         return
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -286,7 +286,7 @@ PIECE_B = 256 << 10
 
 _FLAGS = (
     os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not hang
+    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not block
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
@@ -294,10 +294,10 @@ _FLAGS = (
 
 
 def pieces_of(path: Path) -> Iterator[bytes]:
-    """The bytes of a regular file, in order.
+    """Yield the bytes of a regular file, in order.
 
     Raises:
-        OSError: Missing, a link, no regular file, or not readable; also in the middle.
+        Missing, a symbolic link, not a regular file, or unreadable; also raised midway.
     """
     file = os.open(path, _FLAGS)
     try:

@@ -1,8 +1,8 @@
-"""Moves anything out of the workspace, whatever its name and modes, without losing it.
+"""Quarantine: moves a file or folder out of the workspace without losing it.
 
-For what a confined command made although it may not. All of it goes by handles of folders, and
-follows no link that was left there for us. The new place has a name that nobody can guess, so that
-no command can take that name beforehand.
+For files that a confined command created although it may not. Works with folder descriptors and
+follows no symbolic link, since the command may have left links as traps. The new path has a random
+name, so that no command can create it first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from indwell.files.append_log import make_private_folder
 from indwell.files.beneath import HAS_DIR_FD, PathBeneath, parent_folder
 from indwell.files.copying import copy_all
 
-MOST_B = 1 << 30  # of a thing that has to be copied to another file system
+MOST_B = 1 << 30  # largest file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
@@ -33,7 +33,7 @@ NOTE = "from.txt"
 
 _RANDOM_B = 16
 _SAFE = re.compile(r"quarantined-[0-9a-f]{32}\.txt")
-_MOST_SHOWN = 400  # characters of a path in a sentence
+_MOST_SHOWN = 400  # characters of a path in a message
 _MOST_NAME = 60  # characters of the old name in the new one
 _NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _PATH = getattr(os, "O_PATH", 0) | _NOT_FOLLOWED
@@ -45,11 +45,11 @@ _REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 
 class NotRemoved(msgspec.Struct, frozen=True):
-    """A thing that has another name in its folder by now, and could not be moved any further.
+    """A file that was renamed in its folder but could not be moved out of it.
 
     Attributes:
-        at: The path from the workspace's folder on.
-        why: What the system said.
+        at: Its new path, relative to the workspace folder.
+        why: The system's error.
     """
 
     at: str
@@ -57,13 +57,13 @@ class NotRemoved(msgspec.Struct, frozen=True):
 
 
 class Quarantine:
-    """Where things go: a private folder, which must not lie in the workspace.
+    """A private folder outside the workspace that takes the moved files.
 
     Args:
-        folder: Of the state folder; it is made when it is needed. None is one among the system's
-            temporary files, as is one that cannot be made.
-        roots: The workspace's folders.
-        spare_in: The folder for temporary files, if it is not that of the system.
+        folder: In the state folder; created when needed. If None or impossible to create, a
+            temporary folder is used.
+        roots: The workspace folders.
+        spare_in: The parent for that temporary folder, if not the system's own.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Quarantine:
         self._home: Path | None = None
 
     def take(self, root: Path, at: str, safe_name: str) -> Path | NotRemoved | None:
-        """Move what is at ``at`` below ``root``; gives its new path, None if nothing was there.
+        """Move ``at`` from ``root`` to the quarantine; returns its new path, or None if it is gone.
 
-        A folder whose modes hinder that is opened to its owner again.
+        If a folder's mode prevents the move, its owner's permissions are restored first.
 
         Args:
-            root: A folder, resolved.
-            at: From there on, with slashes.
-            safe_name: A name that nothing obeys, for the new place.
+            root: A resolved folder.
+            at: The path relative to ``root``, with slashes.
+            safe_name: A harmless name for the new place: no tool loads a file of this name.
 
         Raises:
-            OSError: It is still there: the system refuses, a link is on the way, or no place for
-                it can be made.
+            The file is still in place: the system refuses, a symbolic link is on the way, or no new
+                place can be created.
         """
         if not HAS_DIR_FD:
             raise OSError(errno.ENOTSUP, "this system moves nothing by handles")
@@ -120,10 +120,10 @@ class Quarantine:
             os.close(folder)
 
     def home(self) -> Path:
-        """The folder that holds everything, made if it is missing; never in the workspace.
+        """Return the quarantine folder, created if missing; it is never in the workspace.
 
         Raises:
-            OSError: None can be made.
+            No such folder can be created.
         """
         if self._home is not None and self._home.is_dir():
             return self._home
@@ -147,12 +147,12 @@ class Quarantine:
     def _new_place(self, origin: str) -> Path:
         place = self.home() / secrets.token_hex(_RANDOM_B)
         place.mkdir(mode=0o700)
-        with contextlib.suppress(OSError, UnicodeError):  # it only helps the user to find things
+        with contextlib.suppress(OSError, UnicodeError):  # only helps the user to find the file
             (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
         return place
 
     def _give_up(self, place: Path) -> None:
-        """Remove a place that holds nothing, and the spare folder if it holds nothing else."""
+        """Remove an unused new place, and the temporary folder if it is empty too."""
         with contextlib.suppress(OSError):
             if {one.name for one in place.iterdir()} <= {NOTE}:
                 (place / NOTE).unlink(missing_ok=True)
@@ -162,7 +162,7 @@ class Quarantine:
 
 
 def why(error: Exception) -> str:
-    """What was in the way, for people."""
+    """Describe an error for the user."""
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     if isinstance(error, OSError | ToolError):
@@ -171,14 +171,14 @@ def why(error: Exception) -> str:
 
 
 def named(path: str) -> str:
-    """A path for people, quoted; of a very long one the begin and the end."""
+    """Quote a path for the user; a very long one is shortened in the middle."""
     if len(path) <= _MOST_SHOWN:
         return repr(path)
     return repr(f"{path[: _MOST_SHOWN // 2]}…{path[-_MOST_SHOWN // 4 :]}")
 
 
 def let_in(root: Path, at: str) -> bool:
-    """Open a folder to its owner again; False if that cannot be done. Follows no link."""
+    """Restore the owner's permissions of a folder; False if that fails. Follows no link."""
     try:
         with _held(_entered(root, [one for one in at.split("/") if one])) as folder:
             _open_up(folder)
@@ -188,10 +188,10 @@ def let_in(root: Path, at: str) -> bool:
 
 
 def put_link(root: Path, at: str, leads_to: str) -> None:
-    """Make a link as it was, if nothing stands there.
+    """Create a symbolic link again, unless its name is taken.
 
     Raises:
-        ToolError: The folder has become a link, or is gone.
+        The folder was replaced by a link, or is gone.
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name), contextlib.suppress(FileExistsError):
@@ -200,11 +200,11 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
 
 
 def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
-    """Make a file as it was, if nothing stands there.
+    """Create a file again, unless its name is taken.
 
     Raises:
-        ToolError: The folder has become a link, or is gone.
-        OSError: The system refuses, or something stands there.
+        The folder was replaced by a link, or is gone.
+        The system refuses, or the name is taken.
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name):
@@ -224,7 +224,7 @@ def _held(descriptor: int) -> Iterator[int]:
 
 
 def _entered(root: Path, folders: Sequence[str]) -> int:
-    """A handle of the folder at these names below ``root``, through no link."""
+    """Open the folder at these names below ``root``, following no link."""
     folder = os.open(root, _FOLDER)
     try:
         for name in folders:
@@ -238,7 +238,7 @@ def _entered(root: Path, folders: Sequence[str]) -> int:
 
 
 def _rename(folder: int, name: str, target: int, new: str) -> None:
-    """Move by one call; modes of the folder, and of a folder that is moved, may hinder that."""
+    """Rename across folders; if a mode of either folder prevents it, restore permissions first."""
 
     def move() -> None:
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
@@ -250,7 +250,7 @@ def _rename(folder: int, name: str, target: int, new: str) -> None:
             raise
         _open_up(folder)
         with contextlib.suppress(NotADirectoryError), _held(_opened(folder, name)) as own:
-            _open_up(own)  # its entry for the folder above is written, too
+            _open_up(own)  # moving a folder also writes its ".." entry
         move()
 
 
@@ -259,7 +259,7 @@ def _opened(folder: int, name: str) -> int:
 
 
 def _allowed(folder: int, act: Callable[[], int]) -> int:
-    """What ``act`` gives, tried again if the modes of ``folder`` were in its way."""
+    """Call ``act``; if the mode of ``folder`` prevents it, restore permissions and try again."""
     try:
         return act()
     except OSError as error:
@@ -270,18 +270,18 @@ def _allowed(folder: int, act: Callable[[], int]) -> int:
 
 
 def _open_up(handle: int, bits: int = 0o700) -> None:
-    """Give the owner his rights, by the handle: whatever bears the name by now stays as it is."""
+    """Restore the owner's permissions by descriptor, so that a swapped name has no effect."""
     mode = stat.S_IMODE(os.fstat(handle).st_mode)
     if mode & bits == bits:
         return
-    if hasattr(os, "O_PATH"):  # such a handle changes nothing by itself
+    if hasattr(os, "O_PATH"):  # an O_PATH descriptor cannot change modes itself
         Path(f"/proc/self/fd/{handle}").chmod(mode | bits)
     else:
         os.fchmod(handle, mode | bits)
 
 
 def _is_there(folder: int, name: str) -> bool:
-    """Is it there? A folder that does not say is opened to its owner first."""
+    """Tell whether a name exists; restores permissions of its folder if needed."""
 
     def look() -> int:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
@@ -300,11 +300,11 @@ def _shortened(name: str) -> str:
 
 
 def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
-    """Copy to another file system, and remove; gives where it was left, and why, if it was.
+    """Copy to another file system and remove the original; returns (path, error) if that fails.
 
-    It gets a name that nothing obeys first, so that it is out of force at once.
+    The original is renamed to a harmless name first, so that tools stop loading it at once.
     """
-    safe = name  # it may have been left here before
+    safe = name  # an earlier attempt may have left it under this name
     if not _SAFE.fullmatch(name):
         safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
         _rename(folder, name, folder, safe)
@@ -322,17 +322,17 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
 
 
 class _Copying:
-    """One copy of a thing with all that is in it, bounded."""
+    """A bounded, recursive copy."""
 
     def __init__(self) -> None:
         self._n_entries = 0
         self._size_b = 0
 
     def copy(self, source: int, name: str, target: int, new: str, depth: int = 0) -> None:
-        """Copy what bears a name in one folder to a free name in another.
+        """Copy a name of one folder to a free name in another folder.
 
         Raises:
-            OSError: It is too much, or the system refuses.
+            The limits are exceeded, or the system refuses.
         """
         self._n_entries += 1
         if self._n_entries > MOST_ENTRIES or depth > MOST_DEPTH:
@@ -350,7 +350,7 @@ class _Copying:
             if self._size_b > MOST_B:
                 raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
             self._file(source, name, target, new)
-        # Pipes, sockets and devices hold nothing: the note beside says what was there.
+        # Pipes, sockets and devices hold no data; the note beside them names them.
 
     def _file(self, source: int, name: str, target: int, new: str) -> None:
         try:
@@ -365,7 +365,7 @@ class _Copying:
 
 @contextlib.contextmanager
 def _listed(folder: int, name: str) -> Iterator[int]:
-    """A handle by which a folder can be listed and changed."""
+    """Open a folder so that it can be listed and changed."""
     with _held(_opened(folder, name)) as handle:
         _open_up(handle)
     with _held(os.open(name, _LISTED, dir_fd=folder)) as descriptor:
@@ -373,7 +373,7 @@ def _listed(folder: int, name: str) -> Iterator[int]:
 
 
 def _remove(folder: int, name: str) -> None:
-    """Remove a thing with all that is in it; a link itself."""
+    """Remove a file or a folder tree; a symbolic link is removed itself."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=folder)
         return

@@ -1,4 +1,4 @@
-"""Replaces or creates a file atomically: it holds the old bytes or the new ones."""
+"""Atomic file writes: afterwards a file holds all its old bytes or all the new ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from indwell.files.locks import one_writer, wait_locked
 from indwell.files.reading import read_regular
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
-_NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, as in containers
+_NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, common in containers
 
 Write = Callable[[int], None]
 
@@ -44,23 +44,24 @@ def write_atomic(
     resolved: bool = False,
     private: Path | None = None,
 ) -> Path:
-    """Make the file at ``path`` beneath ``roots`` hold ``data``; gives its resolved path.
+    """Write ``data`` to the file at ``path`` beneath ``roots``; returns its resolved path.
 
     Args:
-        path: What to write.
-        data: All its bytes.
-        roots: Folders that it must lie in.
-        parents: Make missing folders on the way.
-        expected: What the file must hold right before it is replaced.
+        path: The file to write.
+        data: All bytes of the file.
+        roots: Folders that must contain the file.
+        parents: Create missing parent folders.
+        expected: The bytes that the file must hold right before it is replaced.
         create: The file must not exist yet.
-        resolved: No link may stand on the way by now; the path was looked at before.
-        private: A folder of the user's state, for undo files (``journal``) and the key of our
-            names (``own_names``). Without one, a write in place that is killed is not undone.
+        resolved: The path was resolved before; refuse it if it contains a link now.
+        private: A folder in the user's state, for undo files (``journal``) and the key of our
+            temporary names (``own_names``). Without it, a write in place that is killed cannot be
+            undone.
 
     Raises:
-        TextMoved: The file is not ``expected`` any more.
-        EditRefused: It is gone, or exists although ``create``, or others keep it locked.
-        ToolError: Outside, read-only, no regular file, or the system refuses.
+        The file no longer holds ``expected``.
+        The file is gone, exists despite ``create``, or is locked by others.
+        Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
@@ -84,24 +85,23 @@ def replace_with(
     unchanged: os.stat_result,
     private: Path | None = None,
 ) -> Path:
-    """Replace an existing file with what ``write`` puts into a descriptor; gives its resolved path.
+    """Replace an existing file by what ``write`` writes to a descriptor; returns its path.
 
-    For what is too long to stand in memory: unchanged parts are copied from descriptor to
-    descriptor (``copy_range``). What ``write`` raises leaves the file as it was.
+    For files too large for memory: unchanged parts are copied between descriptors (``copy_range``).
+    If ``write`` raises, the file keeps its old content.
 
     Args:
-        path: What to replace.
-        roots: Folders that it must lie in.
-        write: Is given the new file's descriptor, empty and at its beginning.
-        unchanged: What the system told of the file when its text was read. Device, number, size
-            and time of change must still be so, before ``write`` runs and right before the file is
-            replaced.
+        path: The file to replace.
+        roots: Folders that must contain the file.
+        write: Called with the descriptor of the new, empty file.
+        unchanged: The file's stat from when its text was read. Device, inode, size and modification
+            time are compared before ``write`` and right before the file is replaced.
         private: As for ``write_atomic``.
 
     Raises:
-        TextMoved: The file is not as ``unchanged`` says any more.
-        EditRefused: It is gone, or others keep it locked.
-        ToolError: Outside, read-only, no regular file, or the system refuses.
+        The file no longer matches ``unchanged``.
+        The file is gone, or others keep it locked.
+        Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     with target_of(path, roots, private) as target:
         if target.old is None:
@@ -114,7 +114,7 @@ def replace_with(
 def _replace(
     target: AtomicTarget, write: Write, check: Callable[[], None], *, create: bool
 ) -> None:
-    """Write the fresh file, ``check`` that nothing moved meanwhile, and let it take its place."""
+    """Write the new file, run ``check`` against concurrent changes, then replace the old file."""
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
     try:
@@ -162,14 +162,14 @@ def _take(fresh: Fresh, target: AtomicTarget, check: Callable[[], None]) -> None
 def _overwrite_from_elsewhere(
     target: AtomicTarget, write: Write, check: Callable[[], None]
 ) -> None:
-    """Overwrite a file in a folder that takes no new ones."""
+    """Overwrite a file whose folder does not allow new files."""
     with tempfile.TemporaryFile() as new:
         write(new.fileno())
         _overwrite(target, new.fileno(), check)
 
 
 def _overwrite(target: AtomicTarget, new: int, check: Callable[[], None]) -> None:
-    """Overwrite the target with the open file ``new``; its old bytes are kept meanwhile."""
+    """Overwrite the target with the open file ``new``; an undo file keeps the old bytes."""
     descriptor = open_for_both(target.name, target.folder)
     try:
         wait_locked(descriptor, target.asked)
@@ -199,9 +199,9 @@ _OLD = (
 
 
 class AtomicTarget(msgspec.Struct, frozen=True):
-    """A name in an open folder that is ours to write for now; ``old`` is what stands there.
+    """A file name in an open folder, locked for writing; ``old`` is the present file's stat.
 
-    ``own`` is the name for a half-made file there, and ``private`` the private folder, if any.
+    ``own`` is the name for our half-written file there; ``private`` is the private folder, if any.
     """
 
     asked: Path
@@ -222,11 +222,11 @@ def target_of(
     parents: bool = False,
     resolved: bool = False,
 ) -> Iterator[AtomicTarget]:
-    """Take the name at ``path`` beneath ``roots``; arguments as for ``write_atomic``.
+    """Lock ``path`` beneath ``roots`` for writing; arguments as for ``write_atomic``.
 
     Raises:
-        EditRefused: Others keep it locked.
-        ToolError: Outside, read-only, no regular file, or the system refuses.
+        Others keep the file locked.
+        Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     place = find(path, roots, resolved=resolved)
     if not place.parts:
@@ -250,10 +250,10 @@ def target_of(
 
 
 def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
-    """Look whether the file holds these bytes; None: any will do.
+    """Check that the file holds the ``expected`` bytes; None accepts any.
 
     Raises:
-        TextMoved: It does not.
+        It holds other bytes.
     """
     if expected is None:
         return
@@ -268,10 +268,10 @@ def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
 
 
 def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
-    """Look whether the system tells the same of the file: device, number, size, time of change.
+    """Check that device, inode, size and modification time of the file are as in ``unchanged``.
 
     Raises:
-        TextMoved: It does not.
+        One of them differs.
     """
     now = _stat(target.name, target.folder)
     if now is None or _identity(now) != _identity(unchanged):
@@ -279,7 +279,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
 
 
 def moved(target: AtomicTarget) -> TextMoved:
-    """What to raise when it is not."""
+    """The error for a file that changed since it was read."""
     return TextMoved(
         f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "
         "read it again"
@@ -287,7 +287,7 @@ def moved(target: AtomicTarget) -> TextMoved:
 
 
 def damaged(path: Path, error: NotPutBack) -> ToolError:
-    """What to raise when a write in place failed, and so did taking it back."""
+    """The error for a write in place that failed and could not be undone."""
     later = ", and is put back when the file is read or edited next" if error.comes_back else ""
     kept = f"is kept in {str(error.kept)!r}{later}" if error.kept else "could not be kept"
     return ToolError(

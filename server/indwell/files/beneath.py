@@ -1,4 +1,4 @@
-"""Opens paths beneath allowed folders, so that no symbolic link leads out of them."""
+"""Opens paths beneath allowed folders; no symbolic link can lead outside."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import msgspec
 from indwell.errors import ToolError
 
 HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
-NAME_LIMIT_B = 255  # bytes in one name on every common file system
+NAME_LIMIT_B = 255  # limit of one name on every common file system
 PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_STEP = _FOLDER | getattr(os, "O_PATH", 0)  # a folder on the way need not be listable
+_STEP = _FOLDER | getattr(os, "O_PATH", 0)  # an intermediate folder need not be listable
 _ALWAYS = (
     _NO_FOLLOW
     | getattr(os, "O_CLOEXEC", 0)
@@ -32,11 +32,11 @@ _ALWAYS = (
 
 
 class PathBeneath(msgspec.Struct, frozen=True):
-    """A resolved path beneath a root; ``parts`` holds no link, as far as it could be seen.
+    """A resolved path beneath a root; ``parts`` contained no link when it was resolved.
 
     Attributes:
-        root: The resolved folder.
-        parts: Names from there; empty for the root itself.
+        root: The resolved root folder.
+        parts: Names below the root; empty for the root itself.
     """
 
     root: Path
@@ -44,15 +44,15 @@ class PathBeneath(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The whole path."""
+        """The complete path."""
         return self.root.joinpath(*self.parts)
 
 
 def check_path(path: str) -> None:
-    """Refuse what is no path before the system sees it.
+    """Refuse an invalid path before it reaches the system.
 
     Raises:
-        ToolError: Empty, with a NUL byte, not encodable, ``~user``, or too long.
+        Empty, contains NUL, cannot be encoded, ``~user``, or too long.
     """
     if not path.strip():
         raise ToolError("the path is empty; name a file or folder of the workspace")
@@ -72,12 +72,12 @@ def check_path(path: str) -> None:
 
 
 def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
-    """Follow every link of ``path`` and find the root that it lies beneath.
+    """Resolve all links of ``path`` and find the root that contains it.
 
-    What does not exist yet is taken as written, below the part that exists.
+    Components that do not exist yet are kept as written.
 
     Raises:
-        ToolError: It is no path, or leads outside ``roots``.
+        The path is invalid or leads outside ``roots``.
     """
     check_path(str(path))
     try:
@@ -94,13 +94,13 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
 
 
 def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
-    """``locate``; but if the path was ``resolved`` before, it has to be what it was.
+    """Locate ``path``; if it was ``resolved`` before, it must still resolve to itself.
 
-    Between the look at a path and its use a link may take its place: what was judged by its name
-    then, a deny rule for one, says nothing of where it leads now.
+    A link may replace a path between its check and its use. A decision made for the old path, such
+    as a deny rule, would not apply to the link's target.
 
     Raises:
-        ToolError: Outside the roots, or a link changed.
+        Outside ``roots``, or a link appeared on the way.
     """
     place = locate(path, roots)
     if resolved and place.path != path:
@@ -112,19 +112,19 @@ def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
 
 
 def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o666) -> int:
-    """Open a file beneath ``roots`` and give its descriptor; ``flags`` as for ``os.open``.
+    """Open a file beneath ``roots`` and return its descriptor; ``flags`` as for ``os.open``.
 
     Raises:
-        ToolError: Outside, missing, or refused by the system.
+        Outside ``roots``, missing, or refused by the system.
     """
     return open_place(locate(path, roots), flags, mode)
 
 
 def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
-    """Open what ``locate`` found, following no link.
+    """Open a located path without following any link.
 
     Raises:
-        ToolError: A component has become a link, is missing, or the system refuses.
+        A component was replaced by a link, is missing, or the system refuses.
     """
     with told(place.path):
         if not HAS_DIR_FD:
@@ -137,7 +137,7 @@ def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
 
 
 def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -> int:
-    """Open what stands at ``parts`` below the open folder ``root``, through no link.
+    """Open ``parts`` below the open folder ``root`` without following any link.
 
     Raises:
         OSError: ELOOP or ENOTDIR for a link on the way, else as ``os.open``.
@@ -148,7 +148,7 @@ def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
 
 
 def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -> int:
-    """Do what ``open_below`` does, one component at a time; for systems without ``openat2``."""
+    """Open like ``open_below``, one component at a time, on systems without ``openat2``."""
     *folders, name = parts or (".",)
     folder = os.dup(root)
     try:
@@ -161,16 +161,16 @@ def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -
 
 @contextlib.contextmanager
 def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple[int | None, str]]:
-    """Hold the folder of ``place`` open: its descriptor and the last name, for ``*at`` calls.
+    """Open the parent folder of ``place``: yields its descriptor and the last name.
 
-    Without folder descriptors the first is None and the second the whole path.
+    Without folder descriptors (Windows) the descriptor is None and the name is the whole path.
 
     Args:
-        place: What to reach; for the root itself the name is ``.``.
-        create: Make missing folders on the way.
+        place: The path to reach; for the root itself the name is ``.``.
+        create: Create missing parent folders.
 
     Raises:
-        ToolError: A component has become a link, is missing, or is no folder.
+        A component was replaced by a link, is missing, or is not a folder.
     """
     *folders, name = place.parts or (".",)
     if not HAS_DIR_FD:
@@ -189,7 +189,7 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
 
 @contextlib.contextmanager
 def told(path: Path) -> Iterator[None]:
-    """Turn the system's refusals within the block into plain words about ``path``."""
+    """Convert an ``OSError`` in the block to a message about ``path`` in plain words."""
     try:
         yield
     except OSError as error:
@@ -197,7 +197,7 @@ def told(path: Path) -> Iterator[None]:
 
 
 def plain(error: OSError, path: Path) -> ToolError:
-    """Say an operating system's error about ``path`` in plain words."""
+    """Describe an operating system error about ``path`` in plain words."""
     words = _WORDS.get(error.errno or 0)
     return ToolError(f"{str(path)!r} {words or f'cannot be used: {error.strerror or error}'}")
 
@@ -236,18 +236,18 @@ def _open_folder(root: Path, parts: Sequence[str], *, create: bool) -> int:
 
 
 def _step(folder: int, part: str) -> int:
-    """Exchange a folder's descriptor for that of one of its folders."""
+    """Open a subfolder and close ``folder``; returns the new descriptor."""
     deeper = os.open(part, _STEP, dir_fd=folder)
     os.close(folder)
     return deeper
 
 
 _NUMBER = 437  # the same on every architecture that Python's wheels are built for
-_NO_MAGIC_LINKS = 0x02  # linux/openat2.h: the links of /proc/*/fd and the like
+_NO_MAGIC_LINKS = 0x02  # linux/openat2.h: links such as /proc/*/fd
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _RESOLVE = _BENEATH | _NO_MAGIC_LINKS | _NO_SYMLINKS
-_TRIES = 64  # the kernel says EAGAIN when something was renamed while it walked; man 2 openat2
+_TRIES = 64  # EAGAIN means that a rename ran during the walk; man 2 openat2
 
 
 class _How(ctypes.Structure):
@@ -262,16 +262,16 @@ class _How(ctypes.Structure):
 
 @functools.cache
 def works() -> bool:
-    """Can this process use it? Asked of the kernel once.
+    """Tell whether the kernel supports ``openat2``; asked once.
 
-    An old kernel says ENOSYS, a container's filter EPERM, a kernel that lacks a flag EINVAL.
+    An old kernel returns ENOSYS, a container's filter EPERM, a kernel without a flag EINVAL.
     """
     if sys.platform != "linux":
         return False
     folder = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.close(open_at(folder, ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-    except (OSError, AttributeError):  # AttributeError: a C library without syscall()
+    except (OSError, AttributeError):  # AttributeError: the C library has no syscall()
         return False
     finally:
         os.close(folder)
@@ -282,10 +282,10 @@ def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
     """Open ``path`` beneath the open ``folder``; ``flags`` and ``mode`` as for ``os.open``.
 
     Raises:
-        OSError: ELOOP if a component is a link, EXDEV if ``path`` climbs out, EAGAIN if others
-            rename without an end, else as ``os.open``.
+        ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if concurrent
+        renames do not stop, else as ``os.open``.
     """
-    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)  # a mode without need is EINVAL
+    how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)  # a mode but no O_CREAT: EINVAL
     name = os.fsencode(path)
     problem = 0
     for _ in range(_TRIES):
@@ -317,7 +317,7 @@ _HANDLE_OF_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if os.name == "p
 
 
 class Child(msgspec.Struct, frozen=True):
-    """What stands in a folder, and is no link."""
+    """An entry of a folder that is not a link."""
 
     name: str
     is_folder: bool
@@ -325,10 +325,10 @@ class Child(msgspec.Struct, frozen=True):
 
 @contextlib.contextmanager
 def handle(path: str) -> Iterator[int]:
-    """A handle of an absolute path without links.
+    """Open an absolute path that contains no link.
 
     Raises:
-        OSError: It is gone, or a link stands on the way to it.
+        It is gone, or a link is on the way.
     """
     descriptor = _open(path, _HANDLE)
     try:
@@ -338,10 +338,10 @@ def handle(path: str) -> Iterator[int]:
 
 
 def children(folder: str) -> tuple[Child, ...]:
-    """What stands in a folder, in no order; links are left out.
+    """List the entries of a folder, unordered and without links.
 
     Raises:
-        OSError: It is gone, no folder, not readable, or a link stands on the way to it.
+        It is gone, not a folder, unreadable, or a link is on the way.
     """
     descriptor = _open(folder, _HANDLE_OF_FOLDER)
     try:

@@ -8,15 +8,15 @@ import os
 import stat
 
 _PIECE_B = 1 << 20
-_KERNEL_PIECE_B = 1 << 26  # a copy can be interrupted between two of them
+_KERNEL_PIECE_B = 1 << 26  # a copy can be interrupted between two pieces
 _BY_HAND = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Write every byte; a system call may take only a part.
+    """Write all bytes; one system call may take only a part.
 
     Raises:
-        OSError: The system does not take them all.
+        The system does not take all bytes.
     """
     view = memoryview(data)
     while view:
@@ -24,12 +24,12 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 
 def copy_all(source: int, target: int) -> None:
-    """Copy a whole file to the present place of ``target``; see ``copy_range``."""
+    """Copy a whole file to the current position of ``target``; see ``copy_range``."""
     copy_range(source, target, 0, os.fstat(source).st_size)
 
 
 def copy_range(source: int, target: int, offset: int, length: int) -> None:
-    """Copy ``length`` bytes at ``offset`` of ``source`` to the present place of ``target``.
+    """Copy ``length`` bytes at ``offset`` of ``source`` to the current position of ``target``.
 
     Raises:
         OSError: The system cannot read or write, or ``source`` is shorter (EIO).
@@ -46,7 +46,7 @@ def copy_range(source: int, target: int, offset: int, length: int) -> None:
 
 
 def _copy_in_kernel(source: int, target: int, offset: int, length: int) -> int:
-    """How many bytes the kernel copied; it takes none between some file systems."""
+    """Return how many bytes the kernel copied; between some file systems it copies none."""
     done = 0
     while done < length:
         wanted = min(_KERNEL_PIECE_B, length - done)
@@ -78,34 +78,34 @@ _LOOK = (
 _NO_MODES = frozenset(
     {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 )
-_ACCESS = "system.posix_acl_access"  # who else may read the text
+_ACCESS = "system.posix_acl_access"  # who else may read the file
 
 
 def dress_like(fresh: int, name: str, folder: int | None, old: os.stat_result) -> bool:
-    """Dress the open file ``fresh`` like ``name``, whose stat is ``old``.
+    """Copy group, mode and attributes of ``name``, whose stat is ``old``, to the file ``fresh``.
 
-    Gives False if the group, the access list or the mode could not be given: other people could
-    read the fresh file, or not any more. Other attributes that the system does not take are left
-    out.
+    Returns False if the group, the access list or the mode could not be set: other people could
+    read the new file, or could no longer read it. Other attributes that the system refuses are
+    skipped.
     """
     if hasattr(os, "fchown") and old.st_gid != os.fstat(fresh).st_gid:
         try:
             os.fchown(fresh, -1, old.st_gid)
-        except OSError:  # a group that we are not in
+        except OSError:  # the user is not in this group
             return False
-    # A change of group clears capabilities and the set-id bits: attributes and mode come after it.
+    # Changing the group clears capabilities and set-id bits, so attributes and mode are set later.
     if hasattr(os, "listxattr") and folder is not None and not _attributes(fresh, name, folder):
         return False
     return set_mode(fresh, stat.S_IMODE(old.st_mode))
 
 
 def set_mode(descriptor: int, mode: int) -> bool:
-    """Give an open file these permissions; False if its file system does not set them.
+    """Set the permissions of an open file; False if its file system does not support that.
 
-    Some network drives, FUSE and FAT refuse every change: who has the right mode is not touched.
+    Some network drives, FUSE and FAT refuse every change; a mode that is right already is kept.
 
     Raises:
-        OSError: For another reason, such as a fault of the disk.
+        Any other failure, such as a disk error.
     """
     if not hasattr(os, "fchmod") or stat.S_IMODE(os.fstat(descriptor).st_mode) == mode:
         return True
@@ -122,7 +122,7 @@ def _attributes(fresh: int, name: str, folder: int) -> bool:
     try:
         source = os.open(name, _LOOK, dir_fd=folder)
     except PermissionError:
-        return False  # we may write it and not read it: replacing it would change who may
+        return False  # writable but unreadable: a replacement would change who may read it
     try:
         given = []
         with contextlib.suppress(OSError):  # a file system without attributes
@@ -141,7 +141,7 @@ def _attributes(fresh: int, name: str, folder: int) -> bool:
 
 
 def _undress(fresh: int, given: list[str]) -> bool:
-    """Take away what the folder gave the fresh file by default and the old file does not have."""
+    """Remove attributes that the folder added by default and the old file lacks."""
     with contextlib.suppress(OSError):
         for attribute in set(os.listxattr(fresh)) - set(given):
             try:

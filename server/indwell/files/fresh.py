@@ -1,4 +1,4 @@
-"""A file under construction, which gets its name once all its bytes are written."""
+"""New files that get their final name only after all their bytes are written."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 _NEW = _FLAGS | os.O_CREAT | os.O_EXCL
-_OWN_LINKS = Path("/proc/self/fd")  # how an anonymous file is named to linkat(2)
+_OWN_LINKS = Path("/proc/self/fd")  # an anonymous file's path for linkat(2)
 _NO_LINKS = frozenset(
     {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOENT, errno.EXDEV}
 )
 
 
 def sync_folder(folder: int | None) -> None:
-    """Flush a folder's names, where the system can; a rename survives a power cut only then."""
+    """Flush a folder's entries where the system can, so that a rename survives a power cut."""
     if folder is not None:
-        with contextlib.suppress(OSError):  # some file systems refuse it for folders
+        with contextlib.suppress(OSError):  # some file systems refuse fsync of a folder
             os.fsync(folder)
 
 
 class Fresh:
-    """A new file in a folder, open for writing and reading back.
+    """A new file in a folder, open for writing and reading.
 
     Args:
-        folder: The open folder; None where there are no such descriptors.
-        beside: A name in it, or the whole path without a folder.
-        mode: Permissions before the process's mask.
-        own: The name that it has before it gets its own, if it needs one; nothing may have it.
+        folder: The open folder; None on systems without folder descriptors.
+        beside: A name in that folder, or a whole path without ``folder``.
+        mode: Permissions before the process's umask.
+        own: The temporary name, if the file needs one; the name must be free.
 
     Raises:
-        OSError: The folder takes no new file.
+        No file can be created in the folder.
     """
 
     def __init__(
@@ -60,22 +60,22 @@ class Fresh:
             self._open_named(mode)
 
     def take(self, name: str) -> None:
-        """Become ``name``, in the place of what has it.
+        """Rename to ``name``, replacing a file of this name.
 
         Raises:
-            OSError: The system refuses; the old file stands.
+            The system refuses; the old file is unchanged.
         """
         own = self._named()
         if sys.platform == "win32":
-            self._close()  # what is open has its name for good there
+            self._close()  # Windows renames no open file
         os.replace(own, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         self._name = None
 
     def create(self, name: str) -> None:
-        """Become ``name``, which nothing may have.
+        """Rename to ``name``, which must be free.
 
         Raises:
-            FileExistsError: Something has it.
+            The name is taken.
             OSError: The system refuses.
         """
         try:
@@ -94,13 +94,13 @@ class Fresh:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            self.take(name)  # no hard links here (FAT, some network drives); the caller looked
+            self.take(name)  # no hard links here (FAT, some network drives); the caller checked
         self.discard()
 
     def discard(self) -> None:
-        """Be gone, but for the name that was taken; discarding twice is nothing.
+        """Remove the file unless it has its final name; may be called twice.
 
-        Raises nothing: what cannot be removed now is removed by the next write.
+        Raises nothing: the next write removes what cannot be removed now.
         """
         with contextlib.suppress(OSError):
             self._close()
@@ -133,10 +133,10 @@ class Fresh:
         self._name = own
 
     def _copy_to_named(self) -> None:
-        """A file system that makes anonymous files and cannot name them: begin again with one."""
+        """Start again with a named file where the file system cannot name an anonymous one."""
         anonymous = self.descriptor
         mode = stat.S_IMODE(os.fstat(anonymous).st_mode)
-        self._open_named(mode & 0o777)  # at once: it may be refused later
+        self._open_named(mode & 0o777)  # set the mode now; it may be refused later
         try:
             copy_all(anonymous, self.descriptor)
             set_mode(self.descriptor, mode)
@@ -151,7 +151,7 @@ class Fresh:
 
 
 def _anonymous(folder: int | None, mode: int) -> int:
-    """An open file without a name, or -1 where there is no such thing."""
+    """Open a file without a name; -1 where the system has none."""
     flag = getattr(os, "O_TMPFILE", 0)
     if not flag or folder is None or not _OWN_LINKS.is_dir():
         return _CLOSED
@@ -172,14 +172,14 @@ _NEW_NAME = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 
 
 def random_name() -> str:
-    """A name for a moment that nobody finds again."""
+    """Return a random name for a temporary file."""
     return f".indwell-{secrets.token_hex(16)}{SUFFIX}"
 
 
 def known_name(folder: int | None, private: Path | None) -> str | None:
-    """Our name in the open ``folder``, always the same; None without a private folder.
+    """Return our constant temporary name in the open ``folder``; None without a private folder.
 
-    Whoever uses it holds the folder's lock: there is one such name in each folder.
+    The caller must hold the folder's lock, since each folder has one such name.
     """
     if folder is None or private is None:
         return None
@@ -195,9 +195,9 @@ def known_name(folder: int | None, private: Path | None) -> str | None:
 
 
 def usable(private: Path | None) -> Path | None:
-    """The private folder, made if it is missing; None if others may write there, or it cannot be.
+    """Return the private folder, created if missing; None if others may write to it.
 
-    Windows has no modes and no locks of our kind: there is none.
+    None on Windows, which lacks file modes and locks of this kind, or if it cannot be created.
     """
     if private is None or not hasattr(os, "geteuid"):
         return None
@@ -222,7 +222,7 @@ def _key(private: Path) -> bytes | None:
         finally:
             os.close(descriptor)
         try:
-            with contextlib.suppress(FileExistsError):  # another process was faster
+            with contextlib.suppress(FileExistsError):  # another process created it first
                 os.link(fresh, path)
         finally:
             with contextlib.suppress(OSError):

@@ -1,15 +1,15 @@
-"""Writes a file in place, and completes what a killed process left half done.
+"""Overwrites a file in place, and undoes a write that a killed process left half done.
 
-Other names, an owner or a mount can hang on such a file. The write cannot be one step, so an undo
-file comes first: the old bytes, the new ones, and a mark at its end. Without the mark the undo file
-is not whole, and nothing was overwritten yet. If the system refuses in the middle, the old bytes
-are put back from it. If the process is killed, our next process that reads or writes the file does
-so.
+Used where a file must keep its inode: for hard links, an owner or a mount. Such a write takes
+several steps, so an undo file is written first: the old bytes, the new bytes and an end mark.
+Without the mark the undo file is incomplete, and nothing was overwritten yet. If a write fails, the
+old bytes are restored from the undo file. If the process is killed, the next process of ours that
+reads or writes the file restores them.
 
 The undo file lies in a private folder of the user's state, never in a project. Its name is a digest
-of the resolved path. Its writer holds a lock on it, so an undo file that can be locked was left by
-a dead process. It is used for that very path and inode, and only while the bytes of the file are a
-mixture of the old and the new ones. Nothing inside a project is believed.
+of the resolved path. Its writer holds a lock on it: an unlocked undo file was left by a dead
+process. An undo file is used only for its own path and inode, and only while the file is a mixture
+of old and new bytes. Files inside a project are never trusted for this.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _READ_WRITE = (
 
 
 class NotPutBack(OSError):
-    """A damaged file, and where its old bytes are.
+    """A write in place failed and the old bytes could not be restored.
 
     Args:
-        error: What the system has against putting them back.
-        kept: The file that holds them, at its beginning; None if they are lost.
-        comes_back: That is an undo file, which is tried again when the file is used next.
+        error: Why the system refused to restore them.
+        kept: The file that starts with the old bytes; None if they are lost.
+        comes_back: ``kept`` is an undo file, which is tried again at the next use of the file.
     """
 
     def __init__(self, error: OSError, kept: Path | None, *, comes_back: bool) -> None:
@@ -69,17 +69,17 @@ def open_for_both(name: str, folder: int | None) -> int:
 
 
 def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]) -> None:
-    """Make the open file ``target`` hold what the open file ``new`` holds.
+    """Copy the open file ``new`` over the open file ``target``.
 
     Args:
-        target: Open for both, and nobody else of ours writes it.
-        new: The new bytes.
-        journal: Empty; it is discarded, unless it holds the only copy of the old bytes.
-        check: Runs right before the first byte is overwritten; what it raises travels.
+        target: Open for reading and writing; no other process of ours writes it.
+        new: Holds the new bytes.
+        journal: An empty undo file; discarded unless it holds the only copy of the old bytes.
+        check: Runs right before the first byte is overwritten; its errors are passed on.
 
     Raises:
-        NotPutBack: The system refused, and also to put the old bytes back.
-        OSError: The system refused; the file is as it was.
+        The system refused both the write and the restore.
+        The system refused; the file is unchanged.
     """
     try:
         old_b = journal.fill(target, new)
@@ -104,13 +104,13 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
 
 
 def pour(source: int, offset: int, length: int, target: int) -> None:
-    """Make ``target`` hold a part of ``source`` and nothing else, flushed.
+    """Replace the content of ``target`` by a part of ``source``, and flush it.
 
     Raises:
-        OSError: The system refuses; ``target`` may hold a part.
+        The system refuses; ``target`` may hold a part.
     """
     if length and hasattr(os, "posix_fallocate"):
-        try:  # a disk that is too full is told before the first byte is gone
+        try:  # a full disk is noticed before the first byte is overwritten
             os.posix_fallocate(target, 0, length)
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
@@ -121,7 +121,7 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     os.fsync(target)
 
 
-_MARK = struct.Struct("<8sQQQ")  # what it is, the file's inode, bytes before, bytes after
+_MARK = struct.Struct("<8sQQQ")  # signature, inode, bytes before, bytes after
 _MAGIC = b"indwell2"
 _TRIES = 5
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -130,7 +130,7 @@ _NEW = _OPEN | os.O_CREAT | os.O_EXCL
 
 
 class UndoContent(msgspec.Struct, frozen=True):
-    """What a whole undo file says: the file's number, its bytes before and after."""
+    """The end mark of a complete undo file: the file's inode, and its sizes before and after."""
 
     inode: int
     old_b: int
@@ -138,17 +138,17 @@ class UndoContent(msgspec.Struct, frozen=True):
 
 
 def undo_path(private: Path, path: Path) -> Path:
-    """Where the undo file of the resolved ``path`` stands, if there is one."""
+    """Return the path of the undo file for the resolved ``path``."""
     digest = hashlib.blake2b(os.fsencode(path), digest_size=16)
     return private / f"{digest.hexdigest()}.undo"
 
 
 class Journal:
-    """An open undo file, locked; without ``place`` it has no name, and ends with the process.
+    """An open, locked undo file; without ``place`` it has no name and ends with the process.
 
     Attributes:
-        descriptor: Open for both: first the old bytes, then the new ones, then the mark.
-        place: Where it stands.
+        descriptor: Open for reading and writing: old bytes, new bytes, end mark.
+        place: Its path.
     """
 
     def __init__(self, descriptor: int, place: Path | None) -> None:
@@ -156,10 +156,10 @@ class Journal:
         self.place = place
 
     def fill(self, target: int, new: int) -> int:
-        """Write all of it, flushed; gives the number of old bytes.
+        """Write and flush the undo file; returns the number of old bytes.
 
         Raises:
-            OSError: The system refuses.
+            The system refuses.
         """
         kind = os.fstat(target)
         n_new = os.fstat(new).st_size
@@ -172,10 +172,10 @@ class Journal:
         return kind.st_size
 
     def told(self) -> UndoContent | None:
-        """What it says; None if it was never whole.
+        """Read the end mark; None if the undo file is incomplete.
 
         Raises:
-            OSError: The system cannot read it.
+            The undo file cannot be read.
         """
         size = os.fstat(self.descriptor).st_size
         if size < _MARK.size:
@@ -187,10 +187,10 @@ class Journal:
         return UndoContent(inode=inode, old_b=old_b, new_b=new_b)
 
     def set_aside(self, old_b: int) -> Path:
-        """Become a file of the old bytes alone that nobody removes; gives where it stands.
+        """Turn into a permanent file with only the old bytes; returns its path.
 
         Raises:
-            OSError: The system refuses; the undo file is as it was.
+            The system refuses; the undo file is unchanged.
         """
         if self.place is None:
             return self._copied(old_b)
@@ -202,14 +202,14 @@ class Journal:
         return kept
 
     def discard(self) -> None:
-        """Be gone. What cannot be removed now goes when the file is used next."""
+        """Remove the undo file; if that fails, the next use of the file removes it."""
         if self.place is not None:
             with contextlib.suppress(OSError):
                 self.place.unlink()
             self.place = None
 
     def close(self) -> None:
-        """Let go of it; it stays where it stands."""
+        """Close and unlock the undo file, and keep it on disk."""
         os.close(self.descriptor)
 
     def _copied(self, old_b: int) -> Path:
@@ -223,10 +223,10 @@ class Journal:
 
 
 def new_journal(private: Path | None, path: Path) -> Journal:
-    """An empty undo file for the resolved ``path``; one without a name if ``private`` has no locks.
+    """Create an empty undo file for the resolved ``path``; unnamed if ``private`` has no locks.
 
     Raises:
-        EditRefused: There is one already.
+        An undo file exists already.
         OSError: The system refuses.
     """
     for _ in range(_TRIES if private is not None else 0):
@@ -249,17 +249,17 @@ def new_journal(private: Path | None, path: Path) -> Journal:
             raise
         if is_ours:
             return journal
-        journal.close()  # a reader held it for a moment, found it empty and removes it
+        journal.close()  # a reader locked it briefly, found it empty and removes it
     with tempfile.TemporaryFile() as anonymous:
         return Journal(os.dup(anonymous.fileno()), None)
 
 
 def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
-    """The undo file that a dead process left for ``path``, locked; None if there is none.
+    """Lock the undo file that a dead process left for ``path``; None if there is none.
 
     Raises:
-        EditRefused: A living process holds it for longer than ``wait_s``.
-        OSError: The system refuses, or it is none of ours.
+        A living process holds it for longer than ``wait_s``.
+        The system refuses, or the file is not ours.
     """
     place = undo_path(private, path)
     try:
@@ -273,7 +273,7 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     except BaseException:
         os.close(descriptor)
         raise
-    os.close(descriptor)  # its writer was alive, and is done; or it cannot be known if it lives
+    os.close(descriptor)  # its writer was alive and finished, or locks are unsupported
     return None
 
 
@@ -291,14 +291,14 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-READ_WAIT_S = 1.0  # a reader's patience with a writer; then it reads what is there
+READ_WAIT_S = 1.0  # how long a reader waits for a writer before it reads the file as it is
 _PIECE_B = 1 << 16
 
 
 def free_name(folder: int | None, private: Path | None) -> str | None:
-    """Our name in the open ``folder``, which the caller holds locked, after removing what has it.
+    """Free our temporary name in the open, locked ``folder`` and return it.
 
-    None if there is no such name, or it cannot be had.
+    None if there is no such name, or it cannot be freed.
     """
     own = known_name(folder, private)
     if own is None:
@@ -316,15 +316,15 @@ def free_name(folder: int | None, private: Path | None) -> str | None:
 
 
 def put_right(place: PathBeneath, private: Path | None) -> None:
-    """Before a file is read: wait until it is overwritten, or undo what was left half-way.
+    """Before a read: wait for a running write in place, or undo one that was left half done.
 
-    One look at the private folder if all is well, as nearly always. If the system does not let it
-    be put right, it is read as it stands, and the undo file waits for the next time.
+    Usually this only checks the private folder. If the system refuses the restore, the file is read
+    as it is, and the undo file is tried again the next time.
 
     Raises:
-        ToolError: It was half-written and then changed by others; said once, see ``settle``.
+        Others changed the half-written file; reported once, see ``settle``.
     """
-    # Asked for each file that is read.
+    # Runs for each file that is read.
     if private is None or not place.parts or not os.path.lexists(undo_path(private, place.path)):
         return
     if usable(private) is None:
@@ -336,33 +336,33 @@ def put_right(place: PathBeneath, private: Path | None) -> None:
 def settle(
     path: Path, name: str, folder: int | None, private: Path, *, wait_s: float = WAIT_S
 ) -> None:
-    """Bring an edit in place of ``path`` to an end that a dead process did not.
+    """Finish or undo a write in place that a dead process left half done.
 
     Args:
         path: The file's resolved path.
         name: Its name in the open ``folder``.
         folder: The folder's descriptor.
         private: The private folder.
-        wait_s: Seconds to wait for living ones.
+        wait_s: Seconds to wait for living writers.
 
     Raises:
-        EditRefused: A living process is in the middle of it.
-        ToolError: The file holds neither text, nor a mixture of them: whoever changed it has
-            decided. The old text is set aside for good, which is said this once.
-        NotPutBack: The system does not take the old text; the undo file stays.
-        OSError: It refuses something else; the undo file stays.
+        A living process is writing the file.
+        Others changed the file since, so it is neither old, new nor a mixture. The old text is kept
+        in a permanent file; this is reported once.
+        The old text cannot be restored; the undo file stays.
+        Any other failure; the undo file stays.
     """
     journal = left_journal(private, path, wait_s=wait_s)
     if journal is None:
         return
     try:
         told = journal.told()
-        if told is None:  # never whole: nothing was overwritten yet
+        if told is None:  # incomplete: nothing was overwritten yet
             journal.discard()
             return
         with _opened(name, folder) as target:
             if target is not None:
-                wait_locked(target, path, wait_s=wait_s)  # another of its names may be written
+                wait_locked(target, path, wait_s=wait_s)  # a hard link of it may be in use
                 if _is_settled(target, journal, told):
                     journal.discard()
                     return
@@ -378,7 +378,7 @@ def settle(
 
 @contextlib.contextmanager
 def _opened(name: str, folder: int | None) -> Iterator[int | None]:
-    """The regular file of that name, for reading and writing; None if there is none."""
+    """Open the regular file of that name for reading and writing; None if there is none."""
     try:
         kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -395,7 +395,7 @@ def _opened(name: str, folder: int | None) -> Iterator[int | None]:
 
 
 def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
-    """Is the old or the new text there? A mixture of them is put right first."""
+    """Tell whether the file holds the old or the new text; a mixture is restored first."""
     holds = _holds(target, journal.descriptor, told)
     assert journal.place is not None
     if holds == "mixture" and os.fstat(target).st_ino == told.inode:
@@ -408,7 +408,7 @@ def _is_settled(target: int, journal: Journal, told: UndoContent) -> bool:
 
 
 def _holds(target: int, undo: int, told: UndoContent) -> Literal["old", "new", "mixture", "other"]:
-    """What is in the open file?"""
+    """Compare the open file with the undo file's old and new bytes."""
     size = os.fstat(target).st_size
     if size not in {told.old_b, told.new_b, max(told.old_b, told.new_b)}:
         return "other"
@@ -419,7 +419,7 @@ def _holds(target: int, undo: int, told: UndoContent) -> Literal["old", "new", "
         old = os.pread(undo, max(0, min(length, told.old_b - at)), at)
         new = os.pread(undo, max(0, min(length, told.new_b - at)), told.old_b + at)
         is_old, is_new = is_old and piece == old, is_new and piece == new
-        padded = old.ljust(length, b"\0")  # space that was reserved and not written yet
+        padded = old.ljust(length, b"\0")  # space that was reserved but not written yet
         if piece not in {padded, new} and not _is_mixed(piece, padded, new):
             return "other"
     if is_old or is_new:

@@ -1,4 +1,4 @@
-"""Lists folders, finds the newest files, and gives marks that tell whether files changed."""
+"""Lists folders and the newest files, and detects whether files changed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import msgspec
 
 from indwell.files.beneath import HAS_DIR_FD, locate, open_place, told
 
-MOST_BESIDE = 10_000  # names of a folder that are looked at for twins of a file; takes about 5 ms
+MOST_BESIDE = 10_000  # most names of a folder that are searched for hard links; takes about 5 ms
 
 
 class FolderEntry(msgspec.Struct, frozen=True, order=True):
-    """One name in a folder; a link counts as no folder."""
+    """A name in a folder; a link does not count as a folder."""
 
     name: str
     is_folder: bool
 
 
 def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
-    """The names in a folder beneath ``roots``, sorted.
+    """List a folder beneath ``roots``, sorted.
 
     Raises:
-        ToolError: Outside, missing, no folder, or not readable.
+        Outside ``roots``, missing, not a folder, or unreadable.
     """
     place = locate(path, roots)
     with told(place.path):
@@ -44,19 +44,19 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
 
 
 def exists(path: Path) -> bool:
-    """Does anything, be it a dangling link, stand at ``path``?"""
+    """Tell whether anything exists at ``path``, even a dangling link."""
     return os.path.lexists(path)
 
 
 def has_other_names(path: Path) -> bool:
-    """Is a file known by further names (hard links), somewhere? Follows no link."""
+    """Tell whether a file has further hard links. Follows no symbolic link."""
     return linked_mark(path) is not None
 
 
 def linked_mark(path: Path) -> tuple[int, ...] | None:
-    """What stays the same as long as a file keeps its names; None if it has only one, or is none.
+    """Return a value that changes with a file's hard links; None if it has a single name.
 
-    A link made, moved or taken away changes it, as a change of the text does. Follows no link.
+    The value also changes when the text changes. Follows no symbolic link.
     """
     try:
         found = path.lstat()
@@ -68,9 +68,9 @@ def linked_mark(path: Path) -> tuple[int, ...] | None:
 
 
 def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Other names (hard links) of a file that stand right in one of ``folders``; follows no link.
+    """Find other hard links of a file directly in ``folders``; follows no symbolic link.
 
-    Looks at ``MOST_BESIDE`` names of each folder at most.
+    Searches at most ``MOST_BESIDE`` names in each folder.
     """
     try:
         kind = path.lstat()
@@ -79,19 +79,19 @@ def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
     found: list[Path] = []
     for folder in folders:
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            # The number of an entry comes with its name, so nothing else is looked at.
+            # A directory entry includes the inode, so no file needs a stat.
             twins = (one.name for one in islice(entries, MOST_BESIDE) if one.inode() == kind.st_ino)
             found += [folder / name for name in twins if folder / name != path]
     return tuple(found)
 
 
 def is_file(path: Path) -> bool:
-    """Does a plain file stand at ``path``, or a link to one?"""
+    """Tell whether ``path`` is a regular file, or a link to one."""
     return path.is_file()
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Are these two names of one file? Follows no link."""
+    """Tell whether two paths are the same file. Follows no link."""
     try:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:
@@ -99,7 +99,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def modified_s(path: Path) -> float:
-    """When a file was last changed, in seconds since 1970; 0 if it is gone. Follows no link."""
+    """Return a file's modification time in seconds since 1970; 0 if gone. Follows no link."""
     try:
         return path.lstat().st_mtime
     except OSError:
@@ -107,7 +107,7 @@ def modified_s(path: Path) -> float:
 
 
 def newest_first(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Sort by the time of the last change, then by name."""
+    """Sort by modification time, newest first, then by name."""
     return tuple(sorted(paths, key=lambda path: (-modified_s(path), path)))
 
 
@@ -122,16 +122,16 @@ def _entries(folder: int | Path) -> tuple[FolderEntry, ...]:
 
 
 class Newest:
-    """Takes names of files in a folder, piece by piece, and keeps the newest.
+    """Collects file names of a folder in batches and keeps the newest.
 
     Args:
-        folder: Where the names lie.
-        limit: How many are kept.
-        is_hidden: Is this one left out? Asked only of those that would be kept.
+        folder: The folder of the files.
+        limit: How many names to keep.
+        is_hidden: Tells whether to leave a name out; called only for names that would be kept.
     """
 
     def __init__(self, folder: Path, limit: int, is_hidden: Callable[[str], bool]) -> None:
-        self.n_files = 0  # without those that are known to be hidden
+        self.n_files = 0  # names known to be hidden are not counted
         self._folder = os.fsencode(folder) + b"/"
         self._limit = limit
         self._is_hidden = is_hidden
@@ -139,18 +139,18 @@ class Newest:
 
     @property
     def names(self) -> tuple[tuple[int, str], ...]:
-        """Nanoseconds of the last change and name; the newest first, then by name."""
+        """Return modification times in nanoseconds and names; newest first, then by name."""
         return tuple((-age, os.fsdecode(name)) for age, name in self._kept)
 
     def add(self, names: Sequence[bytes]) -> None:
-        """Take more names. Blocks: looks each of them up, about 2 µs a file; follows no link."""
+        """Add more names. Blocks for a stat of each, about 2 µs a file; follows no link."""
         last = self._kept[-1] if len(self._kept) == self._limit else None
         new = []
         folder, look = self._folder, os.lstat
         for name in names:
             try:
                 one = (-look(folder + name).st_mtime_ns, name)
-            except OSError:  # gone meanwhile
+            except OSError:  # removed since
                 continue
             self.n_files += 1
             if last is None or one < last:
@@ -175,13 +175,13 @@ OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
 """Ends of names of files that come and go while somebody types."""
 
 MOST_FILES = 20_000  # 60 ms
-COARSE_NS = 20_000_000  # a kernel's clock of files lags behind by a tick or two
+COARSE_NS = 20_000_000  # the kernel's file clock lags by a tick or two
 
 
 def mark_of(folder: Path, most: int = MOST_FILES) -> str:
-    """The mark, by names, sizes and times of change; empty if there is too much to look at.
+    """Compute a mark from names, sizes and modification times; empty above ``most`` files.
 
-    Blocks. Follows no link, and does not look into ``PASSED_BY``.
+    Blocks. Follows no link and skips the folders in ``PASSED_BY``.
     """
     hashed = hashlib.blake2b(digest_size=16)
     n_files = 0
@@ -214,7 +214,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
 
 
 def changed_since(path: Path, when_ns: int) -> bool:
-    """Was a file changed since then, by the clock of its disk? Also if it cannot be looked at."""
+    """Tell whether a file changed since then, by its disk's clock; True if that is unknown."""
     try:
         found = path.stat()
     except OSError:
@@ -223,7 +223,7 @@ def changed_since(path: Path, when_ns: int) -> bool:
 
 
 def file_mark(path: Path) -> tuple[int, ...] | None:
-    """What the system tells of a file, another after each write; None if it tells nothing."""
+    """Return a file's stat values, which differ after each write; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -231,16 +231,16 @@ def file_mark(path: Path) -> tuple[int, ...] | None:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
 
 
-RACY_NS = 2_000_000_000  # FAT counts in steps of 2 s; within one, a second change may look the same
+RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s; two changes within it may look the same
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as ``stat`` sees it.
+    """A file's state from ``stat``.
 
     Attributes:
-        seen: Times of change, size, which file it is.
-        is_certain: A file that looks the same later is the same: its last change was not so
-            short before the look that another could hide in the same tick of the clock.
+        seen: Times of change, size and inode.
+        is_certain: An equal state later means an unchanged file: the last change was long enough
+            before this stat that no further change could hide in the same clock tick.
     """
 
     seen: tuple[int, int, int, int]
@@ -248,11 +248,11 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 def state_of(path: Path, clock: Callable[[], int] = time.time_ns) -> FileState | None:
-    """The state of the file at ``path``, links followed; None if it cannot be seen.
+    """Return the state of the file at ``path``, links followed; None if it cannot be read.
 
     Args:
-        path: Of the file.
-        clock: Nanoseconds since 1970.
+        path: The file.
+        clock: Returns nanoseconds since 1970.
     """
     try:
         stat = path.stat()

@@ -1,10 +1,10 @@
 """Locks between threads and processes: one writer per folder, and locks for single files.
 
-The lock lies on the folder itself (flock), so that it leaves no file and ends with its process. A
-file system without such locks (some network drives) keeps only the threads of this process apart.
-Other programs do not know of it: for them the file is compared right before it is replaced.
+A folder is locked itself (flock), which leaves no file and ends with the process. On a file system
+without such locks (some network drives), only threads of this process exclude each other. Other
+programs ignore these locks; so writers compare the file right before they replace it.
 
-``locked`` blocks while another holds the lock: call it in a thread. It ends with its process.
+``locked`` blocks while another holds the lock: call it in a thread.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from indwell.errors import EditRefused
 if sys.platform != "win32":
     import fcntl
 
-WAIT_S = 5.0  # for one small edit of somebody else; a slow disk takes 0.1
-_STEP_S = 0.002  # between two looks at a lock that another process holds
+WAIT_S = 5.0  # for one small edit by another process; a slow disk takes 0.1
+_STEP_S = 0.002  # between two attempts to get a lock
 _UNSUPPORTED = frozenset(
     {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF, errno.EINVAL}
 )  # EBADF: NFS locks only what is open for writing, which a folder never is
@@ -35,15 +35,15 @@ _threads = threading.Lock()
 
 @contextmanager
 def one_writer(folder: int | None, path: Path, *, wait_s: float = WAIT_S) -> Iterator[bool]:
-    """Be the only writer in the open ``folder``; tells whether other processes are kept out too.
+    """Hold the writer's lock of the open ``folder``; yields whether other processes respect it.
 
     Args:
-        folder: Its descriptor, opened by the caller alone; None where there are none.
-        path: What is to be written, for the message.
+        folder: Its descriptor, opened by this caller alone; None where there are no descriptors.
+        path: The file to write, for the message.
         wait_s: Seconds to wait for others.
 
     Raises:
-        EditRefused: Others did not let go of the folder in time.
+        Others did not release the lock in time.
     """
     if folder is not None and wait_locked(folder, path, wait_s=wait_s):
         yield True  # closing the descriptor ends the lock
@@ -57,11 +57,11 @@ def one_writer(folder: int | None, path: Path, *, wait_s: float = WAIT_S) -> Ite
 
 
 def lock_now(descriptor: int) -> bool:
-    """Lock an open file or folder for its open description, or say that another one holds it.
+    """Try to lock an open file or folder; False if another open description holds the lock.
 
     Raises:
-        NoLocks: The file system has none.
-        OSError: Anything else that the system has against it.
+        The file system has no locks.
+        Any other failure.
     """
     if sys.platform == "win32":
         raise NoLocks
@@ -81,10 +81,10 @@ class NoLocks(OSError):
 
 
 def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
-    """Wait for the lock of an open file or folder; False if the file system has none.
+    """Wait for the lock of an open file or folder; False if the file system has no locks.
 
     Raises:
-        EditRefused: Others did not let go of it in time.
+        Others did not release the lock in time.
     """
     until = time.monotonic() + wait_s
     try:
@@ -109,7 +109,7 @@ if sys.platform != "win32":
 _SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _SAFE
 _MODE = 0o600
-_LOCK_STEP_S = 0.01  # between two looks at a lock that another process holds
+_LOCK_STEP_S = 0.01  # between two attempts to get a lock
 
 _threads_by_path: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 _held = threading.local()
@@ -117,20 +117,20 @@ _held = threading.local()
 
 @contextmanager
 def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
-    """Hold the lock of ``path``; a thread that holds it already goes straight on.
+    """Hold the lock of ``path``; reentrant within a thread.
 
-    On a file system without locks, and on Windows, only the threads of this process keep apart.
+    Without file locks (some file systems, Windows), only threads of this process are excluded.
 
     Args:
-        path: Created empty (0600) if it is missing; its contents are not touched. Its folder is
-            there.
+        path: The lock file, created empty (0600) if missing and never written. Its folder must
+            exist.
         timeout_s: Seconds to wait for others.
 
     Raises:
-        TimeoutError: Others did not let go of it in time.
-        OSError: It cannot be opened, or is a link.
+        Others did not release the lock in time.
+        The file cannot be opened, or is a link.
     """
-    name = os.path.abspath(path)  # noqa: PTH100 -- links stay as they are written
+    name = os.path.abspath(path)  # noqa: PTH100 -- links are kept as written
     until = time.monotonic() + timeout_s
     thread_lock = _threads_by_path[name]
     if not thread_lock.acquire(timeout=timeout_s):

@@ -1,8 +1,8 @@
-"""Reads and writes Indwell's private files and files of the system, such as /proc.
+"""Reads and writes Indwell's private files and system files such as /proc.
 
-These paths come from the user's platform folders, not from the model; so there are no roots, and
-the system's errors travel to the floor that knows what the file was for. Folders and logs of the
-session store are in ``append_log``.
+These paths come from the user's platform folders, not from the model, so there are no roots. System
+errors are passed on: the caller knows what the file is for. Folders and logs of the session store
+are in ``append_log``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE
 
 
 def write_private(path: Path, data: bytes) -> Path:
-    """Write a new file that only the user can read (0600); gives ``path``.
+    """Write a new file that only the user can read (0600); returns ``path``.
 
     Raises:
-        FileExistsError: Something, be it a link, has that name.
+        The name is taken, even by a dangling link.
         OSError: The system refuses.
     """
     descriptor = os.open(path, _NEW, 0o600)
@@ -41,10 +41,10 @@ def write_private(path: Path, data: bytes) -> Path:
 
 
 def append_own(path: Path, data: bytes) -> None:
-    """Write behind what a file of our own holds; no link is followed.
+    """Append to an existing file of our own; follows no link.
 
     Raises:
-        OSError: It is not there, or the system refuses.
+        The file does not exist, or the system refuses.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _CLOSE)
     try:
@@ -54,31 +54,31 @@ def append_own(path: Path, data: bytes) -> None:
 
 
 def write_durable(path: Path, data: bytes) -> None:
-    """Write a new file that only the user can read; after a power cut it is whole, or not there.
+    """Write a new user-only file that is complete or absent after a power cut.
 
-    Two at once may write the same name: each makes a file of its own first.
+    Two processes may write the same name at once: each writes a temporary file first.
 
     Raises:
-        FileExistsError: Something, be it a link, has that name.
+        The name is taken, even by a dangling link.
         OSError: The system refuses.
     """
     _write_and_rename(path, data, _rename_to_free)
 
 
 def replace_durable(path: Path, data: bytes) -> None:
-    """As ``write_durable``, over what has that name: a reader finds the old bytes or the new ones.
+    """Like ``write_durable``, but replaces a file: readers see all old bytes or all new ones.
 
     Raises:
-        OSError: The system refuses; what was there stays.
+        The system refuses; the old file stays.
     """
     _write_and_rename(path, data, Path.replace)
 
 
 def replace_own(path: Path, data: bytes) -> None:
-    """As ``replace_durable``, for what can be made again: after a power cut it may be damaged.
+    """Like ``replace_durable``, for data that can be rebuilt: a power cut may damage it.
 
     Raises:
-        OSError: The system refuses; what was there stays.
+        The system refuses; the old file stays.
     """
     half = path.with_name(random_name())
     try:
@@ -118,19 +118,19 @@ def _rename_to_free(half: Path, path: Path) -> None:
 
 
 def rename_own(path: Path, name: str) -> Path:
-    """Give a file of our own another name in its folder; gives where it stands now.
+    """Rename a file of our own within its folder; returns its new path.
 
     Raises:
-        OSError: It is not there, or the folder cannot be written.
+        The file does not exist, or the folder is not writable.
     """
     return path.rename(path.with_name(name))
 
 
 def read_own(path: Path, limit_b: int) -> bytes:
-    """Read a regular file of the user or the system; links are followed.
+    """Read a regular file of the user or the system; follows links.
 
     Raises:
-        ToolError: It is a folder, pipe or device, or over ``limit_b``.
+        It is a folder, pipe or device, or over ``limit_b``.
         OSError: Missing or not readable.
     """
     descriptor = os.open(path, os.O_RDONLY | _CLOSE | getattr(os, "O_NONBLOCK", 0))
@@ -144,7 +144,7 @@ _HANDLE = getattr(os, "O_PATH", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, 
 
 
 def remove_own(path: Path) -> bool:
-    """Remove a file, or a link itself; False if there is none.
+    """Remove a file, or a link itself; False if it does not exist.
 
     Raises:
         OSError: The system refuses.
@@ -157,10 +157,10 @@ def remove_own(path: Path) -> bool:
 
 
 def remove_own_tree(path: Path) -> bool:
-    """Remove a folder with all that is in it, following no link; False if there is none.
+    """Remove a folder tree, following no link; False if it does not exist.
 
     Raises:
-        OSError: The system refuses; a part may be gone.
+        The system refuses; a part may be removed.
     """
     if path.is_symlink() or path.is_file():
         return remove_own(path)
@@ -168,14 +168,14 @@ def remove_own_tree(path: Path) -> bool:
         shutil.rmtree(path)
     except FileNotFoundError:
         return False
-    except PermissionError:  # commands leave folders of ours that are closed
+    except PermissionError:  # commands may leave folders without permissions
         _open_folders(path)
         shutil.rmtree(path)
     return True
 
 
 def _open_folders(path: Path) -> None:
-    """Let us into each folder of a tree; links are not followed."""
+    """Restore our permissions on each folder of a tree; follows no link."""
     _open(path)
     for at, names, _ in os.walk(path):
         for name in names:
@@ -192,7 +192,7 @@ def _open(folder: Path) -> None:
 
 
 def size_b(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; what cannot be looked at counts as none."""
+    """Return the size of a file, or of all files in a folder; unreadable ones count as 0."""
     try:
         if path.is_file():
             return path.lstat().st_size
@@ -201,14 +201,14 @@ def size_b(path: Path) -> int:
         return 0
 
 
-MODE = 0o444  # an editor that opens it says that it is read-only
+MODE = 0o444  # an editor that opens the file shows it as read-only
 
 
 def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
-    """Make ``path`` hold ``data``, for reading only; gives ``path``.
+    """Write ``data`` to ``path`` as a read-only file; returns ``path``.
 
-    It is whole at every moment. Of the files in its folder, which is for such files alone and is
-    made if it is missing (0700), the newest ``n_kept`` stay.
+    The file is complete at every moment. Its folder holds only such files and is created if missing
+    (0700). The newest ``n_kept`` of them are kept.
 
     Raises:
         OSError: The system refuses.
@@ -218,7 +218,7 @@ def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
     try:
         write_private(half, data)
         if os.name == "nt" and path.exists():
-            path.chmod(0o600)  # Windows replaces no read-only file
+            path.chmod(0o600)  # Windows cannot replace a read-only file
         half.chmod(MODE)
         half.replace(path)
     except BaseException:
@@ -232,12 +232,12 @@ def write_shown(path: Path, data: bytes, *, n_kept: int) -> Path:
 def _sweep(newest: Path, n_kept: int) -> None:
     found: list[tuple[int, Path]] = []
     for one in newest.parent.iterdir():
-        with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # removed since
             if one != newest:
                 found.append((one.lstat().st_mtime_ns, one))
     found.sort(reverse=True)
     for _, old in found[max(n_kept - 1, 0) :]:
-        with contextlib.suppress(OSError):  # another process does the same
+        with contextlib.suppress(OSError):  # another process removes it too
             if os.name == "nt":
                 old.chmod(0o600)
             old.unlink()
@@ -247,7 +247,7 @@ NOWHERE = Path("/nonexistent/indwell")
 
 
 def scratch_folder() -> Path:
-    """Make a private folder among the system's temporary ones; ``NOWHERE`` if none can be made."""
+    """Create a private temporary folder; ``NOWHERE`` if that fails."""
     try:
         return Path(tempfile.mkdtemp(prefix="indwell-"))
     except OSError:
@@ -255,7 +255,7 @@ def scratch_folder() -> Path:
 
 
 def parted(folder: Path) -> tuple[Path, Path]:
-    """In such a folder, one for others' temporary files, and beside it an empty unreadable file."""
+    """Create a folder for others' temporary files in it, and beside that an unreadable file."""
     temporary, mask = folder / "tmp", folder / "hidden"
     temporary.mkdir(mode=0o700, exist_ok=True)
     mask.touch(mode=0, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Reads a regular file: whole, up to a limit, or only if no one else can write it.
+"""Reads a regular file: all of it, up to a limit, or only if nobody else can write it.
 
-``guarded`` reading is for answers that widen what is allowed. Everything here blocks.
+``read_guarded`` is for stored answers that widen permissions. All functions block.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PIECE_B = 1 << 20
 
 
 class OpenFile(msgspec.Struct, frozen=True):
-    """A regular file that is open for reading.
+    """A regular file, open for reading.
 
     Attributes:
         path: Its resolved path.
-        descriptor: At its beginning; closed for you at the end of the block.
-        stat: What the system tells of it, taken from the descriptor.
+        descriptor: At the beginning; closed at the end of the block.
+        stat: The stat of the open descriptor.
     """
 
     path: Path
@@ -39,14 +39,14 @@ class OpenFile(msgspec.Struct, frozen=True):
 def opened_beneath(
     path: Path, roots: Sequence[Path], *, resolved: bool = False, private: Path | None = None
 ) -> Iterator[OpenFile]:
-    """Hold the regular file at ``path`` beneath ``roots`` open, for ``os.read`` and ``os.pread``.
+    """Open the regular file at ``path`` beneath ``roots``, for ``os.read`` and ``os.pread``.
 
-    For what is too long to be read at once. An ``OSError`` of the block becomes a ToolError about
-    ``path``. ``resolved`` says that no link may stand on the way by now.
-    With a ``private`` folder, a write of the file that a dead process left half-way is undone.
+    For files too large to read at once. An ``OSError`` in the block becomes a ToolError about
+    ``path``. ``resolved``: refuse the path if it contains a link now. With a ``private`` folder, a
+    half-done write in place by a dead process is undone first.
 
     Raises:
-        ToolError: Outside, missing, a folder, a pipe or device, or unreadable.
+        Outside ``roots``, missing, a folder, a pipe or device, or unreadable.
     """
     place = find(path, roots, resolved=resolved)
     put_right(place, private)
@@ -66,17 +66,17 @@ def read_bytes(
     """Read the file at ``path`` beneath ``roots``; see ``opened_beneath``.
 
     Raises:
-        ToolError: Outside, missing, a folder, a pipe or device, unreadable, or over ``limit_b``.
+        Outside ``roots``, missing, not a regular file, unreadable, or over ``limit_b``.
     """
     with opened_beneath(path, roots, private=private) as opened:
         return read_regular(opened.descriptor, path, limit_b)
 
 
 def check_regular(kind: os.stat_result, path: Path) -> None:
-    """Refuse what has no bytes of its own.
+    """Refuse anything but a regular file.
 
     Raises:
-        ToolError: A folder, pipe, socket or device.
+        It is a folder, pipe, socket or device.
     """
     if stat.S_ISDIR(kind.st_mode):
         raise ToolError(f"{str(path)!r} is a folder")
@@ -87,12 +87,12 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
 def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     """Read an open file to its end.
 
-    The size that the system tells is not believed: files of /proc say 0, and a log may grow.
+    The size from stat is not trusted: files of /proc have size 0, and a log may grow.
 
     Raises:
-        TooLarge: It is over ``limit_b``.
-        ToolError: It is no regular file.
-        OSError: The system cannot read it.
+        The file is over ``limit_b``.
+        It is not a regular file.
+        It cannot be read.
     """
     kind = os.fstat(descriptor)
     check_regular(kind, path)
@@ -122,13 +122,13 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_guarded(path: Path, limit_b: int) -> bytes:
-    """Read a file of our own that only the user can have written, in a folder of the same kind.
+    """Read a file of our own, if only the user can have written the file and its folder.
 
-    Owner and mode are those of the open file, so nothing can be put in its place meanwhile. Windows
-    has neither; there the folder's own access list is the guard.
+    Owner and mode are checked on the open file, so it cannot be swapped. On Windows, which has
+    neither, the folder's access list protects it.
 
     Raises:
-        ToolError: It is a link, no regular file, over ``limit_b``, or others can write it.
+        It is a link, not a regular file, over ``limit_b``, or others can write it.
         OSError: Missing or not readable.
     """
     descriptor = os.open(path, _GUARDED_FLAGS)
@@ -142,11 +142,11 @@ def read_guarded(path: Path, limit_b: int) -> bytes:
 
 
 def why_foreign(path: Path) -> str:
-    """Why somebody else may have written a file, or put another in its place; empty if not.
+    """Explain who else may have written or replaced a file; empty if nobody could.
 
-    Links are followed: what counts is the file itself, and the folder that it lies in. Root may
-    write anywhere anyway, and the group that is the user's alone holds nobody else. Windows has
-    neither owners nor modes that would tell.
+    Links are followed; the target and its folder count. Root is ignored, as it may write anywhere;
+    so is a group that holds only the user. Always empty on Windows, which has no such owners and
+    modes.
     """
     if os.name != "posix":
         return ""
@@ -172,7 +172,7 @@ def _why_foreign(path: Path) -> str:
 
 
 def _is_own(group: int) -> bool:
-    """Is it the group of the user alone, which some systems give each user?"""
+    """Tell whether a group holds the user alone; some systems give each user such a group."""
     import grp  # noqa: PLC0415 - as below
     import pwd  # noqa: PLC0415 - not on Windows
 

@@ -1,7 +1,7 @@
-"""An empty folder that stands in for a missing one, known by its mode.
+"""Empty placeholder folders for sandbox mounts, recognized by their mode.
 
-Several of our processes may need the same one, so each holds a lock on it while it does: the kernel
-takes a mount away, in every sandbox, when the folder beneath it is removed.
+Several processes of ours may need the same stub, so each holds a lock on it meanwhile: if the
+folder beneath a mount is removed, the kernel drops that mount in every sandbox.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-_MODE = 0o1755  # sticky, which means nothing here and hardly any folder is; the user may fill it
+_MODE = 0o1755  # sticky: without effect here, and rare for a folder; the user may still write to it
 
 
 def make_stub(path: Path) -> bool:
-    """Make one; True if one stands there now, be it one that a killed process left."""
+    """Create a stub; True if there is one now, even one that a killed process left."""
     try:
         path.mkdir(_MODE)
     except FileExistsError:
         return is_stub(path)
-    except OSError:  # the folder above cannot be written, so nobody makes it
+    except OSError:  # the parent is not writable, so nobody else can create it either
         return False
     with contextlib.suppress(OSError):
-        path.chmod(_MODE)  # whatever the mask
+        path.chmod(_MODE)  # the umask must not change it
     return is_stub(path)
 
 
 def is_stub(path: Path) -> bool:
-    """Is it such a folder? Follows no link."""
+    """Tell whether ``path`` is a stub. Follows no link."""
     try:
         found = path.lstat()
         is_folder = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == _MODE
@@ -42,14 +42,14 @@ def is_stub(path: Path) -> bool:
 
 
 def hold_stub(path: Path) -> int | None:
-    """Keep others from removing it, until the descriptor is closed; None if it is gone."""
+    """Lock a stub against removal until the descriptor is closed; None if it is gone."""
     if sys.platform == "win32":
         return None
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
-    with contextlib.suppress(OSError):  # where locks are not known, as before
+    with contextlib.suppress(OSError):  # without locks it is removed as before
         fcntl.flock(descriptor, fcntl.LOCK_SH)
     try:
         is_there = os.path.samestat(os.fstat(descriptor), path.lstat())
@@ -62,11 +62,11 @@ def hold_stub(path: Path) -> int | None:
 
 
 def remove_stub(path: Path, held: int | None = None) -> None:
-    """Remove it, unless somebody put something into it, made it theirs by its mode, or holds it.
+    """Remove a stub unless somebody filled it, changed its mode or holds it.
 
     Args:
-        path: The folder.
-        held: Our own hold on it, which ends.
+        path: The stub.
+        held: Our own lock on it, which is released.
     """
     try:
         if is_stub(path) and (held is None or _is_alone(held)):

@@ -1,6 +1,6 @@
-"""Deletes a user's file, puts one back, or keeps a copy beside it. Nothing is lost for good.
+"""Deletes and restores the user's files, keeping a copy first so that nothing is lost.
 
-Nothing goes for good: whoever deletes keeps a copy first, in a private folder of the user's state.
+Copies are kept in a private folder of the user's state.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
-    """Keep ``data``, which stood at ``path``, where nobody removes it; gives where.
+    """Keep a permanent copy of ``data``, the content of ``path``; returns the copy's path.
 
     Raises:
-        ToolError: There is no private folder, or it takes nothing.
+        There is no private folder, or it cannot be written.
     """
     folder = usable(private)
     if folder is None:
@@ -58,17 +58,17 @@ def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
 def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
     """Delete the regular file at ``path`` beneath ``roots`` if it holds ``expected``; blocks.
 
-    Compares right before, as writers do; the folder is flushed afterwards.
+    Compares right before it deletes, and flushes the folder afterwards.
 
     Args:
-        path: Resolved; no link may stand on the way by now.
-        roots: Folders that it must lie in.
-        expected: All its bytes.
+        path: A resolved path; refused if it contains a link now.
+        roots: Folders that must contain the file.
+        expected: All bytes of the file.
 
     Raises:
-        TextMoved: It holds something else.
-        EditRefused: It is gone.
-        ToolError: Outside, no regular file, or the system refuses.
+        The file holds other bytes.
+        The file is gone.
+        Outside ``roots``, not a regular file, or the system refuses.
     """
     place = find(path, roots, resolved=True)
     if not place.parts:
@@ -109,20 +109,20 @@ def put_back(
     expected: bytes | None = None,
     private: Path | None = None,
 ) -> Path:
-    """Let ``path`` hold ``data`` again; gives its resolved path.
+    """Restore the content of ``path``; returns its resolved path.
 
     Args:
-        path: Where it stood.
-        data: What it held.
-        roots: Folders that it must lie in.
-        mode: Permissions that it had; ``ANY_MODE`` for those of a new file.
-        expected: What stands there now; None if nothing does.
+        path: The file to restore.
+        data: Its content.
+        roots: Folders that must contain the file.
+        mode: Its former permissions; ``ANY_MODE`` for those of a new file.
+        expected: The present content; None if the file does not exist.
         private: See ``write_atomic``.
 
     Raises:
-        TextMoved: Something else stands there.
-        EditRefused: Something stands there, or nothing does any more.
-        ToolError: Outside, or the system refuses.
+        The file holds other bytes.
+        The file exists unexpectedly, or no longer exists.
+        Outside ``roots``, or the system refuses.
     """
     place = write_atomic(
         path,
@@ -138,7 +138,7 @@ def put_back(
         with told(place):
             descriptor = open_place(locate(place, roots), os.O_RDONLY)
             try:
-                set_mode(descriptor, stat.S_IMODE(mode))  # the bytes are back where it is refused
+                set_mode(descriptor, stat.S_IMODE(mode))  # a refused mode keeps the bytes
             finally:
                 os.close(descriptor)
     return place
@@ -147,7 +147,7 @@ def put_back(
 _NEW = (
     os.O_WRONLY
     | os.O_CREAT
-    | os.O_EXCL  # a link that stands there is not followed
+    | os.O_EXCL  # a link at this name is not followed
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
@@ -156,13 +156,13 @@ _MOST = 1_000
 
 
 def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
-    """Write ``data``, which stands at ``path``, to a new file beside it; gives where.
+    """Write ``data``, the content of ``path``, to a new file beside it; returns its path.
 
-    The name is that of ``path`` with ``suffix``, and with a number where that is taken; a copy
-    that has these bytes already is enough. It has the mode of ``path``, and never a wider one.
+    The name is ``path`` plus ``suffix``, plus a number if the name is taken. An existing copy with
+    these bytes is used again. Its mode is never wider than that of ``path``.
 
     Raises:
-        OSError: The system refuses, or there are too many copies.
+        The system refuses, or there are too many copies.
     """
     mode = path.stat().st_mode & 0o777
     for number in range(1, _MOST):
@@ -175,7 +175,7 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
             continue
         try:
             write_all(file, data)
-            set_mode(file, mode)  # where it is refused the copy stays the user's alone
+            set_mode(file, mode)  # if refused, only the user can read the copy
             os.fsync(file)
         except BaseException:
             with suppress(OSError):
@@ -190,5 +190,5 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
 def _holds(path: Path, data: bytes) -> bool:
     try:
         return read_bytes_private(path) == data
-    except OSError:  # a link, a folder, not ours to read
+    except OSError:  # a link, a folder, or unreadable
         return False

@@ -1,1 +1,1 @@
-"""What changes on disk: snapshots, trees that are listed again, and notices of the system."""
+"""Detects changes on disk: snapshots, incremental listings, and notifications by the system."""

@@ -1,4 +1,4 @@
-"""Hears of changes to single files on disk, through the system's own notices (watchdog)."""
+"""Watches single files for changes, through system notifications (watchdog)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-if TYPE_CHECKING:  # a tenth of a second of imports that most processes never need
+if TYPE_CHECKING:  # importing it takes 0.1 s, and most processes never need it
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _log = logging.getLogger(__name__)
 
-MOST_FOLDERS = 500  # Linux grants 8,192 watches to a user by default, shared with the editor
-MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
-BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
+MOST_FOLDERS = 500  # Linux grants a user 8,192 watches by default, shared with the editor
+MOST_POLLED = 500  # files that are checked on request; 2 µs each
+BUSY_EVENTS = 1_000  # in one folder within BUSY_S: more than a person causes
 BUSY_S = 1.0
 
-MOST_ENTRIES = 1_000  # of folders followed as a whole that are looked at when somebody asks
+MOST_ENTRIES = 1_000  # entries of whole watched folders that are checked on request
 
 _Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 
@@ -40,28 +40,27 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 class FolderWatch:
     """Watches the folders of some files; implements ``workspace.base.Watch``.
 
-    Safe to use from several threads. The system's notices are read by watchdog's own threads, which
-    start with the first file.
+    Thread-safe. Watchdog's own threads read the notifications; they start with the first file.
 
     Args:
-        begin: Starts a thread; a RuntimeError says that the system has no room for another.
+        begin: Starts a thread; a RuntimeError means that the system allows no more threads.
     """
 
     def __init__(self, begin: _Begin = _begun) -> None:
         self._begin = begin
         self._lock = threading.Lock()
         self._files: set[Path] = set()
-        self._whole: set[Path] = set()  # folders of which any entry matters
+        self._whole: set[Path] = set()  # folders in which any entry matters
         self._folders: dict[Path, _WatchedFolder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()
-        self._waiting: list[Path] = []  # folders that the starting thread has still to watch
+        self._waiting: list[Path] = []  # folders that the thread has yet to watch
         self._observer: BaseObserver | None = None
         self._starter: threading.Thread | None = None
         self._is_closed = False
 
     def follow(self, path: Path) -> None:
-        """Hear of this file from now on; the watch itself is set up in a thread."""
+        """Watch this file from now on; a thread sets up the watch."""
         with self._lock:
             if path in self._files or self._is_closed:
                 return
@@ -69,10 +68,10 @@ class FolderWatch:
             self._watch(path.parent, path)
 
     def follow_all(self, folder: Path) -> None:
-        """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
+        """Report ``folder`` itself whenever an entry directly in it appears, changes or is removed.
 
-        It need not exist yet. Where the system sends no notices, its entries are looked at; of
-        very many in turns.
+        The folder need not exist yet. Without notifications its entries are polled; very many are
+        polled in turns.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -81,7 +80,7 @@ class FolderWatch:
             self._watch(folder, folder)
 
     def _watch(self, at: Path, path: Path) -> None:
-        """With the lock held: hear of ``path`` by the notices of the folder ``at``, or poll it."""
+        """Watch ``path`` by notifications of the folder ``at``, or poll it. Needs the lock."""
         folder = self._folders.get(at)
         if folder is None and len(self._folders) < MOST_FOLDERS:
             self._folders[at] = _WatchedFolder()
@@ -91,7 +90,7 @@ class FolderWatch:
             self._poll(path)
 
     def changed(self) -> frozenset[Path]:
-        """Followed files that may have changed since the last call."""
+        """Return watched files that may have changed since the last call."""
         with self._lock:
             for at in [at for at, folder in self._folders.items() if folder.is_elsewhere(at)]:
                 self._give_up(at)
@@ -99,7 +98,7 @@ class FolderWatch:
             n_left = MOST_ENTRIES
             for path in list(self._polled):
                 if n_left <= 0 and path in self._whole:
-                    continue  # looked at first the next time
+                    continue  # checked first the next time
                 before = self._polled.pop(path)
                 now = self._polled[path] = self._mark(path)
                 n_left -= 0 if now is None else len(now) - 1
@@ -108,7 +107,7 @@ class FolderWatch:
         return frozenset(changed)
 
     def close(self) -> None:
-        """Let go of all watches; returns at once, and the threads end soon after."""
+        """End all watches; returns at once, and the threads end soon after."""
         with self._lock:
             self._is_closed = True
             self._waiting.clear()
@@ -117,13 +116,13 @@ class FolderWatch:
             observer.stop()
 
     def settle(self) -> None:
-        """Return when all followed files are watched; blocks, for tests."""
+        """Wait until all followed files are watched; blocks, for tests."""
         starter = self._starter
         if starter is not None:
             starter.join()
 
     def heard(self, event: FileSystemEvent) -> None:
-        """Take a notice of watchdog's; in its thread."""
+        """Handle a watchdog event, in watchdog's thread."""
         paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
         for path in paths:
             self._note(path)
@@ -131,7 +130,7 @@ class FolderWatch:
             self._gone(paths[0])
 
     def _gone(self, folder: Path) -> None:
-        """The watch on a folder ends with it, even if the next one of its name looks the same."""
+        """Drop the watch of a removed folder, even if a new folder of that name looks the same."""
         with self._lock:
             state = self._folders.get(folder)
             if state is not None and not state.is_polled:
@@ -148,15 +147,15 @@ class FolderWatch:
                 self._changed.add(path.parent)
             if folder.is_busy():
                 self._give_up(path.parent)
-                # So many at once may have pushed notices of others out of the system's queue.
+                # So many events may have pushed others out of the system's queue.
                 self._changed |= self._files | self._whole
 
     def _start(self) -> None:
-        """With the lock held: let a thread set up what waits, unless one is about to."""
+        """Start a thread for the waiting folders, unless one is about to start. Needs the lock."""
         if self._starter is None or not self._starter.is_alive():
             try:
                 self._starter = self._begin(self._watch_waiting)
-            except RuntimeError as error:  # no room for a thread
+            except RuntimeError as error:  # no more threads allowed
                 while self._waiting:
                     self._refused(self._waiting.pop(), error)
 
@@ -166,7 +165,7 @@ class FolderWatch:
         class Handler(events.FileSystemEventHandler):
             on_any_event = staticmethod(self.heard)
 
-        # Notices of reading, our own among them, are not even asked for.
+        # Do not subscribe to read events, which our own reads would cause.
         changes = [
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
             *(events.FileMovedEvent, events.FileDeletedEvent),
@@ -177,7 +176,7 @@ class FolderWatch:
         while True:
             with self._lock:
                 if not self._waiting or self._is_closed:
-                    # Under the lock: whoever follows next sees that this thread takes no more.
+                    # Under the lock, so that the next ``follow`` sees that this thread has ended.
                     self._starter = None
                     return
                 folder = self._waiting.pop()
@@ -197,11 +196,11 @@ class FolderWatch:
                     self._folders[folder].watch, self._folders[folder].place = watch, place
 
     def _observing(self) -> BaseObserver:
-        """With the lock held: the one observer, running.
+        """Return the single running observer. Needs the lock.
 
         Raises:
-            OSError: The system grants no more of them (128 to a user on Linux by default, shared
-                with the editor).
+            The system grants no more observers (Linux: 128 a user by default, shared with the
+            editor).
         """
         from watchdog.observers import Observer  # noqa: PLC0415 - see the top
 
@@ -213,16 +212,16 @@ class FolderWatch:
         return self._observer
 
     def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
-        """With the lock held: the system does not watch this folder."""
+        """Record that the system does not watch this folder. Needs the lock."""
         _log.info("%s is not watched: %s", folder, error)
         self._give_up(folder)
 
     def _give_up(self, folder: Path) -> None:
-        """With the lock held: look at the files of this folder instead of being told."""
+        """Poll the files of this folder instead of watching it. Needs the lock."""
         state = self._folders[folder]
         state.is_polled = True
         if state.watch is not None and self._observer is not None:
-            with contextlib.suppress(KeyError, OSError):  # gone with its folder
+            with contextlib.suppress(KeyError, OSError):  # removed with its folder
                 self._observer.unschedule(state.watch)
         beneath = [path for path in self._files if path.parent == folder]
         for path in (*beneath, *({folder} & self._whole)):
@@ -234,7 +233,7 @@ class FolderWatch:
             self._polled[path] = self._mark(path)
 
     def _mark(self, path: Path) -> _Mark:
-        """What tells two states of a file apart without reading it, or of a whole folder."""
+        """Return stat values that differ after a change of a file, or of a whole folder."""
         try:
             marks = [_stat(path)]
             if path in self._whole:
@@ -246,21 +245,21 @@ class FolderWatch:
 
 
 class _WatchedFolder:
-    """One watched folder: how busy it is, and whether its files are polled instead."""
+    """A watched folder: how busy it is, and whether its files are polled instead."""
 
     def __init__(self) -> None:
         self.is_polled = False
         self.watch: ObservedWatch | None = None
-        self.place: tuple[int, int] | None = None  # which folder is watched; see ``is_elsewhere``
+        self.place: tuple[int, int] | None = None  # device and inode; see ``is_elsewhere``
         self._n_events = 0
         self._since = time.monotonic()
 
     def is_elsewhere(self, at: Path) -> bool:
-        """Is another folder, or none, at the path ``at`` by now? The watch went along with it."""
+        """Tell whether the watched folder was moved away from the path ``at``, or removed."""
         return self.watch is not None and not self.is_polled and self.place != _place(at)
 
     def is_busy(self) -> bool:
-        """Count one event."""
+        """Count one event and tell whether there are too many."""
         now = time.monotonic()
         if now - self._since > BUSY_S:
             self._since, self._n_events = now, 0
@@ -274,7 +273,7 @@ def _stat(path: Path) -> tuple[int, int, int, int]:
 
 
 def _place(folder: Path) -> tuple[int, int] | None:
-    """Which folder it is, whatever it is called; None if it is gone."""
+    """Return the folder's device and inode; None if it is gone."""
     try:
         stat = folder.stat()
     except OSError:

@@ -1,9 +1,9 @@
 """Finds repositories deep in folders of installed files, such as ``node_modules``.
 
-Those folders hold too many others for all that is guarded elsewhere, and nobody's editor obeys
-most of it there. But git and its like obey a repository for whoever only opens a file beneath it.
-So each folder is listed for these few names, and listed again only when it has changed: 30 µs the
-first time and 6 µs afterwards. Links are not followed.
+These folders hold too many files for the full guards, and editors load little from them. But git
+and similar tools load a repository's configuration for anyone who opens a file beneath it. So each
+folder is listed for these few names, and again only after it changed: 30 µs the first time, 6 µs
+afterwards. Links are not followed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 MOST_FOLDERS = 300_000
 _MOST_B_A_CHARACTER = 4
-_TIMES_AFTER = 10  # a command can make as many folders as it likes around what it plants
+_TIMES_AFTER = 10  # a command can create any number of folders around what it plants
 FRESH_NS = 50_000_000
 """A folder that changed so short a time before it was listed may change again and bear the same
 time: the clock of file systems ticks up to every 10 ms. So the list counts for this look alone."""
@@ -33,7 +33,7 @@ and for what git has in a repository there."""
 
 
 def is_too_deep(root: str, at: str) -> bool:
-    """Is this folder's path so long that not all in it has a path?"""
+    """Tell whether this path is so long that entries beneath it may have no path."""
     n_characters = len(root) + 1 + len(at)
     if n_characters * _MOST_B_A_CHARACTER <= MOST_PATH_B:
         return False
@@ -41,14 +41,14 @@ def is_too_deep(root: str, at: str) -> bool:
 
 
 class Signs(msgspec.Struct, frozen=True):
-    """What a look found. Paths begin at the workspace's folder.
+    """The result of a scan. Paths are relative to the workspace folder.
 
     Attributes:
-        paths: Names of the kind that was looked for.
-        closed: Folders that cannot be looked into.
-        is_whole: It went everywhere.
-        n_folders: So many were looked into.
-        too_deep: Folders that were not looked into as their paths are too long.
+        paths: Paths whose name is a sign.
+        closed: Folders that cannot be read.
+        is_whole: Every folder was scanned.
+        n_folders: How many folders were scanned.
+        too_deep: Folders that were skipped because their paths are too long.
     """
 
     paths: tuple[str, ...] = ()
@@ -68,9 +68,9 @@ class Installed:
     """The folders of installed files beneath one folder.
 
     Args:
-        root: The folder, resolved.
-        is_sign: Is this name one that is looked for?
-        most_folders: With more than these, none can be told to be looked through.
+        root: A resolved folder.
+        is_sign: Tells whether a name is searched for.
+        most_folders: If there are more, the scan counts as incomplete.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class Installed:
         self._looking = threading.Lock()
 
     def known(self, tops: Iterable[str], limit_s: float) -> Signs:
-        """What the last look found, or what is found in that time before the first one; blocks.
+        """Return the last scan, or scan for up to ``limit_s`` if there was none; blocks.
 
-        Where the last look found too many folders, it looks again: there may be fewer by now.
+        If the last scan found too many folders, it scans again: there may be fewer now.
         """
         with self._looking:
             if self._last is None:
@@ -96,10 +96,10 @@ class Installed:
             return self._last
 
     def look(self, tops: Iterable[str]) -> Signs:
-        """Look now, in the folders below these; blocks.
+        """Scan now, in the folders below these; blocks.
 
         Args:
-            tops: Folders of installed files. Somebody else has looked at what is right in them.
+            tops: Folders of installed files, whose direct entries the caller has checked.
         """
         with self._looking:
             self._last = self._look(tops, self._most_folders * _TIMES_AFTER)
@@ -113,7 +113,7 @@ class Installed:
         is_whole = True
         above = set(tops)
         waiting = list(above)
-        for at in waiting:  # grows meanwhile: the least deep first
+        for at in waiting:  # grows during the loop: shallowest first
             is_late = until_s is not None and time.monotonic() > until_s
             if len(known) > most or is_late:
                 is_whole = False
@@ -136,7 +136,7 @@ class Installed:
 
     def _read(self, at: str) -> _InstalledFolder:
         path = f"{self._root}/{at}"
-        # Not the time of the last write, which a program can set as it likes.
+        # Not the modification time, which a program can set freely.
         changed_ns = os.stat(path, follow_symlinks=False).st_ctime_ns  # noqa: PTH116 - the fastest
         before = self._known.get(at)
         if before is not None and before.changed_ns == changed_ns:

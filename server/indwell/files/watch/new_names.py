@@ -1,4 +1,4 @@
-"""Hears within a millisecond of names that appear in a tree of folders (inotify, Linux)."""
+"""Reports names that appear in a folder tree within a millisecond (inotify, Linux)."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-MOST_WATCHED = 25_000  # folders; the kernel holds about a kilobyte for each
-POLL_S = 0.25  # between two looks at everything where nothing is heard
-GATHER_S = 0.001  # in which notices that say nothing gather: one waking for many of them
-REST = 3  # times as long as a look took until the next one: a flood of names takes a core, not all
-BEHIND_S = 0.05  # after which the listener is told that notices wait
-_SLICE_S = 0.02  # of taking notices, before those who listen hear of them
+MOST_WATCHED = 25_000  # folders; the kernel needs about a kilobyte for each
+POLL_S = 0.25  # seconds between two full scans where no notifications arrive
+GATHER_S = 0.001  # how long events without a name are collected: one wake-up for many
+REST = 3  # pause after a scan, in durations of that scan: bounds the load under a flood of names
+BEHIND_S = 0.05  # after which the listener is told that events are waiting
+_SLICE_S = 0.02  # of reading events before listeners are told of them
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
 _MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
 _WRITTEN = 0x2
 _EVENT = struct.Struct("iIII")  # struct inotify_event of linux/inotify.h, before the name
-_READ_B = 1 << 12  # about a hundred notices
+_READ_B = 1 << 12  # about a hundred events
 
 
 def _nothing(_seconds: float) -> None:
-    """Nobody is to stand still."""
+    """Ignore the delay (the default for ``behind``)."""
 
 
 class Listener(msgspec.Struct, frozen=True, eq=False):
-    """Whoever listens; all of it is called in a thread of the watch.
+    """Callbacks of a listener; all are called in a thread of the watch.
 
     Attributes:
-        heard: Hears paths from the folder on, at once.
-        look: Looks at everything, some time after; True if it wants to look again soon, for a
-            change that makes no notice (a write into mapped memory).
-        behind: Hears again and again for how many seconds notices have been waiting; 0 once none
-            does. Also around a look that takes long.
+        heard: Called with paths relative to the folder, at once.
+        look: Scans everything, some time later; returns True to scan again soon, for a change that
+            causes no event (a write to mapped memory).
+        behind: Called repeatedly with the seconds that events have been waiting; 0 once none wait.
+            Also called around a long scan.
     """
 
     heard: Callable[[frozenset[str]], None]
@@ -51,14 +51,14 @@ class Listener(msgspec.Struct, frozen=True, eq=False):
 
 
 class NewNames:
-    """Over one folder and those beneath it.
+    """Watches one folder and all folders beneath it.
 
     Args:
-        root: The folder, resolved.
-        is_wanted: Is a path of a kind that is listened for?
-        is_entered: Is a new folder watched as well?
-        is_read: Do the files of this folder matter for what is in them, too?
-        most: Folders that are watched.
+        root: A resolved folder.
+        is_wanted: Tells whether a path is reported.
+        is_entered: Tells whether a new folder is watched as well.
+        is_read: Tells whether changed contents of this folder's files are reported too.
+        most: How many folders are watched.
     """
 
     def __init__(
@@ -70,32 +70,32 @@ class NewNames:
         *,
         most: int = MOST_WATCHED,
     ) -> None:
-        self.blind = ""  # why not every name is heard of, a clause
-        self.is_full = False  # as there are more folders than are watched
+        self.blind = ""  # why some names are missed, as a clause
+        self.is_full = False  # there are more folders than can be watched
         self._root = root
         self._is_wanted = is_wanted
         self._is_entered = is_entered
         self._is_read = is_read
         self._most = most
         self._lock = threading.Lock()
-        self._open: list[int] = []  # the kernel's instance, closed when nobody needs us any more
+        self._open: list[int] = []  # the inotify instance, closed when no listener needs it
         weakref.finalize(self, _close, self._open)
         self._places: dict[int, str] = {}
         self._watched: dict[str, int] = {}
-        self._joining = threading.Lock()  # held for no longer than a list needs
+        self._joining = threading.Lock()  # held only while a list is changed
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
-        self._ended: threading.Thread | None = None  # the last one, which may still end
+        self._ended: threading.Thread | None = None  # the last thread, which may still be ending
         self._is_closed = False
         self._wake = (-1, -1)
-        self._since = 0.0  # when the oldest notice may have come that was not taken
-        self._told_at = 0.0  # when it was said that we are behind; 0 if we are not
-        self._look_s = 0.0  # that the last look at everything took
+        self._since = 0.0  # when the oldest unread event may have arrived
+        self._told_at = 0.0  # when listeners were last told of a delay; 0 for no delay
+        self._look_s = 0.0  # duration of the last full scan
 
     def follow(self, folders: Iterable[str]) -> None:
-        """Watch these folders from now on, paths from the root on; blocks.
+        """Watch these folders from now on, as paths relative to the root; blocks.
 
-        What appeared up to now is forgotten, if nobody listens.
+        Without a listener, earlier events are dropped.
         """
         with self._lock:
             if self._is_closed:
@@ -111,16 +111,16 @@ class NewNames:
                     return
 
     def close(self) -> None:
-        """Let go of the kernel's instance, for good; blocks for a moment.
+        """Close the inotify instance for good; blocks for a moment.
 
-        Not while somebody listens: then it goes when nobody refers to this object any more.
+        While a listener is active, it is closed when this object is no longer referenced.
         """
         with self._joining:
             if self._listeners:
                 return
             ended = self._ended
         if ended is not None:
-            ended.join()  # it was told to end, and reads from the instance until then
+            ended.join()  # the thread was told to end, and reads from the instance until then
         with self._lock:
             self._is_closed = True
             _close(self._open)
@@ -129,7 +129,7 @@ class NewNames:
 
     @contextlib.contextmanager
     def heard_by(self, listener: Listener) -> Iterator[None]:
-        """While it is entered, ``listener`` hears of new names; those of ``follow`` at least."""
+        """Within the block, report new names to ``listener``, at least those below ``follow``."""
         with self._joining:
             self._listeners.append(listener)
             if self._thread is None:
@@ -144,7 +144,7 @@ class NewNames:
             with self._joining:
                 self._listeners.remove(listener)
                 if not self._listeners:
-                    os.close(self._wake[1])  # the thread hears of it, and closes the other end
+                    os.close(self._wake[1])  # the thread notices, and closes the other end
                     self._ended, self._thread = self._thread, None
 
     @property
@@ -163,7 +163,7 @@ class NewNames:
         return True
 
     def _watch(self, at: str) -> bool:
-        """Watch one folder; False if there is no room for more."""
+        """Watch one folder; False if the limit is reached."""
         if len(self._places) >= self._most and at not in self._watched:
             self.blind = f"more than {self._most:,} folders would have to be watched"
             self.is_full = True
@@ -176,15 +176,15 @@ class NewNames:
             if error in _NO_ROOM:
                 self.blind = f"the system grants no more watches ({os.strerror(error)})"
                 return False
-            return True  # gone since, no folder any more, or closed to us
+            return True  # removed since, no longer a folder, or unreadable
         old = self._places.get(number)
-        if old is not None and old != at:  # it was renamed
+        if old is not None and old != at:  # the folder was renamed
             self._watched.pop(old, None)
         self._places[number], self._watched[at] = at, number
         return True
 
     def _listen(self, wake: int) -> None:
-        """The thread's work, until the last listener has gone."""
+        """Run the thread's loop until the last listener is gone."""
         self._since = self._told_at = 0.0
         is_due = is_open = False
         next_look = 0.0
@@ -206,7 +206,7 @@ class NewNames:
                     for one in self._all():
                         one.heard(frozenset(hits))
             if is_all and self._told_at:
-                self._tell(0)  # once it was heard what the notices said
+                self._tell(0)  # only after listeners heard the events
             is_now = time.monotonic() >= next_look
             if is_all and is_now and (is_due or is_polling):
                 is_open = self._looked()
@@ -220,7 +220,7 @@ class NewNames:
             return tuple(self._listeners)
 
     def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
-        """How long to wait for notices; None is until one comes."""
+        """Return how long to wait for events; None waits without limit."""
         if self._told_at:
             return 0
         left_s = max(0.0, next_look - time.monotonic())
@@ -229,24 +229,24 @@ class NewNames:
         return max(left_s, POLL_S if self.blind else 0) if is_polling else None
 
     def _looked(self) -> bool:
-        """Let all of them look; if that takes long, nothing else is made meanwhile."""
+        """Let all listeners scan; a long scan counts as a delay."""
         if self._look_s > BEHIND_S:
             self._tell(BEHIND_S)
         began = time.monotonic()
         with self._noting_time():
-            wishes = [one.look() for one in self._all()]  # all of them look
+            wishes = [one.look() for one in self._all()]  # a list, so that every listener scans
         self._look_s = time.monotonic() - began
         return any(wishes)
 
     @contextlib.contextmanager
     def _noting_time(self) -> Iterator[None]:
-        """Notices that come meanwhile wait since its begin."""
+        """Count events that arrive within the block as waiting since its start."""
         began = time.monotonic()
         yield
         self._since = self._since or began
 
     def _waits(self, poll: select.poll | None, wake: int, limit_s: float | None) -> bool:
-        """Wait for notices, ``limit_s`` seconds at most; True if the last listener has gone."""
+        """Wait for events for at most ``limit_s`` seconds; True if the last listener is gone."""
         if poll is None:
             time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()
@@ -254,7 +254,7 @@ class NewNames:
         return _is_readable(descriptors, limit_s) and _is_readable([wake], 0)
 
     def _drained(self) -> tuple[set[str], bool]:
-        """With the lock held: take notices, and follow new folders; is none left?"""
+        """Read events and watch new folders; True if no event is left. Needs the lock."""
         hits: set[str] = set()
         self._since = self._since or time.monotonic()
         until = time.monotonic() + _SLICE_S
@@ -271,14 +271,14 @@ class NewNames:
         return hits, True
 
     def _read(self) -> bytes:
-        """Some notices; nothing if there are none."""
+        """Read some events; empty if there are none."""
         try:
             return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
         except (BlockingIOError, InterruptedError):
             return b""
 
     def _note_lag(self) -> None:
-        """Tell that we are behind, if we are, and again after a while."""
+        """Tell listeners of a delay, and again after a while."""
         now = time.monotonic()
         if now - self._since > BEHIND_S and now - self._told_at > BEHIND_S:
             self._tell(now - self._since)
@@ -291,8 +291,8 @@ class NewNames:
     def _take(self, number: int, mask: int, raw: bytes, hits: set[str]) -> None:
         if mask & _OVERFLOW:
             hits.add("")
-            self._tell(BEHIND_S)  # nobody knows how many names are to be found
-            for one in tuple(self._watched):  # renamed folders are found by their new names
+            self._tell(BEHIND_S)  # the queue overflowed: events were lost, so scan everything
+            for one in tuple(self._watched):  # find renamed folders by their new names
                 self._enter(one, hits)
             return
         folder = self._places.get(number)
@@ -311,7 +311,7 @@ class NewNames:
             self._enter(path, hits)
 
     def _enter(self, at: str, hits: set[str]) -> None:
-        """Watch a folder that is new here, and what was in it before that."""
+        """Watch a new folder, and report entries that it already holds."""
         waiting = [at]
         while waiting:
             self._note_lag()
@@ -322,7 +322,7 @@ class NewNames:
             try:
                 with os.scandir(f"{self._root}/{at}") as entries:
                     listed = [(front + e.name, e.is_dir(follow_symlinks=False)) for e in entries]
-            except OSError:  # gone since, or no folder
+            except OSError:  # removed since, or not a folder
                 continue
             for path, is_folder in listed:
                 if self._is_wanted(path):

@@ -1,12 +1,11 @@
-"""Snapshots of a folder tree: ``stat`` results and digests of contents. Blocks.
+"""Snapshots of a folder tree: ``stat`` results, and digests of contents. Blocks.
 
-Nothing is read but folders. Links are told as links, and are not followed. A folder that says of
-itself that it is a cache (``CACHEDIR.TAG``) is left out. Bounded: what is too much is left out,
-the least deep comes first, and ``is_whole`` says so. Blocks.
+The snapshot reads only folders. Links are recorded as links and not followed. Cache folders
+(``CACHEDIR.TAG``) are skipped. The size is bounded: shallow folders come first, deeper ones are
+left out, and ``is_whole`` tells.
 
-A folder's files are kept together, not one by one: to compare two looks at 50,000 files takes some
-milliseconds then, and a search for garbage, which stops all threads, finds almost nothing to
-visit.
+The files of a folder are packed into one value: comparing two snapshots of 50,000 files takes a few
+milliseconds, and the garbage collector has almost nothing to visit.
 """
 
 from __future__ import annotations
@@ -36,32 +35,32 @@ _HALF = 1 << 63
 
 
 class FolderListing(NamedTuple):
-    """The files and links right in one folder.
+    """The files and links directly in one folder.
 
     Attributes:
-        names: In the order of the system, which is the same while the folder does not change.
-        packed: The facts of each, eight bytes a number.
+        names: In the system's order, which is stable while the folder does not change.
+        packed: The stat facts of each file, eight bytes a number.
     """
 
     names: tuple[str, ...] = ()
     packed: bytes = b""
 
     def facts(self) -> Iterator[Facts]:
-        """Those of each file, in the order of the names."""
+        """Yield the facts of each file, in the order of ``names``."""
         numbers = array("q", self.packed)
         return zip(*[iter(numbers)] * _N_FACTS, strict=True)
 
     def by_name(self) -> dict[str, Facts]:
-        """The facts of each file."""
+        """Map each name to its facts."""
         return dict(zip(self.names, self.facts(), strict=True))
 
 
 class Census(NamedTuple):
-    """One look.
+    """A snapshot of a folder tree.
 
     Attributes:
-        folders: Those that were listed, by their path from the folder on, with slashes.
-        is_whole: It went everywhere.
+        folders: The listed folders, by relative path with slashes.
+        is_whole: Every folder was listed.
         closed: Folders that could not be listed.
     """
 
@@ -77,27 +76,26 @@ def take_census(
     most_files: int,
     before: Collection[str] = frozenset(),
 ) -> Census:
-    """Look at all files beneath ``root``.
+    """List all files beneath ``root``.
 
     Args:
-        root: The folder, resolved.
-        shut: Names of folders and files that are left out, wherever they are; with a slash in it,
-            a path from the folder on.
-        most_files: When so many are found it ends.
-        before: Folders that were listed before: they are again, even if they are caches by now.
+        root: A resolved folder.
+        shut: Names of folders and files to skip anywhere; an entry with a slash is a relative path.
+        most_files: The limit at which the scan ends.
+        before: Folders that were listed before; they are listed again, even if they are caches now.
     """
     listed: dict[str, FolderListing] = {}
     closed: list[str] = []
     waiting = [""]
     is_whole = True
     n_files = 0
-    for at in waiting:  # grows meanwhile: the least deep first
+    for at in waiting:  # grows during the loop: shallowest first
         if n_files > most_files:
             is_whole = False
             break
         try:
             here, below = _list(root, at, _shut_in(at, shut))
-        except OSError:  # closed to us, or gone since
+        except OSError:  # unreadable, or removed since
             closed.append(at)
             continue
         if CACHE_TAG in here.names and at not in before:
@@ -109,7 +107,7 @@ def take_census(
 
 
 def is_gone(root: str, at: str) -> bool:
-    """Is no file at a path below a folder any more, as far as it can be seen? Through no link."""
+    """Tell whether a path below a folder is gone, as far as can be seen. Follows no link."""
     folder = f"{root}/{at}".rpartition("/")[0]
     if os.path.realpath(folder) != folder:
         return True
@@ -117,40 +115,40 @@ def is_gone(root: str, at: str) -> bool:
         found = os.stat(f"{root}/{at}", follow_symlinks=False)  # noqa: PTH116 - a third of the time
     except (FileNotFoundError, NotADirectoryError):
         return True
-    except OSError:  # closed to us
+    except OSError:  # unreadable
         return False
     return stat.S_ISDIR(found.st_mode)
 
 
 def is_link(facts: Facts) -> bool:
-    """Is it a link?"""
+    """Tell whether the facts are those of a symbolic link."""
     return stat.S_ISLNK(facts[4])
 
 
 def facts_of(found: os.stat_result) -> Facts:
-    """Facts of what the system tells."""
+    """Extract the facts from a stat result."""
     times = (found.st_mtime_ns, found.st_ctime_ns)
     facts = (found.st_ino, found.st_size, *times, found.st_mode)
     return facts if min(facts) >= -_HALF and max(facts) < _HALF else _fitting(facts)
 
 
 def _fitting(facts: Facts) -> Facts:
-    """The same in 64 bits: there are file systems with larger numbers, and files of the year 2400.
+    """Reduce facts to 64 bits, since some file systems have larger numbers or far-future dates.
 
-    Two that differ do so still, but for those that differ by nothing else than whole 2⁶⁴.
+    Facts still differ afterwards, unless they differ only by multiples of 2⁶⁴.
     """
     number, size_b, written, changed, mode = ((one + _HALF) % (2 * _HALF) - _HALF for one in facts)
     return number, size_b, written, changed, mode
 
 
 def _shut_in(at: str, shut: Collection[str]) -> Collection[str]:
-    """The names that are left out in one folder."""
+    """Return the names to skip in one folder."""
     below = [one for one in shut if "/" in one and one.rpartition("/")[0] == at]
     return shut if not below else {*shut, *(one.rpartition("/")[2] for one in below)}
 
 
 def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Sequence[str]]:
-    """The files right in a folder, and the folders. There may be very many."""
+    """List the files and the subfolders of a folder. There may be very many."""
     front = f"{at}/" if at else ""
     names: list[str] = []
     facts: list[int] = []
@@ -165,7 +163,7 @@ def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Seq
                 continue
             try:
                 found = one.stat(follow_symlinks=False)
-            except OSError:  # gone since
+            except OSError:  # removed since
                 continue
             mode = found.st_mode
             if stat.S_IFMT(mode) in _KINDS:
@@ -176,7 +174,7 @@ def _list(root: str, at: str, shut: Collection[str]) -> tuple[FolderListing, Seq
 
 @contextmanager
 def _entries(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """What is in a folder; from the open folder, a third of the time of each look is saved."""
+    """Iterate over a folder's entries by descriptor, which saves a third of each stat's time."""
     if os.scandir not in os.supports_fd:
         with os.scandir(path) as entries:
             yield entries
@@ -204,16 +202,16 @@ _READ = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINA
 
 
 class FileBody(NamedTuple):
-    """What a file held, and what the system told of it just then."""
+    """A file's bytes, with its stat facts at that moment."""
 
     facts: Facts
     data: bytes
 
 
 def read_body(root: int, at: str, most_b: int) -> FileBody | None:
-    """The bytes of a regular file below the open folder ``root``, through no link.
+    """Read a regular file below the open folder ``root``, following no link.
 
-    None if it is none, is longer than ``most_b``, or changed while it was read.
+    None if it is not a regular file, is over ``most_b``, or changed during the read.
     """
     try:
         descriptor = open_below(root, at.split("/"), _READ)
@@ -236,7 +234,7 @@ def read_body(root: int, at: str, most_b: int) -> FileBody | None:
 
 @contextlib.contextmanager
 def opened_folder(path: Path) -> Iterator[int]:
-    """Hold a folder open, for ``read_body``, which finds nothing in one that cannot be opened."""
+    """Open a folder for ``read_body``; if that fails, ``read_body`` returns None for each file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _SAFE)
     except OSError:
@@ -249,10 +247,10 @@ def opened_folder(path: Path) -> Iterator[int]:
 
 
 class Bodies:
-    """Bytes by their digest, up to a bound.
+    """A bounded store of file contents by digest.
 
     Args:
-        most_b: Bytes that are kept; what comes after is not.
+        most_b: The limit in bytes; further contents are not kept.
     """
 
     def __init__(self, most_b: int = MOST_B) -> None:
@@ -268,7 +266,7 @@ class Bodies:
         return self._end
 
     def put(self, data: bytes) -> str | None:
-        """Keep ``data``; gives its digest, None if there is no room for it, here or on the disk."""
+        """Store ``data`` and return its digest; None if the limit or the disk does not allow it."""
         digest = digest_of(data)
         with self._lock:
             if digest in self._places:
@@ -292,12 +290,12 @@ class Bodies:
             n_written += os.pwrite(self._file, data[n_written:], self._end + n_written)
 
     def get(self, digest: str) -> bytes | None:
-        """The bytes of a digest, None if they are not kept."""
+        """Return the bytes of a digest; None if they are not kept."""
         place = self._places.get(digest)
         return None if place is None else os.pread(self._file, place[1], place[0])
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all contents."""
         with self._lock:
             if self._file >= 0:
                 os.close(self._file)
@@ -305,7 +303,7 @@ class Bodies:
             self._places.clear()
 
     def close(self) -> None:
-        """Forget everything, and keep nothing more."""
+        """Remove all contents and accept no more."""
         self.most_b = 0
         self.clear()
 
@@ -315,5 +313,5 @@ class Bodies:
 
 
 def digest_of(data: bytes) -> str:
-    """The digest that bytes are kept by."""
+    """Return the digest that identifies these bytes."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,10 +1,10 @@
-"""Finds files of some kinds beneath a folder, and lists again only what changed.
+"""Finds files of some kinds beneath a folder; later scans list only changed folders.
 
-A folder whose time of change is as it was has the same names, so its list is kept. What is in the
-files does not matter here. Links are not followed. Bounded: what is too deep or too much is left
-out, the least deep comes first, and ``is_whole`` says so; what was found before is looked at by
-its name even so. A folder that cannot be listed is not empty: it is told, with what was known of
-it.
+A folder with an unchanged change time has the same names, so its listing is reused. File contents
+do not matter here. Links are not followed. The scan is bounded: shallow folders come first, too
+deep or too many are left out, and ``is_whole`` tells. Files found earlier are checked by name even
+then. A folder that cannot be listed does not count as empty: it is reported, with its last known
+files.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import msgspec
 
 from indwell.files.watch.installed import FRESH_NS, GONE, is_too_deep
 
-MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
+MOST_FOLDERS = 20_000  # 150 ms without changes; the first scan takes little more than `os.walk`
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-MOST_ENTRIES = 1_000_000  # of which eight bytes each are kept
+MOST_ENTRIES = 1_000_000  # eight bytes are kept for each
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """What tells that a file is another one, or holds something else."""
+    """The identity and state of a file; differs if the file was replaced or changed."""
 
     number: int
     size_b: int
@@ -38,14 +38,14 @@ class FileStamp(msgspec.Struct, frozen=True):
 
 
 class FoundChanges(msgspec.Struct, frozen=True):
-    """What was found.
+    """A file, folder or link that was found.
 
     Attributes:
-        path: From the folder on, with slashes.
-        is_folder: It is one; a link is none.
-        leads_to: Where it leads, as written, if it is a link.
-        stamp: As it stands now; of a folder only its number counts.
-        n_names: How many names the file has, anywhere.
+        path: Relative to the folder, with slashes.
+        is_folder: True for a folder, False for a link.
+        leads_to: A link's target, as written.
+        stamp: Its present stamp; for a folder only the inode counts.
+        n_names: How many hard links the file has.
     """
 
     path: str
@@ -56,14 +56,14 @@ class FoundChanges(msgspec.Struct, frozen=True):
 
 
 class TreeLook(msgspec.Struct, frozen=True):
-    """One look.
+    """The result of one scan.
 
     Attributes:
-        found: What is of the kinds, and stands there.
-        is_whole: It went everywhere.
+        found: The existing files of the wanted kinds.
+        is_whole: Every folder was scanned.
         unreadable: Folders that cannot be listed or entered; empty for the folder itself.
-        n_folders: So many were looked at.
-        too_deep: Folders that were not looked into as their paths are too long.
+        n_folders: How many folders were scanned.
+        too_deep: Folders that were skipped because their paths are too long.
     """
 
     found: tuple[FoundChanges, ...]
@@ -74,15 +74,15 @@ class TreeLook(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True, weakref=True):
-    """What is in one folder.
+    """The entries of one folder.
 
     Attributes:
-        changed: The folder's number and times, by which the next look tells that it is the same.
-        names: Of all that is in it, with slashes between; one text takes a fifth of the memory.
-        folders: Names of those in it.
-        links: Names of those in it.
-        numbers: Of all that is in it.
-        is_readable: It could be listed.
+        changed: The folder's inode and times, by which the next scan detects a change.
+        names: All names, joined with slashes; one string needs a fifth of the memory.
+        folders: Names of subfolders.
+        links: Names of links.
+        numbers: Inodes of all entries.
+        is_readable: The folder could be listed.
     """
 
     changed: tuple[int, int, int]
@@ -94,12 +94,12 @@ class Listed(msgspec.Struct, frozen=True, weakref=True):
 
 
 class Listings:
-    """Listings of the folders beneath one root, shared by several trees: each is read only once.
+    """Listings of all folders beneath one root, shared by several trees: each is read once.
 
-    A listing is kept for as long as a tree uses it.
+    A listing is kept while a tree uses it.
 
     Args:
-        root: The folder, resolved.
+        root: A resolved folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -107,10 +107,10 @@ class Listings:
         self._known: weakref.WeakValueDictionary[str, Listed] = weakref.WeakValueDictionary()
 
     def read(self, at: str) -> Listed | None:
-        """What is in a folder now; None if it is gone. Blocks.
+        """Return a folder's present entries; None if it is gone. Blocks.
 
         Raises:
-            OSError: The system is short of something, so nobody can tell.
+            The system lacks a resource, so the content is unknown.
         """
         path = f"{self._root}/{at}"
         try:
@@ -127,7 +127,7 @@ class Listings:
             with os.scandir(path) as entries:
                 listed = _listed((now.st_ino, -1, -1) if is_fresh else changed, entries)
         except OSError as error:
-            if error.errno in _SHORT:  # what is there, nobody can tell; it is not gone
+            if error.errno in _SHORT:  # unknown rather than gone
                 raise
             return None if error.errno in GONE else Listed((0, 0, 0), is_readable=False)
         self._known[at] = listed
@@ -136,19 +136,19 @@ class Listings:
 
 @functools.lru_cache(maxsize=16)
 def listings_of(root: Path) -> Listings:
-    """The lists of a workspace's folders, one for all who look there.
+    """Return the listings of a workspace's folders, shared by all scans.
 
-    The looks for nested repositories, for protected files and for secret ones took a third of a
-    second each in a workspace of 200,000 files, most of it for the same lists.
+    The scans for nested repositories, protected files and secret files took a third of a second
+    each in a workspace of 200,000 files, mostly for the same listings.
 
     Args:
-        root: The folder, resolved.
+        root: A resolved folder.
     """
     return Listings(root)
 
 
 def _listed(changed: tuple[int, int, int], entries: Iterable[os.DirEntry[str]]) -> Listed:
-    """What is in a folder; there may be very many, so each costs as little as possible."""
+    """Build a folder's listing; there may be very many entries, so each costs little."""
     names: list[str] = []
     folders: list[str] = []
     links: list[str] = []
@@ -171,17 +171,17 @@ class _TreeFolder(msgspec.Struct, frozen=True):
 
 
 class Tree:
-    """The files beneath one folder.
+    """The files of some kinds beneath one folder.
 
     Args:
-        root: The folder, resolved.
-        is_wanted: Is this path of a kind that is looked for?
-        shut: Names of folders of which only what stands directly in them is looked at.
-        is_ordinary: Is this a name that makes no path wanted? A path of such names alone is passed
-            over without a look at it as a whole.
-        with_links: Links are looked for too, whatever they are called.
-        most_folders: No more are looked at.
-        listings: Of this folder, shared with other trees.
+        root: A resolved folder.
+        is_wanted: Tells whether a path is searched for.
+        shut: Names of folders of which only the direct entries are scanned.
+        is_ordinary: Tells whether a name alone makes no path wanted; a path of only such names is
+            skipped quickly.
+        with_links: Find all links too, whatever their names.
+        most_folders: The limit of scanned folders.
+        listings: Listings of this folder, shared with other trees.
     """
 
     def __init__(
@@ -207,10 +207,10 @@ class Tree:
         self._lock = threading.Lock()
 
     def look(self, most_folders: int | None = None) -> TreeLook:
-        """Look now; blocks, also while another thread looks.
+        """Scan now; blocks, also while another thread scans.
 
         Args:
-            most_folders: No more are looked at this time, if that is not what it was made for.
+            most_folders: A limit for this scan only.
         """
         with self._lock:
             return self._look(most_folders or self._most_folders)
@@ -223,7 +223,7 @@ class Tree:
         waiting = [""]
         n_entries = 0
         is_whole = True
-        for at in waiting:  # grows meanwhile: the least deep first
+        for at in waiting:  # grows during the loop: shallowest first
             if len(known) >= most_folders or n_entries >= MOST_ENTRIES:
                 is_whole = False
                 break
@@ -249,15 +249,15 @@ class Tree:
 
     @property
     def folders(self) -> Collection[str]:
-        """Those that the last look went into, from the folder on."""
+        """Return the folders of the last scan, as relative paths."""
         return self._known.keys()
 
     def shut_folders(self) -> tuple[str, ...]:
-        """Those of the last look of which only what stands directly in them was looked at."""
+        """Return the folders of which the last scan read only the direct entries."""
         return tuple(at for at in self._known if at.rpartition("/")[2] in self._shut)
 
     def other_names(self, found: Iterable[FoundChanges]) -> Mapping[str, FoundChanges]:
-        """Other names (hard links) of these files, as far as the last look went; blocks."""
+        """Find other hard links of these files within the last scan; blocks."""
         wanted = {one.stamp.number: one for one in found if one.n_names > 1 and not one.is_folder}
         if not wanted:
             return {}
@@ -277,7 +277,7 @@ class Tree:
     def _again(
         self, found: Mapping[str, FoundChanges], beneath: tuple[str, ...] | None
     ) -> dict[str, FoundChanges]:
-        """What the last look found and this one could not come to; all of it if None."""
+        """Return earlier findings that this scan could not reach; all of them if None."""
         left = (one for path, one in self._last.items() if path not in found)
         if beneath is not None:
             left = (one for one in left if any(_is_in(one.path, at) for at in beneath))
@@ -297,7 +297,7 @@ class Tree:
         try:
             with os.scandir(f"{self._root}/{at}") as entries:
                 yield from [(front + one.name, one.inode()) for one in entries]
-        except OSError:  # gone since
+        except OSError:  # removed since
             return
 
     def _read(self, at: str) -> _TreeFolder | None:
@@ -318,7 +318,7 @@ class Tree:
         return _TreeFolder(listed, self._below(at, listed.folders, wanted), wanted)
 
     def _below(self, at: str, folders: Iterable[str], wanted: Collection[str]) -> tuple[str, ...]:
-        """The folders that are entered from this one."""
+        """Return the subfolders to enter."""
         front, name = (f"{at}/" if at else ""), at.rpartition("/")[2]
         if name in self._shut:
             return ()
@@ -336,7 +336,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def found_at(root: str, at: str) -> FoundChanges | None:
-    """What stands at a path below a folder; None for nothing."""
+    """Describe the entry at a path below a folder; None if nothing exists there."""
     path = f"{root}/{at}"
     try:
         now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - as above
@@ -345,13 +345,13 @@ def found_at(root: str, at: str) -> FoundChanges | None:
         return None
     if stat.S_ISDIR(now.st_mode):
         return FoundChanges(at, is_folder=True, stamp=FileStamp(now.st_ino, 0, 0))
-    # Not the time of the last write, which a program can set as it likes.
+    # Not the modification time, which a program can set freely.
     stamp = FileStamp(now.st_ino, now.st_size, now.st_ctime_ns)
     return FoundChanges(at, is_folder=False, stamp=stamp, leads_to=leads_to, n_names=now.st_nlink)
 
 
 def names_in(folder: Path) -> tuple[str, ...]:
-    """The names in a folder, in no order; none if it cannot be read."""
+    """Return the names in a folder, unordered; empty if it cannot be read."""
     try:
         return tuple(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
     except OSError:
