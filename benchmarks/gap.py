@@ -30,6 +30,7 @@ from instant_endpoint import TURNS
 
 from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
@@ -97,13 +98,12 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         tools=tools,
         workspace=DiskWorkspace([folder]),
         approver=None,  # type: ignore[arg-type] # nothing asks
-        policy=lambda: Policy("auto"),
+        rules=lambda: Rules(Policy("auto"), hidden=lambda _path: False),
         grant=nothing,  # type: ignore[arg-type] # nothing is granted
         log=log,
         spill=SpillFolder(spill).keep,
         keep_as=SpillFolder(spill).keep_as,
         read_roots=(spill,),
-        hidden=lambda _path: False,
         surroundings=surroundings,
         cost=lambda usage: usage.output * 1e-6,
         now=lambda: datetime.now(UTC),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from indwell.messages import Text
 from indwell.workspace.base import MemoryWatch
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_rules
 
 FILES = {"a.py": "x = 1\ny = 2\n"}
 READ = asks(call("read_file", "r1", path="a.py"))
@@ -156,7 +155,7 @@ async def test_of_a_file_that_a_deny_rule_hides_by_now_nothing_is_told(tmp_path:
     script = [READ, says("Read."), says("Well.")]
     async with a_world(tmp_path, script, files=FILES) as world:
         await world.turn()
-        world.session.parts = dataclasses.replace(world.session.parts, hidden=lambda _path: True)
+        with_rules(world.session, hidden=lambda _path: True)
         change(world, "secret = 1\n")
         await world.turn("and now?")
         assert told(world) == []

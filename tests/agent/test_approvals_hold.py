@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.agent.core.rules import Rules
 from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide
@@ -103,7 +104,7 @@ async def test_a_yes_does_not_outlive_the_mode_it_was_given_in(tmp_path: Path) -
     registry = standard_tools(Shell(root))
     async with a_world(tmp_path, script, workspace=workspace, registry=registry) as world:
         world.session.parts = dataclasses.replace(
-            world.session.parts, policy=lambda: Policy(modes[-1])
+            world.session.parts, rules=lambda: Rules(Policy(modes[-1]))
         )
         meddle(world, lambda: modes.append("plan"))
         await world.turn()

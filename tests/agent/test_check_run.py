@@ -20,7 +20,7 @@ from indwell.sessions.told import Decided
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project
 from support.made_secrets import made_secrets
-from support.session import asks, call, says
+from support.session import asks, call, says, with_rules
 
 CHECK = f"{sys.executable} checker.py"
 NAME = f"`{CHECK[:80]}`"
@@ -237,11 +237,7 @@ async def test_what_would_have_to_be_asked_for_is_not_run_and_said_once(tmp_path
     again = asks(call("edit_file", "c3", path="a.py", edits=[{"old": "x = y", "new": "x = z"}]))
     script = [read, edit, says(), again, says()]
     async with a_project(tmp_path, script, files=pyproject) as project:
-        policy = project.session.parts.policy
-        project.session.parts = dataclasses.replace(
-            project.session.parts,
-            policy=lambda: msgspec.structs.replace(policy(), writes_confined=False),
-        )
+        with_rules(project.session, policy={"writes_confined": False})
         first, second = await project.turn(), await project.turn()
         why = "`ruff` was not run: it would have to be asked for"
         assert (first.verified, second.verified) == (f"not verified: {why}",) * 2

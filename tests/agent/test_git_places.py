@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_rules
 
 
 async def written(folder: Path, root: Path, path: str, policy: Policy | None = None) -> World:
@@ -93,7 +92,7 @@ async def test_a_hard_link_to_a_secret_file_in_any_folder_is_one(tmp_path: Path)
         policy=Policy("auto", SECRETS),
     ) as world:
         secret = (str(root / "b" / ".env"), str(root / "a" / "notes.txt"))
-        world.session.parts = dataclasses.replace(world.session.parts, secret_files=lambda: secret)
+        with_rules(world.session, secret_files=lambda: secret)
         await world.turn()
     (question,) = world.approver.questions
     assert "'b/.env' may hold secrets" in question.reason

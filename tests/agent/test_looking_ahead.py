@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.tools.base import Tool
 from indwell.tools.commands.bash import Shell, make_bash
-from support.session import PATIENCE_S, World, a_world, says
+from support.session import PATIENCE_S, World, a_world, says, with_rules
 
 
 class Looks:
@@ -46,7 +45,7 @@ async def looked_at(
     """A session, and the looks at its workspace."""
     ahead, looks = LookingAhead(), Looks()
     async with a_world(folder, answers, tools=tools, features=(ahead.feature(),)) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, confine=looks.confine)
+        with_rules(world.session, confine=looks.confine)
         yield world, looks, ahead
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.messages import ToolResult
+from indwell.agent.core.rules import Rules
+from indwell.messages import Reply, ToolResult
 from indwell.policy.approvals import Question, Said
 from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules
@@ -22,7 +23,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_rules
 
 REFUSED = "the user did not allow this; go on without it, or say what it is needed for"
 
@@ -155,10 +156,13 @@ async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)
-    script = [asks(call("bash", command="touch ran")), says("done")]
+    faults: list[Exception] = []
 
-    def broken() -> Policy:
-        raise ZeroDivisionError
+    def reply(_request: object) -> Reply:
+        faults.append(ZeroDivisionError())
+        return asks(call("bash", command="touch ran"))
+
+    script = [reply, says("done")]
 
     async with a_world(
         tmp_path,
@@ -167,7 +171,14 @@ async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn
         registry=standard_tools(Shell(root)),
         answers=["once"],
     ) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, policy=broken)
+        rules = world.session.parts.rules
+
+        def broken() -> Rules:
+            if faults:
+                raise faults.pop()
+            return rules()
+
+        world.session.parts = dataclasses.replace(world.session.parts, rules=broken)
         finished = await world.turn()
         (decided,) = [one for one in await world.records() if isinstance(one, Decided)]
     assert (finished.ending, world.approver.questions) == ("done", [])
@@ -202,7 +213,7 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_
         registry=standard_tools(Shell(root)),
         policy=policy,
     ) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, confine=confine)
+        with_rules(world.session, confine=confine)
         approver = answer_with(world, Answering("once"))
         await world.turn()
     network, unbound = approver.questions[:2]

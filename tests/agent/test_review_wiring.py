@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from indwell.agent.core.events import EditApplied, HunksChanged, Notice
@@ -24,7 +23,7 @@ from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.settings.model import Mode
 from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.memory import ROOT, MemoryWorkspace
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_rules
 
 A = ROOT / "a.py"
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
@@ -121,8 +120,8 @@ async def test_the_mode_may_change_in_the_middle_of_a_turn(tmp_path: Path) -> No
 
     async with reviewing(tmp_path, [READ, TWO, later, says()]) as (world, ledger):
         parts = world.session.parts
-        policy = lambda: msgspec.structs.replace(parts.policy(), mode=modes[-1])  # noqa: E731
-        world.session.parts = dataclasses.replace(parts, policy=policy)
+        rules = lambda: parts.rules().in_mode(modes[-1])  # noqa: E731
+        world.session.parts = dataclasses.replace(parts, rules=rules)
         await world.turn()
         assert [one.new for one in ledger.hunks(A)] == [("two\n",), ("thirty\n",)]
 
@@ -279,7 +278,7 @@ async def test_a_file_that_a_deny_rule_hides_is_not_told_of(tmp_path: Path) -> N
     async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
         await world.turn()
         await reject_all(world, ledger)
-        world.session.parts = dataclasses.replace(world.session.parts, hidden=lambda _path: True)
+        with_rules(world.session, hidden=lambda _path: True)
         await world.turn("and now?")
         assert told(world) == []
 

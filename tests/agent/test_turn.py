@@ -39,7 +39,7 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
         finished = await world.turn("What is x?", title="Question")
         first, second = Usage(10, output=5), Usage(20, output=4)
         assert world.events == [
-            TurnStarted(1, "Question", "What is x?", "small"),
+            TurnStarted(1, "Question", "What is x?", "small", mode="auto"),
             Text(1, "Let "),
             Text(1, "me "),
             Text(1, "look."),

@@ -111,7 +111,7 @@ async def test_a_broken_file_of_permissions_is_said_once_and_stops_nothing(home)
             DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
         )
         said.append(session.notice)
-        assert session.parts.policy().granted == frozenset()
+        assert session.parts.rules().policy.granted == frozenset()
         await session.close()
     # Where there is no sandbox, a notice says so each time.
     assert [str(path) in one for one in said] == [True, False]

@@ -20,15 +20,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 from hostile_calls import Attempt, attempts
 from hostile_world import World, listening, make_world
 
-from indwell.agent.core.parts import unconfined
 from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.rules import unconfined
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request, ToolCall, ToolResult
@@ -40,6 +39,7 @@ from indwell.settings.model import Mode, Settings
 from indwell.wiring.compose import open_session
 from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
+from support.session import with_rules
 
 BATCH = 20  # calls of one reply; the canaries are looked at after each
 WINDOW = 50_000_000  # tokens: nothing is compacted
@@ -203,12 +203,7 @@ async def _session(
         environment=environment,
     )
     if not is_confined:
-        policy = session.parts.policy
-        session.parts = replace(
-            session.parts,
-            confine=unconfined,
-            policy=lambda: msgspec.structs.replace(policy(), writes_confined=False),
-        )
+        with_rules(session, policy={"writes_confined": False}, confine=unconfined)
     return session
 
 

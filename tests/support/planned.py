@@ -55,5 +55,5 @@ async def planned(
     features = [plan_feature(board, lambda: now[0]), todo.feature()]
     async with a_world(folder, script, features=features, **more) as world:
         parts = world.session.parts
-        world.session.parts = replace(parts, mode=lambda: now[0])
+        world.session.parts = replace(parts, rules=lambda: parts.rules().in_mode(now[0]))
         yield Planned(world, board, now)

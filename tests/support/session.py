@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
 from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.features.attachments.feature import attachments_feature
@@ -220,13 +222,15 @@ async def a_world(
         features=of_features,
         workspace=workspace,
         approver=approver,
-        policy=lambda: msgspec.structs.replace(given, granted=frozenset(rules)),
+        rules=lambda: Rules(
+            msgspec.structs.replace(given, granted=frozenset(rules)),
+            hidden=lambda path: matches_any(path, given.deny),
+        ),
         grant=grant,
         log=log,
         spill=SpillFolder(store.spill(identifier)).keep,
         keep_as=SpillFolder(store.spill(identifier)).keep_as,
         read_roots=(store.spill(identifier),),
-        hidden=lambda path: matches_any(path, given.deny),
         surroundings=surroundings,
         cost=lambda usage: usage.output * 0.25,
         now=clock.now,
@@ -244,6 +248,18 @@ async def a_world(
         yield world
     finally:
         await session.close()
+
+
+def with_rules(session: Session, *, policy: Mapping[str, Any] | None = None, **more: Any) -> None:
+    """From now on the session's rules differ in these fields, and in these of the policy."""
+    rules = session.parts.rules
+
+    def changed() -> Rules:
+        now = rules()
+        changed_policy = msgspec.structs.replace(now.policy, **(policy or {}))
+        return dataclasses.replace(now, policy=changed_policy, **more)
+
+    session.parts = dataclasses.replace(session.parts, rules=changed)
 
 
 class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from indwell.agent.core.log import Log
 from indwell.agent.core.parts import Parts
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.skills.shelf import Shelf
@@ -250,36 +251,45 @@ def make_session(
         lambda: any(one.is_covered for one in boards.background.running),
     )
     opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
+
+    def rules_now() -> Rules:
+        now = settings()  # read once, so that all of the snapshot is of one moment
+        return Rules(
+            policy_now(
+                now,
+                rules.granted,
+                trust,
+                workspace.roots,
+                own=own,
+                readable=(*map(str, readable), *map(str, shelf.readable)),
+                in_git=git.in_git,
+                git_unchecked=git.unchecked,
+            ),
+            hidden=lambda path: (
+                matches_any(path, now.deny)
+                or is_private(root / path, workspace.roots, opened)
+                or (is_beneath(str(root / path), own) and not shelf.may_read(root / path))
+                or secret.is_other_name(root / path)
+            ),
+            confine=bounds.snapshot(now),
+            is_private=lambda path: is_private(path, workspace.roots, opened),
+            secret_files=secret.look,
+            repositories=secret.repositories,
+        )
+
     parts = Parts(
         provider=model.provider,
         tools=tools,
         workspace=workspace,
         approver=approver,
-        mode=lambda: settings().mode,
         other_model=model.other,
-        policy=lambda: policy_now(
-            settings(),
-            rules.granted,
-            trust,
-            workspace.roots,
-            own=own,
-            readable=(*map(str, readable), *map(str, shelf.readable)),
-            in_git=git.in_git,
-            git_unchecked=git.unchecked,
-        ),
+        rules=rules_now,
         git=git,
         grant=rules.grant,
         log=place.log,
         spill=spill.keep,
         keep_as=spill.keep_as,
         read_roots=readable,
-        is_private=lambda path: is_private(path, workspace.roots, opened),
-        hidden=lambda path: (
-            matches_any(path, settings().deny)
-            or is_private(root / path, workspace.roots, opened)
-            or (is_beneath(str(root / path), own) and not shelf.may_read(root / path))
-            or secret.is_other_name(root / path)
-        ),
         surroundings=lambda: surroundings_of(workspace, model.name),
         cost=model.cost,
         now=lambda: datetime.now(UTC),
@@ -293,11 +303,8 @@ def make_session(
         small=model.small,
         wish=boards.wish,
         features=features,
-        confine=bounds,
         hide=hide,
         also_hide=secrecy.also_hide,
-        secret_files=secret.look,
-        repositories=secret.repositories,
         review=review,
         coverage=coverage_of(workspace, review, secret.look, own, hide),
     )

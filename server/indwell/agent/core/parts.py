@@ -16,31 +16,23 @@ from indwell.agent.core.compact_tool import CompactionWish
 from indwell.agent.core.ledger import Ledger, MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session_features import Features
 from indwell.agent.git.entries import GitEntries
 from indwell.context.compaction.presets import DEFAULT, Preset
 from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
-from indwell.policy.call_facts import Policy
-from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.ledger import ReviewLedger
-from indwell.sandbox.confinement import Confinement
-from indwell.settings.model import Mode
 from indwell.tools.base import Registry
 from indwell.workspace.base import Workspace
 
 
 async def holds_nothing() -> None:
     """Close nothing; for a provider without connections."""
-
-
-def lies_in_no_home(_path: Path) -> bool:
-    """No path is private, because the workspace is no home folder."""
-    return False
 
 
 def hides_nothing(_key: str) -> None:
@@ -52,16 +44,6 @@ def shown_as_it_is(text: str) -> str:
     return text
 
 
-def unconfined(widening: Widening) -> None:
-    """No sandbox; for tools that start no process."""
-    del widening
-
-
-def in_review() -> Mode:
-    """The default mode."""
-    return "review"
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The interfaces and values of a session; ``wiring.compose`` puts them together.
@@ -71,15 +53,13 @@ class Parts:
         tools: The table of tools.
         workspace: The user's files.
         approver: Asks the user for permissions.
-        policy: Returns the current mode and rules.
-        mode: Returns the current mode, for records and events.
+        rules: Takes a snapshot of the current mode, rules, hidden paths and sandbox.
         other_model: Finds another model of the endpoint by name; None if there is none.
         grant: Remembers a rule, for this session or for good.
         log: The session's log.
         spill: Writes a text to a file in the session's folder; returns the path.
         keep_as: The same under a given name; the file is on disk on return.
         read_roots: Folders outside the workspace that tools may read; the session's own is first.
-        hidden: Does a deny rule keep this displayed path from the model?
         surroundings: Returns the current facts for the environment reminder.
         cost: US dollars of a usage, None if the price is unknown.
         now: Returns the time for the log.
@@ -94,13 +74,8 @@ class Parts:
         summary_timeout_s: Time limit of a summary, in seconds.
         wish: A compaction that the user or the model asked for.
         features: The session's features.
-        confine: The sandbox of a command with the given widening; None without a sandbox.
         hide: Removes secrets from a text; returns the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
-        is_private: Does this path lie in the home folder, which is the workspace, where programs
-            keep keys and tokens?
-        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
-        repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
         review: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into it.
         git: Protected files that commands bring into git; None where nobody looks.
@@ -110,13 +85,12 @@ class Parts:
     tools: Registry
     workspace: Workspace
     approver: Approver
-    policy: Callable[[], Policy]
+    rules: Callable[[], Rules]
     grant: Callable[[str, bool], Awaitable[None]]
     log: Log
     spill: Callable[[str, str], Awaitable[Path]]
     keep_as: Callable[[str, str], Awaitable[Path]]
     read_roots: tuple[Path, ...]
-    hidden: Callable[[str], bool]
     surroundings: Callable[[], Awaitable[Surroundings]]
     cost: Callable[[Usage], float | None]
     now: Callable[[], datetime]
@@ -131,17 +105,12 @@ class Parts:
     summary_timeout_s: float = 60.0
     wish: CompactionWish = field(default_factory=CompactionWish)
     features: Features[Any] = field(default_factory=Features)
-    confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     also_hide: Callable[[str], None] = hides_nothing
-    secret_files: Callable[[], tuple[str, ...]] = tuple
-    repositories: Callable[[], tuple[str, ...]] = tuple
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
     git: GitEntries | None = None
-    mode: Callable[[], Mode] = in_review
     other_model: Callable[[str], OtherModel | None] = no_other_model
-    is_private: Callable[[Path], bool] = lies_in_no_home
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

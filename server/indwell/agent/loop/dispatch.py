@@ -18,9 +18,14 @@ from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import apart, changed_marks, covered
-from indwell.agent.permission.evaluate_policy import note_not_given
+from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.git_changes import after_command, before_command, command_begins
-from indwell.agent.permission.permit import Permit, Previewing, permitted
+from indwell.agent.permission.permit import (
+    Previewing,
+    check_still_permitted,
+    permitted,
+    record_not_given,
+)
 from indwell.agent.permission.recorded_workspace import recorded
 from indwell.agent.permission.redaction import check_no_marks, hidden, kept_back, remember
 from indwell.agent.review.pending_hunks import tell_hunks
@@ -62,7 +67,7 @@ async def dispatch(
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
     bound += [(use, flood) for use in uses[MOST_CALLS:]]
-    gate, asking = asyncio.Semaphore(PARALLEL), session.asking
+    gate = asyncio.Semaphore(PARALLEL)
     features = session.parts.features
     outcomes: dict[str, Outcome] = {}
     ran: dict[str, list[EditApplied]] = {}
@@ -70,7 +75,7 @@ async def dispatch(
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
             try:
-                outcome = await _run_one(session, use, call, emit, asking, ran)
+                outcome = await _run_one(session, use, call, emit, ran)
             finally:
                 if session.is_editing:  # the turn was stopped during an edit
                     session.is_editing = False
@@ -126,12 +131,11 @@ def _is_read(call: Call | ToolError) -> bool:
     return not (call.facts.asks or call.facts.keeps)
 
 
-async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
+async def _run_one(
     session: Session,
     use: ToolUse,
     call: Call | ToolError,
     emit: Listener,
-    asking: asyncio.Lock,
     ran: dict[str, list[EditApplied]],
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.monotonic()
@@ -141,7 +145,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
     meanwhile = ""
     try:
         if isinstance(call, ToolError):
-            note_not_given(session, use, str(call))
+            record_not_given(session, use, str(call))
             raise call
         check_no_marks(call)
         moment = Moment(session, turn, emit)
@@ -149,7 +153,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         await session.parts.features.before_tool(moment, use, call)
         preview = _previewing(session, use, call)
         meanwhile = await before_command(session, use, call, emit)
-        permit = await permitted(session, use, call, emit, preview, asking)
+        permit = await permitted(session, use, call, emit, preview)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
             session.parts.log.append(intent)
@@ -158,6 +162,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         ran[use.id] = []
         await command_begins(session, call, permit.widening)
         async with apart(session, call):
+            permit = await check_still_permitted(session, permit)
             outcome = await call.run(_context(session, use, emit, permit))
         outcome = await after_command(session, use, call, permit.widening, outcome, emit)
         remember(session, call, permit.widening, outcome)
@@ -205,11 +210,11 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         spill=session.parts.spill,
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
         read_roots=session.parts.all_read_roots,
-        hidden=session.parts.hidden,
+        hidden=permit.rules.hidden,
         takes_pictures=session.conversation.config.takes_pictures,
         most_chars=_room(session),
         judged=permit.judged,
-        confinement=session.parts.confine(permit.widening),
+        confinement=permit.rules.confine(permit.widening),
         unasked=permit.widening.reads_only,
         hide=session.parts.hide,
         chosen=permit.chosen,

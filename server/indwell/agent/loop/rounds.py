@@ -235,7 +235,7 @@ async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
         told = await verdict_blocks(session, turn)
         session.conversation = talk.queue(session.conversation, told)
     blocks = await session.aftermath.blocks(
-        session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
+        session.seen, parts.workspace, parts.rules().hidden, turn=turn, hide=parts.hide
     )
     session.conversation = talk.queue(session.conversation, blocks)
     for reminder in await parts.features.reminders(Moment(session, turn, emit)):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.permission.other_names import folders_above, other_names
 from indwell.errors import ToolError
@@ -32,11 +33,12 @@ from indwell.workspace.paths import parse
 SCRIPT_LIMIT_B = 1 << 20  # of a script that a permission is bound to; scripts are smaller
 
 
-async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFacts:
+async def call_facts(session: Session, rules: Rules, arguments: str, facts: ToolFacts) -> CallFacts:
     """The facts of a call, with each path as written, as resolved (FS-05), and by its hard links.
 
     Args:
         session: The session of the call.
+        rules: The snapshot of the rules that decides on it.
         arguments: The call's arguments under our own names, as JSON.
         facts: What the tool says of the call.
 
@@ -47,7 +49,7 @@ async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFa
     places = [_resolved(session, written, facts) for written in facts.paths]
     resolved = [path for path, _ in places]
     linked = [path for path in resolved if has_other_names(path)]
-    twins = await asyncio.to_thread(_twins, linked, session) if linked else ()
+    twins = await asyncio.to_thread(_twins, linked, roots, rules) if linked else ()
     paths = (*facts.paths, *(display(session, str(path)) for path in (*resolved, *twins)))
     return CallFacts(
         tool=facts.tool,
@@ -63,13 +65,13 @@ async def asked_of(session: Session, arguments: str, facts: ToolFacts) -> CallFa
         leads_out=any(is_outside for _, is_outside in places),
         is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
         unknown=_unknown_at_roots(resolved, roots) if facts.effect == "edit" else (),
-        is_private=any(map(session.parts.is_private, resolved)),
+        is_private=any(map(rules.is_private, resolved)),
         keeps=facts.keeps,
         background=facts.background,
     )
 
 
-async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
+async def with_scripts(session: Session, rules: Rules, asked: CallFacts) -> CallFacts:
     """The facts with digests of the scripts that a command runs, to bind a permission to them."""
     if asked.effect != "run":
         return asked
@@ -85,7 +87,7 @@ async def with_scripts(session: Session, asked: CallFacts) -> CallFacts:
     files = bound_files(verdict.parts, asked.cwd, names)
     scripts: tuple[tuple[str, str], ...] = ()
     programs: tuple[tuple[str, str], ...] = ()
-    if verdict.widening.unconfined or session.parts.confine(asked.wants) is None:
+    if verdict.widening.unconfined or rules.confine(asked.wants) is None:
         programs = await asyncio.to_thread(planted, verdict.parts, roots)
     if files != Bound():
         scripts = await asyncio.to_thread(_digests, session, files)
@@ -129,9 +131,8 @@ def _resolved(session: Session, written: str, facts: ToolFacts) -> tuple[Path, b
             raise outside from None
 
 
-def _twins(paths: Sequence[Path], session: Session) -> tuple[Path, ...]:
-    parts = session.parts
-    return other_names(paths, parts.workspace.roots, parts.secret_files())
+def _twins(paths: Sequence[Path], roots: Sequence[Path], rules: Rules) -> tuple[Path, ...]:
+    return other_names(paths, roots, rules.secret_files())
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:

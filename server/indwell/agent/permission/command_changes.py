@@ -10,7 +10,7 @@ from pathlib import Path
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.permit import Permit
+from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
@@ -33,7 +33,7 @@ def covered(
         emit(Notice(turn, "info", words))
 
     actor = Actor(session.id, turn)
-    accepted = partial(is_accepted, session, permit)
+    accepted = partial(is_accepted, session, was_reviewed=permit.was_reviewed)
     return lambda: coverage.around(actor, use.id, accepted=accepted, tell=tell)
 
 
@@ -56,7 +56,7 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
 
     if session.parts.review is not None:
         session.parts.review.beside.add(coverage.beside.aside)
-    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session)
     await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
 
 
@@ -86,7 +86,7 @@ def covered_check(
         more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
         tell(f"the check {name} changed {named}{more}; rewind the turn to take that back")
 
-    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session)
     return coverage.around(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
 
 

@@ -8,11 +8,12 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 import msgspec
 
-from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.git.note import GitEntry
+from indwell.agent.permission.decision import put_question
 from indwell.messages import ToolUse
-from indwell.policy.approvals import Question, Said, one_line
+from indwell.policy.approvals import Question, Reply, one_line
 from indwell.policy.widening import Widening
 from indwell.tools.base import Call, Outcome
 
@@ -100,7 +101,7 @@ async def after_command(  # noqa: PLR0917 - what a call is, and who is told and 
         return outcome
     new = await git.look(
         fetches=bool(widening.hosts or widening.unconfined),
-        is_quick=widening.keeps_git and session.parts.policy().writes_confined,
+        is_quick=widening.keeps_git and session.parts.rules().policy.writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
     await git.agree(agreed)  # the question before the command named this
@@ -117,7 +118,7 @@ def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager
 
 def _surely_reads(session: Session, widening: Widening) -> bool:
     """Does the sandbox keep the command from writing anywhere?"""
-    return widening.reads_only and session.parts.policy().writes_confined
+    return widening.reads_only and session.parts.rules().policy.writes_confined
 
 
 def _was_asked(entry: GitEntry, widening: Widening) -> bool:
@@ -150,24 +151,16 @@ async def _ask_about(
 
 async def _asked(
     session: Session, use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry], emit: Listener
-) -> Said:
+) -> Reply:
     turn = use.meta.turn
     question = _question(use, words, new)
+
+    def understood(reply: Reply) -> Reply:
+        # Only a yes to this very question counts, not a standing one.
+        return reply if reply in {"once", "no", "uncovered"} else "no"
+
     async with session.asking:
-        emit(
-            PermissionAsked(
-                turn, use.id, question.id, question.title, question.detail, words.reason
-            )
-        )
-        answer: Said = "unanswered"
-        try:
-            reply = await session.parts.approver.ask(question)
-            answer = reply if isinstance(reply, str) else "no"
-            # Only a yes to this very question counts, not a standing one.
-            answer = answer if answer in {"once", "no", "uncovered"} else "no"
-        finally:
-            emit(PermissionAnswered(turn, use.id, question.id, answer))
-    return answer
+        return await put_question(session, turn, use.id, question, emit, understood)
 
 
 def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Question:

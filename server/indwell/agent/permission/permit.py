@@ -1,17 +1,29 @@
-"""Decides whether a call may run: evaluates, asks the user, binds the answer to what was shown."""
+"""Permission for a tool call: the words of its question, what an answer means, and its records."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import msgspec
 
-from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
-from indwell.agent.permission.evaluate_policy import Weighed, first_weighed, note, weigh
+from indwell.agent.permission.decision import (
+    PLACE,
+    VERDICTS,
+    Consent,
+    EvaluatedPolicy,
+    Permit,
+    Permitted,
+    RefusedPermission,
+    how_sandboxed,
+    permission,
+    put_question,
+    still_allowed,
+)
 from indwell.agent.permission.redaction import carrying
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import ToolUse
@@ -23,11 +35,12 @@ from indwell.policy.approvals import (
     Said,
     chosen_of,
     question_for,
+    short_line,
     why_uncovered,
 )
-from indwell.policy.call_facts import Ask, CallFacts, Deny
-from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.tools.base import Call, Preview
+from indwell.policy.call_facts import Allow, Ask, Decision, Deny
+from indwell.sessions.told import Decided
+from indwell.tools.base import Call, Preview, ToolFacts
 from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
 
 MOST_REFUSED = 5  # questions in a row without a yes; then the turn asks no more
@@ -35,94 +48,179 @@ NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
 )
-
-
-class Permit(msgspec.Struct, frozen=True):
-    """Permission for a call, and its bounds.
-
-    Attributes:
-        judged: Where the call's paths led at the decision.
-        widening: What the call may do beyond the sandbox.
-        chosen: The hunks of its preview that the user allowed, if not all.
-        was_reviewed: Whether the user saw the diff of the change and allowed it.
-    """
-
-    judged: Mapping[str, Path] = {}
-    widening: Widening = NOTHING_MORE
-    chosen: Chosen | None = None
-    was_reviewed: bool = False
-
+NAME_LIMIT = 128  # characters of the name and arguments of an unknown tool in a record
 
 Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
-"""Returns what a call would change, given the permit with its resolved paths."""
+"""Returns what a call would change, given a permit with its resolved paths and bounds."""
 
 
-async def permitted(  # noqa: PLR0917 - what a call is, and who is told and asked
-    session: Session,
-    use: ToolUse,
-    call: Call,
-    emit: Listener,
-    preview: Previewing,
-    asking: asyncio.Lock,
+async def permitted(
+    session: Session, use: ToolUse, call: Call, emit: Listener, preview: Previewing
 ) -> Permit:
     """The permit for a call; asks the user if the policy demands it.
-
-    The lock ``asking`` allows one question at a time, so that no answer is taken for another's.
 
     Raises:
         ToolError: The call may not run; the model reads why.
     """
-    weighed = await first_weighed(session, use, call)
-    decision = weighed.decision
-    if isinstance(decision, Ask):
-        async with asking:
-            weighed = await weigh(session, call)  # the answer before may have allowed this call
-            decision = weighed.decision
-            if isinstance(decision, Ask):
-                _check_patience(session, use, weighed)
-                return await _asked_for(session, use, call, weighed, decision, emit, preview)
-    note(session, use, weighed)
-    if isinstance(decision, Deny):
-        raise ToolError(f"not allowed: {decision.reason}")
-    return Permit(_judged(call, weighed.asked), decision.widening)
+    return _granted(await permission(session, ToolCallRequest(session, use, call, emit, preview)))
 
 
-async def _asked_for(  # noqa: PLR0917 - as above
-    session: Session,
-    use: ToolUse,
-    call: Call,
-    weighed: Weighed,
-    ask: Ask,
-    emit: Listener,
-    preview: Previewing,
-) -> Permit:
-    """Ask the user; a yes holds for exactly what was shown.
+async def check_still_permitted(session: Session, permit: Permit) -> Permit:
+    """The permit of a call that had to wait, or is about to start, under the current rules.
 
     Raises:
-        ToolError: The user refused, or the call would do something else by now.
+        ToolError: The call may no longer run; the model reads why.
     """
-    permit = Permit(_judged(call, weighed.asked))
-    shown = await preview(permit)
-    note(session, use, weighed)  # recorded first, in case the question is never answered
-    reply = await _answer(session, use, weighed, ask, shown, emit)
-    answer: Said = "hunks" if isinstance(reply, Chosen) else reply
-    note(session, use, weighed, _answer_words(reply))
-    asker = _asker(session)
-    asker.refused = asker.refused + 1 if answer in {"no", "unanswered"} else 0
-    if asker.refused == MOST_REFUSED:
-        emit(Notice(use.meta.turn, "warning", NO_MORE))
-    _check_answer(answer, weighed, ask)
-    await _check_unchanged(session, call, weighed, preview, shown)
-    if answer in {"session", "always"} and ask.rule:
+    return _granted(await still_allowed(session, permit))
+
+
+def _granted(found: Permitted) -> Permit:
+    if isinstance(found, Permit):
+        return found
+    decision = found.evaluated.decision
+    is_of_policy = found.kind == "denied" and isinstance(decision, Deny) and decision.by != PLACE
+    raise ToolError(f"not allowed: {found.why}" if is_of_policy else found.why)
+
+
+@dataclass(slots=True)
+class ToolCallRequest:
+    """A tool call that asks for permission; see ``Requester``."""
+
+    session: Session
+    use: ToolUse
+    call: Call
+    emit: Listener
+    preview: Previewing
+    _shown: Preview = field(default_factory=Preview)
+    _answer: Said = "no"
+
+    @property
+    def facts(self) -> ToolFacts:
+        """See ``Requester``."""
+        return self.call.facts
+
+    @property
+    def arguments(self) -> str:
+        """See ``Requester``."""
+        return self.call.arguments
+
+    def settled(self, evaluated: EvaluatedPolicy) -> Decision:
+        """What the policy says; a call has no standing of its own."""
+        return evaluated.by_policy
+
+    def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
+        """Record the decision and its rule; allowed reads are not recorded."""
+        asked, decision, session = evaluated.asked, evaluated.decision, self.session
+        if asked.effect == "read" and isinstance(decision, Allow):
+            return
+        session.parts.log.append(
+            Decided(
+                turn=self.use.meta.turn,
+                tool_use_id=self.use.id,
+                tool=asked.tool,
+                what=asked.command
+                or ", ".join(asked.paths)
+                or (asked.arguments if asked.keeps else ""),
+                cwd=asked.cwd,
+                decision=VERDICTS[type(decision)],
+                rule=decision.by,
+                reason="" if isinstance(decision, Allow) else decision.reason,
+                answer=answer,
+                widening="" if isinstance(decision, Deny) else decision.widening.words,
+                sandbox=how_sandboxed(evaluated),
+                at=session.timestamp(),
+                agent="" if session.helping is None else session.helping.name,
+            )
+        )
+
+    async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
+        """Ask the user, unless several questions in a row of this turn got no yes."""
+        asker = _asker(self.session)
+        if asker.refused >= MOST_REFUSED:
+            return self._without_patience(evaluated)
+        self._shown = shown = await self.preview(Permit(self, evaluated))
+        self.record(evaluated)  # recorded first, in case the question is never answered
+        reply = await self._put(evaluated, ask)
+        self._answer = answer = "hunks" if isinstance(reply, Chosen) else reply
+        self.record(evaluated, _answer_words(reply))
+        asker.refused = asker.refused + 1 if answer in {"no", "unanswered"} else 0
+        if asker.refused == MOST_REFUSED:
+            self.emit(Notice(self.use.meta.turn, "warning", NO_MORE))
+        why = _why_refused(answer, evaluated, ask)
+        if why:
+            return RefusedPermission(why, "answered", evaluated)
+        return Consent(
+            chosen=reply if isinstance(reply, Chosen) else None,
+            was_reviewed=bool(shown.diff) and answer != "beforehand",
+        )
+
+    async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
+        """Is the change still the one that the user was shown?"""
+        again, shown = await self.preview(Permit(self, evaluated)), self._shown
+        texts = shown.diff, shown.before, again.diff, again.before
+        return await asyncio.to_thread(is_same_change, *texts)
+
+    async def keep(self, ask: Ask) -> None:
+        """Remember the rule of a yes for the session or for good."""
+        if self._answer not in {"session", "always"} or not ask.rule:
+            return
         try:
-            await session.parts.grant(ask.rule, answer == "always")
+            await self.session.parts.grant(ask.rule, self._answer == "always")
         except SettingsError as error:  # the yes holds for this call
-            emit(Notice(use.meta.turn, "warning", str(error)))
-    return msgspec.structs.replace(
-        permit,
-        widening=ask.widening,
-        chosen=reply if isinstance(reply, Chosen) else None,
-        was_reviewed=bool(shown.diff) and answer != "beforehand",
+            self.emit(Notice(self.use.meta.turn, "warning", str(error)))
+
+    def _without_patience(self, evaluated: EvaluatedPolicy) -> RefusedPermission:
+        """Ask no more in this turn after several refusals in a row."""
+        denied = Deny(f"{MOST_REFUSED} questions in a row got no yes", by="no more questions")
+        self.record(msgspec.structs.replace(evaluated, decision=denied))
+        why = (
+            f"not allowed: the last {MOST_REFUSED} questions to the user got no yes, so nothing "
+            "more is asked in this turn; go on with what needs no question, or end the turn and "
+            "say what you would do"
+        )
+        return RefusedPermission(why, "answered", evaluated)
+
+    async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> Reply:
+        session = self.session
+        question = await asyncio.to_thread(self._question, evaluated, ask)
+        question = carrying(session, question, evaluated.asked.arguments)
+        if session.helping is not None:
+            title = f"Sub-agent {session.helping.name}: {question.title}"
+            question = msgspec.structs.replace(question, title=title)
+
+        def understood(reply: Reply) -> Reply:
+            answer = chosen_of(question, reply)
+            if not ask.rule and answer in {"session", "always"}:
+                return "no"  # the question did not offer this answer
+            return answer
+
+        return await put_question(
+            session, self.use.meta.turn, self.use.id, question, self.emit, understood
+        )
+
+    def _question(self, evaluated: EvaluatedPolicy, ask: Ask) -> Question:
+        """The question; run this in a thread, because a long diff takes a while."""
+        shown, held = self._shown, evaluated.rules.policy.sandbox
+        hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
+        return question_for(self.use.id, evaluated.asked, ask, shown.diff, held, hunks)
+
+
+def record_not_given(session: Session, use: ToolUse, why: str) -> None:
+    """Record that a sub-agent called a tool that it does not have."""
+    if session.helping is None or any(one.name == use.name for one in session.parts.tools.specs):
+        return
+    session.parts.log.append(
+        Decided(
+            turn=use.meta.turn,
+            tool_use_id=use.id,
+            tool=short_line(use.name, NAME_LIMIT),
+            what=short_line(use.arguments, NAME_LIMIT),
+            decision="deny",
+            rule="its list of tools",
+            reason=why,
+            at=session.timestamp(),
+            agent=session.helping.name,
+        )
     )
 
 
@@ -138,102 +236,21 @@ def _asker(session: Session) -> Session:
     return session if session.helping is None else session.helping.session
 
 
-def _check_patience(session: Session, use: ToolUse, weighed: Weighed) -> None:
-    """Ask no more in this turn after several refusals in a row.
-
-    Raises:
-        ToolError: The call may not run, and the user is not asked.
-    """
-    if _asker(session).refused < MOST_REFUSED:
-        return
-    decision = Deny(f"{MOST_REFUSED} questions in a row got no yes", by="no more questions")
-    note(session, use, msgspec.structs.replace(weighed, decision=decision))
-    raise ToolError(
-        f"not allowed: the last {MOST_REFUSED} questions to the user got no yes, so nothing more "
-        "is asked in this turn; go on with what needs no question, or end the turn and say what "
-        "you would do"
-    )
-
-
-def _check_answer(answer: Said, weighed: Weighed, ask: Ask) -> None:
-    """Return if the answer allows the call.
-
-    Raises:
-        ToolError: The answer refuses it; the model reads why.
-    """
+def _why_refused(answer: Said, evaluated: EvaluatedPolicy, ask: Ask) -> str:
+    """Why the answer does not allow the call, for the model; empty if it does."""
     if answer == "no":
-        raise ToolError(
-            "the user did not allow this; go on without it, or say what it is needed for"
-        )
+        return "the user did not allow this; go on without it, or say what it is needed for"
     if answer == "uncovered":
-        why = why_uncovered(weighed.asked, ask, is_held=weighed.policy.sandbox != UNHELD)
-        raise ToolError(
+        is_held = evaluated.rules.policy.sandbox != UNHELD
+        why = why_uncovered(evaluated.asked, ask, is_held=is_held)
+        return (
             f"not allowed: the user allowed commands beforehand (--allow-commands), but that does "
             f"not cover this one, as {why or 'it is more than that'}; nobody can be asked, so go "
             "on without it"
         )
     if answer == "unanswered":
-        raise ToolError(
+        return (
             "nobody answered whether this may run, so it did not; go on without it, or say what "
             "it is needed for"
         )
-
-
-async def _answer(  # noqa: PLR0917 - all that is shown
-    session: Session, use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview, emit: Listener
-) -> Reply:
-    turn = use.meta.turn
-    question = await asyncio.to_thread(_question, use, weighed, ask, shown)
-    question = carrying(session, question, weighed.asked.arguments)
-    if session.helping is not None:
-        title = f"Sub-agent {session.helping.name}: {question.title}"
-        question = msgspec.structs.replace(question, title=title)
-    emit(
-        PermissionAsked(turn, use.id, question.id, question.title, question.detail, question.reason)
-    )
-    try:
-        reply = await session.parts.approver.ask(question)
-    except asyncio.CancelledError:  # the turn is stopped: front doors withdraw the question
-        emit(PermissionAnswered(turn, use.id, question.id, "unanswered"))
-        raise
-    answer = chosen_of(question, reply)
-    if isinstance(answer, Chosen):
-        emit(PermissionAnswered(turn, use.id, question.id, "hunks", answer.hunks))
-        return answer
-    if not ask.rule and answer in {"session", "always"}:
-        answer = "no"  # the question did not offer this answer
-    emit(PermissionAnswered(turn, use.id, question.id, answer))
-    return answer
-
-
-def _question(use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview) -> Question:
-    """The question; run this in a thread, because a long diff takes a while."""
-    hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
-    return question_for(use.id, weighed.asked, ask, shown.diff, weighed.policy.sandbox, hunks)
-
-
-async def _check_unchanged(
-    session: Session,
-    call: Call,
-    weighed: Weighed,
-    preview: Previewing,
-    shown: Preview,
-) -> None:
-    """Check that paths, change and current policy still are what the user was shown.
-
-    Raises:
-        ToolError: Something changed during the question; nothing was done.
-    """
-    now = await weigh(session, call)
-    again = await preview(Permit(_judged(call, now.asked)))
-    texts = shown.diff, shown.before, again.diff, again.before
-    if now.asked != weighed.asked or not await asyncio.to_thread(is_same_change, *texts):
-        raise ToolError("what it would do changed while the user was asked; nothing was done")
-    if isinstance(now.decision, Deny):
-        raise ToolError(f"not allowed: {now.decision.reason}")
-    if now.policy.sandbox != weighed.policy.sandbox:
-        raise ToolError("how commands are held changed while the user was asked; nothing was done")
-
-
-def _judged(call: Call, asked: CallFacts) -> Mapping[str, Path]:
-    return dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
+    return ""

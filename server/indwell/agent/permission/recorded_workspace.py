@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from indwell.agent.core.session import Session
-from indwell.agent.permission.permit import Permit
+from indwell.agent.permission.decision import Permit
 from indwell.errors import EditMayCome
 from indwell.messages import ToolUse
 from indwell.review.copies import Patches
@@ -49,14 +49,14 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
         parts.review,
         Actor(session.id, use.meta.turn),
         use.id,
-        lambda: is_accepted(session, permit),
+        lambda: is_accepted(session, was_reviewed=permit.was_reviewed),
         hide=parts.hide,
     )
 
 
-def is_accepted(session: Session, permit: Permit) -> bool:
+def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
     """Does a change need no verdict, because of the current mode or an earlier review?"""
-    return permit.was_reviewed or session.parts.policy().mode == "auto"
+    return was_reviewed or session.parts.rules().mode == "auto"
 
 
 class RecordedWorkspace:

@@ -38,7 +38,7 @@ async def forthcoming(session: Session) -> Forthcoming:
     told: dict[Path, str] = {}
     verdicts = await verdict_blocks(session, turn, peek=told)
     became = await session.aftermath.blocks(
-        session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide, peek=told
+        session.seen, parts.workspace, parts.rules().hidden, turn=turn, hide=parts.hide, peek=told
     )
     reminders = await parts.features.reminders(moment)
     behind = (

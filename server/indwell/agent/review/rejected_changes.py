@@ -57,12 +57,13 @@ async def verdict_blocks(
     waiting = {one.id for one in session.verdicts}
     news = [one for one in review.untold(session.id) if one.id not in waiting]
     blocks: list[Text] = []
+    hidden = session.parts.rules().hidden
     by_path: dict[Path, list[Verdict]] = {}
     for verdict in news:
         by_path.setdefault(verdict.path, []).append(verdict)
     for path, verdicts in by_path.items():
         name = display(path, session.parts.workspace.roots)
-        if session.parts.hidden(name):
+        if hidden(name):
             continue
         is_long = len(blocks) >= MOST_FILES
         told = await _told(session, path, name, verdicts, is_long=is_long, peek=peek)

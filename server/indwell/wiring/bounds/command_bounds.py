@@ -99,10 +99,13 @@ class Bounds:
             one.close()
 
     def __call__(self, widening: Widening) -> Confinement | None:
-        """The bounds of one command; says nothing of the disk yet."""
+        """The bounds of one command under the current settings."""
+        return self.under(self._settings(), widening)
+
+    def under(self, settings: Settings, widening: Widening) -> Confinement | None:
+        """The bounds of one command under these settings; the disk is looked at later."""
         if widening.unconfined or strength().level in {"S1", "S0"}:
             return None
-        settings = self._settings()
         # What the user's rules deny, no widening shows or opens.
         reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
         deny = (*reads, *(() if widening.shows_secrets else settings.deny))
@@ -113,7 +116,7 @@ class Bounds:
             readable=tuple(map(str, (*self._restricted, *self._roots))),
             hidden=(*self._own, *(() if widening.shows_secrets else _SYSTEM_SECRETS)),
             hosts=widening.hosts,
-            look=lambda: self._look(deny, edits, writable, widening),
+            look=lambda: self._look(settings, deny, edits, writable, widening),
         )
 
     def _view(self, settings: Settings) -> HomeView:
@@ -126,13 +129,14 @@ class Bounds:
 
     def _look(
         self,
+        settings: Settings,
         deny: tuple[str, ...],
         edits: tuple[str, ...],
         writable: Collection[Path],
         widening: Widening,
     ) -> Guarded:
-        harmless = self._settings().harmless_names
-        seen = HomeView() if widening.shows_secrets else self._view(self._settings())
+        harmless = settings.harmless_names
+        seen = HomeView() if widening.shows_secrets else self._view(settings)
         looks = {
             root: self._guard(root, deny, edits, harmless).look(
                 only_git=widening.writes_protected,
@@ -212,7 +216,7 @@ def _is_in_one(path: str, folders: Collection[str]) -> bool:
 
 
 class BoundsNow:
-    """What gives each command of a session its bounds; None is none at all.
+    """Takes snapshots of the bounds of a session's commands.
 
     Args:
         workspace: Its folders.
@@ -242,15 +246,24 @@ class BoundsNow:
         self._folders: tuple[tuple[Path, ...], tuple[str, ...]] | None = None
         self._bounds: Bounds | None = None
 
-    def __call__(self, widening: Widening) -> Confinement | None:
-        """The bounds of one command."""
+    def snapshot(self, settings: Settings) -> Callable[[Widening], Confinement | None]:
+        """The bounds of commands under these settings and the current trust."""
         roots = self._workspace.roots
         folders = self._trust.trusted(roots), self._trust.restricted(roots)
+        readable = self._shelf.readable
+
+        def confine(widening: Widening) -> Confinement | None:
+            held = self._of(folders).under(settings, widening)
+            return held and showing(held, readable)
+
+        return confine
+
+    def _of(self, folders: tuple[tuple[Path, ...], tuple[str, ...]]) -> Bounds:
+        """The bounds for trusted and restricted folders; the last ones are kept."""
         if self._bounds is None or folders != self._folders:
             self._folders = folders
             self._bounds = self._made(*folders)
-        held = self._bounds(widening)
-        return held and showing(held, self._shelf.readable)
+        return self._bounds
 
     def close(self) -> None:
         """The session has ended: watch nothing any more; blocks for a moment."""

@@ -147,7 +147,7 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
         return False
     assert turn is not None
     state = gate.of(turn.number)
-    if not state.files or not gate.wanted().is_on or session.parts.policy().mode == "plan":
+    if not state.files or not gate.wanted().is_on or session.parts.rules().mode == "plan":
         return False
     if state.n_seen != state.n_edits:
         await look_back(gate, session, state, emit)

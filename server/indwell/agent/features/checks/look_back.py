@@ -198,7 +198,7 @@ def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
 
 def shown_of(session: Session, state: TurnGate, known: KnownProblems) -> KnownProblems:
     """Of files that the turn has changed, without those that a deny rule keeps from the model."""
-    hides = session.parts.hidden
+    hides = session.parts.rules().hidden
 
     def is_shown(path: Path) -> bool:
         return path in state.files and not hides(display(session, str(path)))

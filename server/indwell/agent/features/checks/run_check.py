@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -22,17 +23,31 @@ from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran
 from indwell.agent.features.checks.words import quoted
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import covered_check
-from indwell.agent.permission.evaluate_policy import OWN_RULE, weighed
+from indwell.agent.permission.decision import (
+    FAULT,
+    FAULT_OF_COMMAND,
+    OWN_RULE,
+    VERDICTS,
+    Consent,
+    EvaluatedPolicy,
+    Permit,
+    Permitted,
+    RefusedPermission,
+    command_facts,
+    permission,
+    still_allowed,
+)
 from indwell.agent.permission.git_changes import around
 from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
 from indwell.files import is_file
-from indwell.policy.call_facts import Allow, Ask, Deny
+from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sessions.told import Decided
+from indwell.tools.base import ToolFacts
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
 from indwell.tools.truncate import OUTPUT_LIMIT
 from indwell.workspace.base import Workspace
@@ -66,9 +81,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     """
     permit = await check_permit(session, turn, command)
     if isinstance(permit, RefusedCheck):
-        _tell_refused(gate, turn, command, permit, emit)
-        why = "it would have to be asked for" if permit.is_askable else permit.why
-        return Ran("refused", why=f"was not run: {why}")
+        return _refused(gate, turn, command, permit, emit)
     emit(events.Checking(turn, command.name))
     workspace = session.parts.workspace
     output = CommandOutput(lambda _text: None)
@@ -76,9 +89,14 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     try:
         await session.parts.log.commit()
         settled = await workspace.settle()
+        permit = await still_permitted_check(session, command, permit)
+        if isinstance(permit, RefusedCheck):
+            note_ending(session, turn, command, "did not run")
+            return _refused(gate, turn, command, permit, emit)
+        bounds = permit.widening
         async with (
-            around(session, reads_only=permit.reads_only),
-            nullcontext() if permit.reads_only else covered,
+            around(session, reads_only=bounds.reads_only),
+            nullcontext() if bounds.reads_only else covered,
         ):
             finished = await spawn(
                 command.command,
@@ -86,9 +104,9 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
                 timeout_s=timeout_s,
                 limit_b=3 * TAIL_B,
                 on_chunk=output.feed,
-                confinement=session.parts.confine(permit),
+                confinement=permit.rules.confine(bounds),
                 never_in=workspace.roots,
-                unasked=permit.reads_only,
+                unasked=bounds.reads_only,
             )
     except ToolError as error:
         note_ending(session, turn, command, "did not run")
@@ -119,19 +137,22 @@ def _ending(finished: Finished) -> str:
     return "used too much" if finished.overrun else f"exit code {finished.exit_code}"
 
 
-def _tell_refused(
+def _refused(
     gate: CheckGate, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
-) -> None:
-    """Say once what would have to be allowed."""
-    told = gate.told
-    if not refused.is_askable or command.command in told:
-        return
-    told.add(command.command)
+) -> Ran:
+    """The result of a check that may not run; say once what would have to be allowed."""
+    if not refused.is_askable:
+        return Ran("refused", why=f"was not run: {refused.why}")
+    result = Ran("refused", why="was not run: it would have to be asked for")
+    if command.command in gate.told:
+        return result
+    gate.told.add(command.command)
     words = (
         f"changes are not checked, as {quoted(command.name)} would have to be asked for "
         f"({refused.why}) and nobody is asked in the middle of a turn; {refused.advice}"
     )
     emit(events.Notice(turn, "info", words))
+    return result
 
 
 class RefusedCheck(msgspec.Struct, frozen=True):
@@ -148,48 +169,92 @@ class RefusedCheck(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-async def check_permit(
-    session: Session, turn: int, command: CheckCommand
-) -> Widening | RefusedCheck:
-    """What the check may do beyond the sandbox: nothing, if it may run at all.
+async def check_permit(session: Session, turn: int, command: CheckCommand) -> Permit | RefusedCheck:
+    """Permission for a check, if it needs no question; it is recorded for the audit."""
+    facts, arguments = command_facts(command.command, command.folder)
+    request = CheckRequest(session, turn, command, facts, arguments)
+    return _worded(command, await permission(session, request))
 
-    The user's own ``check_command`` is as good as an answer. It is written down for the audit.
-    """
-    try:
-        found = await weighed(session, command.command, command.folder)
-    except ToolError as error:
-        return RefusedCheck(str(error))
-    policy, decision = found.policy, found.decision
-    if policy.mode == "plan":
-        return RefusedCheck("the mode is `plan`")
-    is_run = isinstance(decision, Allow) or (
-        isinstance(decision, Ask) and command.is_own and not decision.by.startswith(OWN_RULE)
-    )
-    session.parts.log.append(
-        Decided(
-            turn=turn,
-            tool_use_id=check_id(turn),
-            tool=CHECK,
-            what=command.command,
-            cwd=str(command.folder),
-            decision="allow" if is_run else "deny",
-            rule="check_command" if is_run and isinstance(decision, Ask) else decision.by,
-            reason="" if isinstance(decision, Allow) else decision.reason,
-            answer="",
-            widening="",
-            sandbox=policy.sandbox,
-            at=session.timestamp(),
+
+async def still_permitted_check(
+    session: Session, command: CheckCommand, permit: Permit
+) -> Permit | RefusedCheck:
+    """The permit of a check that had to wait, or is about to start, under the current rules."""
+    return _worded(command, await still_allowed(session, permit))
+
+
+def _worded(command: CheckCommand, found: Permitted) -> Permit | RefusedCheck:
+    """The permit, or the refusal in words for people."""
+    if isinstance(found, Permit):
+        return found
+    decision, of_policy = found.evaluated.decision, found.evaluated.by_policy
+    if isinstance(of_policy, Ask) and decision != _PLANNED:
+        return RefusedCheck(found.why, is_askable=True, advice=_advice(command, of_policy))
+    return RefusedCheck(FAULT_OF_COMMAND if decision.by == FAULT else found.why)
+
+
+_PLANNED = Deny("the mode is `plan`", by="plan")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """A run of a check that asks for permission; see ``Requester``. Nobody is asked about it."""
+
+    session: Session
+    turn: int
+    command: CheckCommand
+    facts: ToolFacts
+    arguments: str
+
+    def settled(self, evaluated: EvaluatedPolicy) -> Decision:
+        """The user's own ``check_command`` needs no answer, and gets nothing but the sandbox."""
+        decision = evaluated.by_policy
+        if evaluated.rules.mode == "plan":
+            return _PLANNED
+        match decision:
+            case Allow(by=by, widening=given):
+                kept = Widening(reads_only=given.reads_only, keeps_git=given.keeps_git)
+                return Allow(by=by, widening=kept)
+            case Ask(by=by) if self.command.is_own and not by.startswith(OWN_RULE):
+                return Allow(by="check_command", widening=NOTHING_MORE)
+            case Ask(reason=reason, by=by):
+                return Deny(reason, by=by)
+            case Deny():
+                return decision
+
+    def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
+        """Record a decision, for ``indwell audit``; the mode ``plan`` is no decision on a check."""
+        decision, of_policy = evaluated.decision, evaluated.by_policy
+        if decision == _PLANNED:
+            return
+        self.session.parts.log.append(
+            Decided(
+                turn=self.turn,
+                tool_use_id=check_id(self.turn),
+                tool=CHECK,
+                what=self.command.command,
+                cwd=str(self.command.folder),
+                decision=VERDICTS[type(decision)],
+                rule=decision.by,
+                reason="" if isinstance(of_policy, Allow) else of_policy.reason,
+                answer=answer,
+                widening="",
+                sandbox=evaluated.rules.policy.sandbox,
+                at=self.session.timestamp(),
+            )
         )
-    )
-    match decision:
-        case Allow(widening=widening):
-            return Widening(reads_only=widening.reads_only, keeps_git=widening.keeps_git)
-        case Ask():
-            if is_run:
-                return NOTHING_MORE
-            return RefusedCheck(decision.reason, is_askable=True, advice=_advice(command, decision))
-        case Deny():
-            return RefusedCheck(decision.reason)
+
+    async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
+        """Refuse, because nobody is asked in the middle of a turn."""
+        return RefusedPermission(ask.reason, "denied", evaluated)
+
+    async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
+        """There is no question."""
+        del evaluated
+        return True
+
+    async def keep(self, ask: Ask) -> None:
+        """There is no answer."""
 
 
 def _advice(command: CheckCommand, ask: Ask) -> str:
@@ -254,7 +319,7 @@ def read_check(
 ) -> CheckReading:
     """Read an output, for a turn that has changed these files; blocks."""
     report = read_output(text, command.name)
-    known = {*changed, *session.seen.paths()}
+    known, hidden = {*changed, *session.seen.paths()}, session.parts.rules().hidden
     found: dict[Path, tuple[Problem, ...]] = defaultdict(tuple)
     has_errors = has_strays = False
     for written, problems in report.problems.items():
@@ -264,7 +329,7 @@ def read_check(
         if path is None:
             continue
         has_errors = has_errors or is_error
-        if path not in stale and not session.parts.hidden(display(session, str(path))):
+        if path not in stale and not hidden(display(session, str(path))):
             found[path] += problems
     return CheckReading(
         problems=dict(found),

@@ -245,7 +245,7 @@ async def _after_compaction(moment: Moment[Session], before: int, after: int) ->
 
 def _about(session: Session, turn: int) -> _About:
     root = session.parts.workspace.roots[0]
-    mode = session.parts.policy().mode
+    mode = session.parts.rules().mode
     in_agent = session.helping is not None
     return _About(session=session.id, turn=turn, cwd=str(root), mode=mode, in_agent=in_agent)
 

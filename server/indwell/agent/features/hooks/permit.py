@@ -1,50 +1,63 @@
-"""Decides whether a hook may run, by the same policy as a command of the agent.
+"""Decides whether a hook may run, by the same rules as a command of the agent.
 
-The user's own hook is as good as an answer; a project's that would be asked for is asked for once
-a session. Nothing that is denied to a command runs as a hook.
+The user's own hook needs no answer where a command of the agent would be asked about. A project's
+hook is asked about once a session. What is denied to a command never runs as a hook.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from indwell.agent.core.events import Listener, Notice, PermissionAnswered, PermissionAsked
+from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.features.hooks.book import FoundHook, HookBook
-from indwell.agent.permission.evaluate_policy import OWN_RULE, Weighed, weighed
-from indwell.errors import ToolError
-from indwell.policy.approvals import Said, question_for
-from indwell.policy.call_facts import Allow, Ask, Deny, may_stand, rule_of
+from indwell.agent.permission.decision import (
+    FAULT,
+    FAULT_OF_COMMAND,
+    OWN_RULE,
+    VERDICTS,
+    Consent,
+    EvaluatedPolicy,
+    Permit,
+    Permitted,
+    RefusedPermission,
+    command_facts,
+    permission,
+    put_question,
+    still_allowed,
+)
+from indwell.policy.approvals import Reply, Said, question_for
+from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.sessions.told import Decided, Verdict
+from indwell.sessions.told import Decided
+from indwell.tools.base import ToolFacts
 
-HOOK = "hook"  # what the log calls it
-RESTRICTED = "restricted folder"  # by what is denied there
+HOOK = "hook"  # the tool in the log
+RESTRICTED = "restricted folder"  # the rule that denies what runs there
 _FOR_PEOPLE = {
     RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
     "plan": "the mode is `plan`, and nothing here keeps it from changing something",
+    FAULT: FAULT_OF_COMMAND,
 }
-"""Reasons of denials are worded for a model; by the rule."""
+"""The policy words reasons of denials for a model; these are for people, by the rule."""
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
+_CHANGED = "what it would run, or its sandbox, changed while you were asked"
 
 
 class RefusedHook(msgspec.Struct, frozen=True):
-    """It does not run; ``why`` is a clause; ``by_user``: asked for it, nobody said yes."""
+    """A hook does not run.
+
+    Attributes:
+        why: A clause.
+        by_user: Whether the user was asked, and nobody said yes.
+    """
 
     why: str
     by_user: bool = False
-
-
-class _HookRun(msgspec.Struct, frozen=True):
-    """A run of a hook that is to be decided on."""
-
-    turn: int
-    id: str
-    found: FoundHook
 
 
 async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
@@ -54,136 +67,139 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
     found: FoundHook,
     folder: Path,
     emit: Listener,
-) -> Widening | RefusedHook:
-    """What a hook may do beyond the sandbox, if it may run; it is written down for the audit."""
-    run = _HookRun(turn, run_id, found)
-    try:
-        seen = await weighed(session, found.hook.command, folder)
-    except ToolError as error:
-        return RefusedHook(str(error))
-    match seen.decision:
-        case Allow(widening=widening):
-            _note(session, run, seen)
-            return widening
-        case Deny(reason=reason, by=by):
-            if found.is_own and _only_reads(seen, by):
-                _note(session, run, seen, decision="allow", rule="hooks")
-                return Widening(reads_only=True)
-            _note(session, run, seen)
-            return RefusedHook(_FOR_PEOPLE.get(by, reason))
-        case Ask(by=by) if found.is_own and not by.startswith(OWN_RULE):
-            _note(session, run, seen, decision="allow", rule="hooks")
-            return NOTHING_MORE
-        case Ask() as ask:
-            async with session.asking:
-                answer = await _answered(session, run, seen, ask, emit)
-            if isinstance(answer, RefusedHook):
-                return answer
-            return await _unchanged(session, run, seen, folder) or answer
+) -> Permit | RefusedHook:
+    """Permission for a hook, with its bounds; it is recorded for the audit."""
+    facts, arguments = command_facts(found.hook.command, folder)
+    request = HookRequest(session, turn, run_id, found, emit, facts, arguments)
+    return _worded(await permission(session, request))
 
 
-async def _unchanged(
-    session: Session, run: _HookRun, seen: Weighed, folder: Path
-) -> RefusedHook | None:
-    """Why a yes does not hold any more; None if scripts and rules are those of the question."""
-    try:
-        now = await weighed(session, run.found.hook.command, folder)
-    except ToolError as error:
-        return RefusedHook(str(error))
-    if isinstance(now.decision, Deny):
-        _note(session, run, now)
-        return RefusedHook(now.decision.reason)
-    if now.asked != seen.asked or now.policy.sandbox != seen.policy.sandbox:
-        return RefusedHook("what it would run, or its sandbox, changed while you were asked")
-    return None
+async def still_permitted_hook(session: Session, permit: Permit) -> Permit | RefusedHook:
+    """The permit of a hook that had to wait, or is about to start, under the current rules."""
+    return _worded(await still_allowed(session, permit))
 
 
-def _only_reads(seen: Weighed, by: str) -> bool:
-    """Does the sandbox let it read and nothing else, where it is denied for what it could do more?
+def _worded(found: Permitted) -> Permit | RefusedHook:
+    """The permit, or the refusal in words for people."""
+    if isinstance(found, Permit):
+        return found
+    match found.kind:
+        case "answered":
+            return RefusedHook(found.why, by_user=True)
+        case "changed" | "sandbox":
+            return RefusedHook(_CHANGED)
+        case "denied" | "rules":
+            decision = found.evaluated.decision
+            rule = "" if isinstance(decision, Ask) else decision.by
+            return RefusedHook(_FOR_PEOPLE.get(rule, found.why))
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """A run of a hook that asks for permission; see ``Requester``."""
+
+    session: Session
+    turn: int
+    id: str
+    found: FoundHook
+    emit: Listener
+    facts: ToolFacts
+    arguments: str
+
+    def settled(self, evaluated: EvaluatedPolicy) -> Decision:
+        """The user's own hook runs without a question, and reads where it may do no more."""
+        decision = evaluated.by_policy
+        match decision:
+            case Deny(by=by) if self.found.is_own and _only_reads(evaluated, by):
+                return Allow(by="hooks", widening=Widening(reads_only=True))
+            case Ask(by=by) if self.found.is_own and not by.startswith(OWN_RULE):
+                return Allow(by="hooks", widening=NOTHING_MORE)
+            case _:
+                return decision
+
+    def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
+        """Record a decision, for ``indwell audit``."""
+        decision, of_policy = evaluated.decision, evaluated.by_policy
+        verdict = VERDICTS[type(decision)]
+        self.session.parts.log.append(
+            Decided(
+                turn=self.turn,
+                tool_use_id=self.id,
+                tool=HOOK,
+                what=self.found.hook.command,
+                cwd=evaluated.asked.cwd,
+                decision=verdict,
+                rule=decision.by,
+                reason="" if isinstance(decision, Allow) else decision.reason,
+                answer=answer,
+                widening="" if isinstance(of_policy, Deny) else of_policy.widening.words,
+                sandbox="" if verdict == "deny" else evaluated.rules.policy.sandbox,
+                at=self.session.timestamp(),
+            )
+        )
+
+    async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
+        """The user's answer: a no is for the command, a yes also for the scripts as they were."""
+        answers = self.session.parts.features.door(HookBook).answers
+        command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
+        yes = answers.get(command, answers.get(rule))
+        if yes is None:
+            yes = await self._put(evaluated, ask)
+            if not yes and not self.found.is_own:
+                name = self.found.name
+                words = f"{name} is passed over in this session: it was not allowed to run"
+                self.emit(Notice(self.turn, "info", words))
+            if not yes or may_stand(evaluated.asked, ask.widening):
+                answers[rule if yes else command] = yes
+        else:
+            self.record(evaluated, "session" if yes else "no")
+        if not yes:
+            why = "you did not allow it to run in this session"
+            return RefusedPermission(why, "answered", evaluated)
+        return Consent()
+
+    async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
+        """The question of a hook shows its command and no change."""
+        del evaluated
+        return True
+
+    async def keep(self, ask: Ask) -> None:
+        """Answers about hooks are kept by the hook book, for the session."""
+
+    async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> bool:
+        whose = "a hook of yours" if self.found.is_own else "a hook of this project"
+        reason = f"{whose} for {self.found.hook.event}, asked once a session; {ask.reason}"
+        worded = msgspec.structs.replace(ask, reason=reason, rule="")
+        question = question_for(
+            self.id, evaluated.asked, worded, "", evaluated.rules.policy.sandbox
+        )
+
+        def understood(reply: Reply) -> Reply:
+            return reply if isinstance(reply, str) else "no"
+
+        self.record(evaluated)  # recorded first, in case the question is never answered
+        reply = await put_question(
+            self.session, self.turn, self.id, question, self.emit, understood
+        )
+        assert isinstance(reply, str)
+        self.record(evaluated, reply)
+        return reply in _YES
+
+
+def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
+    """Does the sandbox let it only read, where it is denied because of what else it could do?
 
     In a folder that is not trusted that is not enough: nothing of the folder may be started, and
-    only of what is known to read is that sure. So a grep through the user's words works there.
+    only a command that is known to read is sure not to. So a grep through the user's words works.
     """
-    if not seen.policy.writes_confined:
+    policy = evaluated.rules.policy
+    if not policy.writes_confined:
         return False
     if by != RESTRICTED:
         return by == "plan"
-    anywhere = msgspec.structs.replace(seen.policy, restricted=())
-    allowed = decide(seen.asked, anywhere)
-    return isinstance(allowed, Allow) and judged(seen.asked, seen.policy).reads_only
-
-
-async def _answered(
-    session: Session, run: _HookRun, seen: Weighed, ask: Ask, emit: Listener
-) -> Widening | RefusedHook:
-    """The user's answer: a no is for the command, a yes also for the scripts as they were."""
-    answers, command = session.parts.features.door(HookBook).answers, run.found.hook.command
-    rule = rule_of(seen.asked, widening=ask.widening)
-    yes = answers.get(command, answers.get(rule))
-    if yes is None:
-        yes = await _asked(session, run, seen, ask, emit)
-        if not yes and not run.found.is_own:
-            words = f"{run.found.name} is passed over in this session: it was not allowed to run"
-            emit(Notice(run.turn, "info", words))
-        if not yes or may_stand(seen.asked, ask.widening):
-            answers[rule if yes else command] = yes
-    else:
-        _note(session, run, seen, answer="session" if yes else "no")
-    if not yes:
-        return RefusedHook("you did not allow it to run in this session", by_user=True)
-    return ask.widening
-
-
-async def _asked(session: Session, run: _HookRun, seen: Weighed, ask: Ask, emit: Listener) -> bool:
-    event = run.found.hook.event
-    whose = "a hook of yours" if run.found.is_own else "a hook of this project"
-    reason = f"{whose} for {event}, asked once a session; {ask.reason}"
-    worded = msgspec.structs.replace(ask, reason=reason, rule="")
-    question = question_for(run.id, seen.asked, worded, "", seen.policy.sandbox)
-    emit(
-        PermissionAsked(
-            run.turn, run.id, question.id, question.title, question.detail, question.reason
-        )
-    )
-    _note(session, run, seen)  # as long as the question stands, and if it never is answered
-    said: Said = "unanswered"
-    try:
-        reply = await session.parts.approver.ask(question)
-        said = reply if isinstance(reply, str) else "no"
-    finally:
-        emit(PermissionAnswered(run.turn, run.id, question.id, said))
-    _note(session, run, seen, answer=said)
-    return said in _YES
-
-
-def _note(
-    session: Session,
-    run: _HookRun,
-    seen: Weighed,
-    *,
-    decision: Verdict | None = None,
-    rule: str = "",
-    answer: str = "",
-) -> None:
-    found = seen.decision
-    names: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
-    verdict = decision or names[type(found)]
-    session.parts.log.append(
-        Decided(
-            turn=run.turn,
-            tool_use_id=run.id,
-            tool=HOOK,
-            what=run.found.hook.command,
-            cwd=seen.asked.cwd,
-            decision=verdict,
-            rule=rule or found.by,
-            reason="" if decision or isinstance(found, Allow) else found.reason,
-            answer=answer,
-            widening="" if isinstance(found, Deny) else found.widening.words,
-            sandbox="" if verdict == "deny" else seen.policy.sandbox,
-            at=session.timestamp(),
-        )
-    )
+    anywhere = msgspec.structs.replace(policy, restricted=())
+    allowed = decide(evaluated.asked, anywhere)
+    return isinstance(allowed, Allow) and judged(evaluated.asked, policy).reads_only
 
 
 def note_ending(session: Session, turn: int, run_id: str, found: FoundHook, words: str) -> None:

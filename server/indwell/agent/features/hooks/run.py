@@ -27,9 +27,14 @@ from indwell.agent.features.hooks.outcome import (
     shortened,
 )
 from indwell.agent.features.hooks.payload import EventName, Payload, encoded, event_of
-from indwell.agent.features.hooks.permit import RefusedHook, hook_permit, note_ending
+from indwell.agent.features.hooks.permit import (
+    RefusedHook,
+    hook_permit,
+    note_ending,
+    still_permitted_hook,
+)
+from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.git_changes import around
-from indwell.agent.permission.permit import Permit
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.agent.permission.redaction import hidden
 from indwell.agent.review.pending_hunks import tell_hunks
@@ -182,20 +187,23 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     """
     run_id = book_of(session).next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
+    parts, hook = session.parts, found.hook
+    if isinstance(permit, Permit):
+        await parts.log.commit()
+        if event_of(payload) in _MADE:
+            await parts.workspace.settle()
+        permit = await still_permitted_hook(session, permit)
     if isinstance(permit, RefusedHook):
         if permit.by_user and not found.is_own:
-            return HookOutcome()  # a no to what a project wants is none to the user's own words
+            return HookOutcome()  # a no to a project's hook does not stop the user's own words
         return HookOutcome(problem=f"it was not run: {permit.why}")
-    parts, hook = session.parts, found.hook
-    await parts.log.commit()
-    if event_of(payload) in _MADE:
-        await parts.workspace.settle()
+    bounds = permit.widening
     name = short_line(f"{hook.event}: {hook.command}", _NAME)
     telling = asyncio.get_running_loop().call_later(SLOW_S, emit, Checking(turn, name))
     try:
         async with (
-            around(session, reads_only=permit.reads_only),
-            _covered(session, turn, run_id, permit, emit),
+            around(session, reads_only=bounds.reads_only),
+            _covered(session, turn, run_id, bounds, emit),
         ):
             finished = await spawn(
                 hook.command,
@@ -205,9 +213,9 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
                 env=_OF_HOOKS,
                 stdin=encoded(payload),
                 merge_errors=False,
-                confinement=parts.confine(permit),
+                confinement=permit.rules.confine(bounds),
                 never_in=parts.workspace.roots,
-                unasked=permit.reads_only,
+                unasked=bounds.reads_only,
             )
     except ToolError as error:
         note_ending(session, turn, run_id, found, "did not run")
@@ -235,7 +243,7 @@ def _covered(
     def tell(words: str) -> None:
         emit(Notice(turn, "info", words))
 
-    accepted = partial(is_accepted, session, Permit())
+    accepted = partial(is_accepted, session)
     return coverage.around(Actor(session.id, turn), run_id, accepted=accepted, tell=tell)
 
 

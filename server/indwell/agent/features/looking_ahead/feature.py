@@ -55,10 +55,10 @@ class LookingAhead:
         parts = session.parts
         await asyncio.sleep(LATER_S)
         try:
-            confinement = parts.confine(Widening())
+            confinement = parts.rules().confine(Widening())
             if confinement is not None and confinement.look is not None:
                 await asyncio.to_thread(confinement.look)
-            if self._coverage is not None and parts.mode() != "plan":
+            if self._coverage is not None and parts.rules().mode != "plan":
                 await self._coverage.look_ahead()
         except (OSError, RuntimeError, IndwellError) as error:
             _log.info("the look ahead ended: %s", error)

@@ -41,7 +41,7 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
 
     async def remind(moment: Moment[Session]) -> Reminder:
         def told() -> None:
-            in_plan_mode = moment.session.parts.mode() == "plan"
+            in_plan_mode = moment.session.parts.rules().mode == "plan"
             board.told_turn = moment.turn if in_plan_mode else 0
 
         return Reminder(_blocks(board, moment.session, moment.turn), told)
@@ -135,7 +135,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
     """
     session = moment.session
     turn = session.under_way
-    if board.plan.state != "approved" or session.parts.mode() == "plan" or turn is None:
+    if board.plan.state != "approved" or session.parts.rules().mode == "plan" or turn is None:
         return
     is_work = bool(turn.changes) or board.steps().written_in == moment.turn
     if board.has_open_steps() or not (is_work or words.startswith(APPROVED)):
@@ -147,7 +147,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
     """The mode if it is news, and the plan that the user has approved; once sent it stays."""
     parts = session.parts
-    mode = parts.mode()
+    mode = parts.rules().mode
     if mode == "plan":
         if board.told_turn == turn:
             return ()

@@ -20,11 +20,11 @@ from indwell.agent.core.ledger import MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel
 from indwell.agent.core.parts import Parts
+from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Helping, Session
 from indwell.agent.features.subagents.definition import Definition
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Reply, Request
-from indwell.policy.call_facts import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.subagent import role_words
 from indwell.providers.base import Provider, StreamEvent
@@ -134,16 +134,15 @@ def _tools(registry: Registry, own: Iterable[Tool[Any]], definition: Definition 
 def _bounded(  # noqa: PLR0917 - all that is its own
     parts: Parts, own: OwnTools, limits: SubagentLimits, log: Log, tools: Registry, task: Task
 ) -> Parts:
-    def policy() -> Policy:
-        now = parts.policy()
-        return msgspec.structs.replace(now, mode="plan") if task.only_reads else now
+    def rules() -> Rules:
+        now = parts.rules()
+        return now.in_mode("plan") if task.only_reads else now
 
     rounds = None if task.definition is None else task.definition.rounds
     return replace(
         parts,
         tools=tools,
-        policy=policy,
-        mode=(lambda: "plan") if task.only_reads else parts.mode,
+        rules=rules,
         log=log,
         round_limit=min(limits.rounds, rounds or limits.rounds),
         budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),

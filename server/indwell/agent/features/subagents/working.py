@@ -109,7 +109,9 @@ def _begin_log(child: Session, task: str) -> None:
     system = tuple(block.text for block in conversation.system)
     # Without the digest by which a session that is gone on with knows its tools: no one goes on.
     log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
-    log.append(TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.mode()))
+    log.append(
+        TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.rules().mode)
+    )
 
 
 async def _gather(

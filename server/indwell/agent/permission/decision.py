@@ -1,0 +1,351 @@
+"""The life of a permission decision, for tool calls, hooks and checks alike.
+
+Facts, a snapshot of the rules, the policy's answer, a question to the user where one is needed, a
+second evaluation with a new snapshot after that question, and a record of each step. A caller
+describes what asks for permission as a ``Requester``. An error anywhere in an evaluation is a
+denial with a reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from indwell.agent.core.events import Listener, PermissionAnswered, PermissionAsked
+from indwell.agent.core.rules import Rules
+from indwell.agent.core.session import Session
+from indwell.agent.permission.call_facts import call_facts, with_scripts
+from indwell.errors import ToolError
+from indwell.policy.approvals import Chosen, Question, Reply
+from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
+from indwell.policy.decide import decide
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.sessions.told import Verdict
+from indwell.tools.base import ToolFacts
+
+VERDICTS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
+"""The words for decisions in records."""
+
+FAULT = "fault"  # the rule in the record of a denial because of an error of ours
+PLACE = "place"  # the rule in the record of a denial because tools may not access a path
+FAULT_OF_CALL = "Indwell could not decide on this call, through a fault of its own; tell the user"
+FAULT_OF_COMMAND = (
+    "Indwell could not decide on this command, through a fault of its own; see the log"
+)
+OWN_RULE = "ask:"  # the user's rule asks, whoever runs the command
+_log = logging.getLogger(__name__)
+
+
+class EvaluatedPolicy(msgspec.Struct, frozen=True):
+    """The facts of a request, the rules of one moment, and what they say about the request.
+
+    Attributes:
+        asked: The facts.
+        decision: What holds, with what the requester's own standing adds.
+        rules: The snapshot.
+        by_policy: What the policy says for a command of the agent.
+    """
+
+    asked: CallFacts
+    decision: Decision
+    rules: Rules
+    by_policy: Decision
+
+
+class RefusedPermission(msgspec.Struct, frozen=True):
+    """A request may not run.
+
+    Attributes:
+        why: A clause.
+        kind: The policy denies it; the user did; the request, its bounds or the rules changed.
+        evaluated: The evaluation at the time of the refusal.
+    """
+
+    why: str
+    kind: Literal["denied", "answered", "changed", "sandbox", "rules"]
+    evaluated: EvaluatedPolicy
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """The user's yes to a question.
+
+    Attributes:
+        chosen: The hunks that the user allowed, if not all.
+        was_reviewed: Whether the user saw the diff of the change and allowed it.
+    """
+
+    chosen: Chosen | None = None
+    was_reviewed: bool = False
+
+
+class Permit(msgspec.Struct, frozen=True):
+    """Permission for a request, and its bounds.
+
+    Attributes:
+        requester: What asked for permission.
+        evaluated: The evaluation that it rests on.
+        widening: What the request may do beyond the sandbox.
+        consent: The user's yes; None if no question was needed.
+    """
+
+    requester: Requester
+    evaluated: EvaluatedPolicy
+    widening: Widening = NOTHING_MORE
+    consent: Consent | None = None
+
+    @property
+    def rules(self) -> Rules:
+        """The snapshot of the rules; the request runs within its bounds."""
+        return self.evaluated.rules
+
+    @property
+    def judged(self) -> Mapping[str, Path]:
+        """Where the request's paths led at the decision."""
+        written, resolved = self.requester.facts.paths, self.evaluated.asked.resolved
+        return dict(zip(written, map(Path, resolved), strict=True))
+
+    @property
+    def chosen(self) -> Chosen | None:
+        """The hunks of its preview that the user allowed, if not all."""
+        return None if self.consent is None else self.consent.chosen
+
+    @property
+    def was_reviewed(self) -> bool:
+        """Whether the user saw the diff of the change and allowed it."""
+        return self.consent is not None and self.consent.was_reviewed
+
+
+class Requester(Protocol):
+    """What asks for permission: its facts, the words of its question, and its records."""
+
+    @property
+    def facts(self) -> ToolFacts:
+        """What it would do."""
+        ...
+
+    @property
+    def arguments(self) -> str:
+        """The whole request as JSON, to which an answer is bound."""
+        ...
+
+    def settled(self, evaluated: EvaluatedPolicy) -> Decision:
+        """The policy's decision, or another one because of who wrote the request."""
+        ...
+
+    def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
+        """Record a decision, for ``indwell audit``."""
+        ...
+
+    async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
+        """Ask the user, and record the question and the answer."""
+        ...
+
+    async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
+        """Would the question show the same change again?"""
+        ...
+
+    async def keep(self, ask: Ask) -> None:
+        """Keep the answer for later requests, if the user said so; nothing has changed since."""
+        ...
+
+
+TOOL = "bash"  # rules for this tool hold for commands of hooks and checks, too
+
+
+def command_facts(command: str, folder: Path) -> tuple[ToolFacts, str]:
+    """The facts and arguments of a command of a hook or check, as of a command of the agent."""
+    arguments = msgspec.json.encode({"command": command}).decode()
+    return ToolFacts(tool=TOOL, effect="run", command=command, cwd=str(folder)), arguments
+
+
+Permitted: TypeAlias = Permit | RefusedPermission
+
+
+async def permission(session: Session, requester: Requester) -> Permitted:
+    """Decide on a request; ask the user if the policy demands it.
+
+    One question stands at a time in a session, so that no answer is taken for another's.
+    """
+    now = await evaluate(session, requester)
+    if isinstance(now.decision, Ask):
+        async with session.asking:
+            now = await evaluate(session, requester)  # the last answer may have allowed this
+            if isinstance(now.decision, Ask):
+                return await _by_question(session, requester, now, now.decision)
+    return _without_question(requester, now)
+
+
+async def still_allowed(session: Session, permit: Permit) -> Permitted:
+    """Evaluate a permission again, after the request had to wait for something else.
+
+    Call this also right before the request starts: while the rules are the same, it is quick.
+
+    Returns:
+        The permit to go on with, whose bounds are those of the current rules, or the refusal.
+        Nobody is asked: what needs a new question is refused.
+    """
+    before, requester = permit.evaluated, permit.requester
+    if _same_rules(session, before.rules):
+        return permit
+    now = await evaluate(session, requester, with_files=_binds_to_files(before.by_policy))
+    match now.decision:
+        case Deny():
+            return _without_question(requester, now)
+        case Allow(widening=widening) if permit.consent is None:
+            return Permit(requester, now, widening)
+        case Ask(by=by) if permit.consent is None:
+            why = _changed_while_waiting(requester)
+            requester.record(msgspec.structs.replace(now, decision=Deny(why, by=by)))
+            return RefusedPermission(why, "rules", now)
+        case _:
+            refused = _changed(before, now, permit.widening)
+            return refused or msgspec.structs.replace(permit, evaluated=now)
+
+
+async def evaluate(
+    session: Session, requester: Requester, *, with_files: bool = False
+) -> EvaluatedPolicy:
+    """Evaluate the current rules for a request; an error is a denial (POL-20).
+
+    Args:
+        session: Its session.
+        requester: The request.
+        with_files: Take digests of the scripts that it runs even if the decision needs none.
+    """
+    facts = requester.facts
+    asked = CallFacts(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
+    rules = Rules(Policy("plan"))
+    try:
+        rules = session.parts.rules()
+        asked = await call_facts(session, rules, requester.arguments, facts)
+        found = await _by_policy(session, asked, rules, with_files=with_files)
+        return msgspec.structs.replace(found, decision=requester.settled(found))
+    except ToolError as error:
+        deny = Deny(str(error), by=PLACE)
+    except Exception:  # noqa: BLE001 - the boundary of the policy: an error is a denial
+        _log.exception("a request could not be decided on")
+        deny = Deny(FAULT_OF_CALL, by=FAULT)
+    return EvaluatedPolicy(asked, deny, rules, deny)
+
+
+async def put_question(  # noqa: PLR0917 - whose question it is, and who hears of it
+    session: Session,
+    turn: int,
+    call_id: str,
+    question: Question,
+    emit: Listener,
+    understood: Callable[[Reply], Reply],
+) -> Reply:
+    """Ask the user a question and tell front doors of it; ``understood`` reads the reply."""
+    shown = question.title, question.detail, question.reason
+    emit(PermissionAsked(turn, call_id, question.id, *shown))
+    reply: Reply = "unanswered"
+    try:
+        reply = understood(await session.parts.approver.ask(question))
+    finally:  # a stopped turn withdraws its question
+        if isinstance(reply, Chosen):
+            told = PermissionAnswered(turn, call_id, question.id, "hunks", reply.hunks)
+        else:
+            told = PermissionAnswered(turn, call_id, question.id, reply)
+        emit(told)
+    return reply
+
+
+def how_sandboxed(evaluated: EvaluatedPolicy) -> str:
+    """How a command would be sandboxed, in words; empty for other calls."""
+    decision = evaluated.decision
+    if evaluated.asked.effect != "run" or isinstance(decision, Deny):
+        return ""
+    return "not sandboxed" if decision.widening.unconfined else evaluated.rules.policy.sandbox
+
+
+async def _by_question(
+    session: Session, requester: Requester, before: EvaluatedPolicy, ask: Ask
+) -> Permitted:
+    """Ask the user; a yes holds for exactly what was shown, under the rules after the question."""
+    answer = await requester.ask(before, ask)
+    if isinstance(answer, RefusedPermission):
+        return answer
+    now = await evaluate(session, requester, with_files=True)
+    if isinstance(now.decision, Deny):
+        return _without_question(requester, now)
+    refused = _changed(before, now, ask.widening)
+    if refused is None and not await requester.shows_the_same(now):
+        refused = RefusedPermission(_CHANGED, "changed", now)
+    if refused is not None:
+        return refused
+    await requester.keep(ask)
+    return Permit(requester, now, ask.widening, answer)
+
+
+def _without_question(requester: Requester, now: EvaluatedPolicy) -> Permitted:
+    requester.record(now)
+    match now.decision:
+        case Allow(widening=widening):
+            return Permit(requester, now, widening)
+        case Deny(reason=reason) | Ask(reason=reason):
+            return RefusedPermission(reason, "denied", now)
+
+
+_CHANGED = "what it would do changed while the user was asked; nothing was done"
+_SANDBOX = "how commands are held changed while the user was asked; nothing was done"
+
+
+def _changed(
+    before: EvaluatedPolicy, now: EvaluatedPolicy, widening: Widening
+) -> RefusedPermission | None:
+    """Why a yes does not hold any more; None if facts and bounds are those of the question."""
+    if now.asked != before.asked:
+        return RefusedPermission(_CHANGED, "changed", now)
+    is_wider = isinstance(now.decision, Ask) and now.decision.widening != widening
+    if is_wider or now.rules.policy.sandbox != before.rules.policy.sandbox:
+        return RefusedPermission(_SANDBOX, "sandbox", now)
+    return None
+
+
+def _changed_while_waiting(requester: Requester) -> str:
+    what = "commands" if requester.facts.effect == "run" else "this tool"
+    return f"the rules for {what} changed while this one waited; nothing was done"
+
+
+def _same_rules(session: Session, before: Rules) -> bool:
+    """Are the current rules those of an evaluation? Facts that the disk added do not count."""
+    try:
+        now = session.parts.rules().policy
+    except Exception:  # noqa: BLE001 - the evaluation that follows logs the error, and denies
+        return False
+    return now == msgspec.structs.replace(before.policy, secret_files=(), repositories=())
+
+
+async def _by_policy(
+    session: Session, asked: CallFacts, rules: Rules, *, with_files: bool
+) -> EvaluatedPolicy:
+    """Decide by a snapshot, with facts from the disk where the decision depends on them."""
+    policy = rules.policy
+    if asked.effect == "run" and not policy.writes_confined:
+        policy = await asyncio.to_thread(_with_disk, rules)
+    decision = decide(asked, policy)
+    if with_files or _binds_to_files(decision):
+        asked = await with_scripts(session, rules, asked)
+        decision = decide(asked, policy)
+    return EvaluatedPolicy(asked, decision, replace(rules, policy=policy), decision)
+
+
+def _binds_to_files(decision: Decision) -> bool:
+    """Is it about the contents of files, as a question and its answer are?"""
+    return isinstance(decision, Ask) or (
+        isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
+    )
+
+
+def _with_disk(rules: Rules) -> Policy:
+    """The policy, with what only the disk can tell; blocks."""
+    return msgspec.structs.replace(
+        rules.policy, secret_files=rules.secret_files(), repositories=rules.repositories()
+    )
