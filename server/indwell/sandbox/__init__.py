@@ -1,4 +1,4 @@
-"""The one door to processes: nothing else starts one."""
+"""All starts of processes: no other package starts one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program's output through pipes: its beginning and end are kept, in bounded memory."""
+"""Captures a program's output from pipes: keeps its beginning and end in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import os
 from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
-_FIRST_B = 1 << 20  # is shown and looked at closely, so it comes in small pieces (3 ms each)
+_FIRST_B = 1 << 20  # shown and examined closely, so it is read in small pieces (3 ms each)
 _FIRST_READ_B = 1 << 14
-_READ_B = 1 << 16  # a pipe of Linux holds as much
+_READ_B = 1 << 16  # the size of a Linux pipe
 
 OnChunk: TypeAlias = Callable[[bytes], asyncio.Future[None] | None]
 
 
 class Capture(asyncio.Protocol):
-    """One pipe: 10 GB through it cost ``limit_b`` bytes.
+    """The output of one pipe; 10 GB of output need only ``limit_b`` bytes of memory.
 
     Args:
-        limit_b: Bytes to keep: the first two thirds from the start, the rest from the end.
-        on_chunk: Hears every byte as it arrives, on the event loop; must be quick. While what it
-            returns is not done, the writer waits.
+        limit_b: Bytes to keep: two thirds from the start, the rest from the end.
+        on_chunk: Called with each piece on the event loop, so it must be quick. If it returns a
+            future, the writer waits for it.
     """
 
     def __init__(self, limit_b: int, on_chunk: OnChunk | None = None) -> None:
@@ -36,17 +36,17 @@ class Capture(asyncio.Protocol):
 
     @property
     def head(self) -> bytes:
-        """The first bytes; all of them if nothing was left out."""
+        """The first bytes; all of them if nothing was cut."""
         return bytes(self._head) if self.cut_b else bytes(self._head + self._tail)
 
     @property
     def tail(self) -> bytes:
-        """The last bytes; empty if nothing was left out."""
+        """The last bytes; empty if nothing was cut."""
         return bytes(self._tail[-self._tail_b :]) if self.cut_b else b""
 
     @property
     def cut_b(self) -> int:
-        """Bytes left out between head and tail."""
+        """How many bytes were cut between head and tail."""
         return max(0, self.total_b - self._head_b - self._tail_b)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -56,7 +56,7 @@ class Capture(asyncio.Protocol):
         self._read_at_most(_FIRST_READ_B)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Keep the new data within the limits."""
         if self.total_b < _FIRST_B <= self.total_b + len(data):
             self._read_at_most(_READ_B)
         self.total_b += len(data)
@@ -67,11 +67,11 @@ class Capture(asyncio.Protocol):
             self._head += data[:room]
             data = data[room:]
         self._tail += data[-self._tail_b :] if self._tail_b else b""
-        if len(self._tail) > 2 * self._tail_b:  # cut rarely, so that small pieces stay cheap
+        if len(self._tail) > 2 * self._tail_b:  # trim rarely, so that small pieces stay cheap
             del self._tail[: -self._tail_b or None]
 
     def let_in(self) -> None:
-        """What is in the pipe is the last, so it comes in at once."""
+        """Read the rest of the pipe at once: the program has ended."""
         self._is_last = True
         self._go_on()
 
@@ -85,26 +85,26 @@ class Capture(asyncio.Protocol):
         self._transport.resume_reading()
 
     def _read_at_most(self, size_b: int) -> None:
-        # The name that CPython gives it; where it has none, reads are as large as the pipe.
+        # CPython's private name; without it, one read takes as much as the pipe holds.
         if hasattr(self._transport, "max_size"):
             self._transport.max_size = size_b
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other end is closed, or we stopped listening."""
+        """The other end was closed, or we closed ours."""
         del exc
         if not self.closed.done():
             self.closed.set_result(None)
 
 
 class End:
-    """The end of a pipe that the child gets; ours is closed once the child has its own."""
+    """The child's end of a pipe; our copy is closed once the child has its own."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self._is_open = number >= 0
 
     def let_go(self) -> None:
-        """Close it, if it is open."""
+        """Close our copy, if it is open."""
         if self._is_open:
             self._is_open = False
             os.close(self.number)
@@ -112,9 +112,9 @@ class End:
 
 @contextlib.asynccontextmanager
 async def pipe_into(capture: Capture) -> AsyncIterator[End]:
-    """A pipe into ``capture``.
+    """Open a pipe into ``capture``.
 
-    Not asyncio's own: there, waiting for a process also waits for whoever else holds its pipes.
+    Not asyncio's own pipes: with them, waiting for a process also waits for anyone who holds them.
     """
     reading, writing = os.pipe()
     end = End(writing)
@@ -132,7 +132,7 @@ async def pipe_into(capture: Capture) -> AsyncIterator[End]:
 
 
 class _Feeding(asyncio.BaseProtocol):
-    """Knows whether all was read, or nobody reads any more."""
+    """Tells when all data was read, or the reader closed the pipe."""
 
     is_over = False
 
@@ -144,7 +144,7 @@ class _Feeding(asyncio.BaseProtocol):
 
 @contextlib.asynccontextmanager
 async def pipe_from(data: bytes) -> AsyncIterator[End]:
-    """A pipe that ``data`` is read from; a program may end without reading all of it."""
+    """Open a pipe that supplies ``data``; the program may end without reading all of it."""
     if not data:
         yield End(asyncio.subprocess.DEVNULL)
         return
@@ -156,11 +156,11 @@ async def pipe_from(data: bytes) -> AsyncIterator[End]:
             _Feeding, os.fdopen(writing, "wb", buffering=0)
         )
         try:
-            transport.write(data)  # held in memory until it is read
+            transport.write(data)  # kept in memory until it is read
             transport.write_eof()
             yield end
         finally:
-            if not feeding.is_over:  # what is closed already must not be closed again
+            if not feeding.is_over:  # a closed transport must not be closed again
                 transport.abort()
     finally:
         end.let_go()

@@ -1,4 +1,4 @@
-"""What a confined command can do, and how well this machine can hold it."""
+"""The bounds of a confined command, and how strongly this machine can enforce them."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ Hear: TypeAlias = Callable[[tuple[str, ...]], None]
 
 
 class Hold(Protocol):
-    """Pauses a running command, or lets it go on; for any thread. See ``sandbox.leftovers``."""
+    """Pauses or resumes a running command; thread-safe. See ``sandbox.leftovers``."""
 
     def __call__(self, who: str, *, is_still: bool) -> bool:
-        """For one of those that may want it to stand still; False if it could not be stopped."""
+        """Pause or resume for ``who``; False if the command could not be paused."""
 
 
 Watched: TypeAlias = Callable[[Hear, Hold], AbstractContextManager[None]]
 
 
 def unwatched(_hear: Hear, _hold: Hold) -> AbstractContextManager[None]:
-    """Nothing is watched."""
+    """Watch nothing."""
     return nullcontext()
 
 
 class Strength(msgspec.Struct, frozen=True):
-    """How well commands are held on this machine.
+    """How strongly this machine can confine commands.
 
     Attributes:
         level: See ``Level``.
-        reason: Why it is no better, and what would make it so, in a sentence for people; empty for
-            the best.
-        words: A few words for people, such as ``sandboxed (bubblewrap), no network``.
+        reason: Why it is not stronger and how to improve it, a sentence for the user; empty for the
+            strongest level.
+        words: A short description for the user, such as ``sandboxed (bubblewrap), no network``.
     """
 
     level: Level
@@ -52,26 +52,26 @@ class Strength(msgspec.Struct, frozen=True):
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """What a look at the disk found to be guarded from one command. Paths absolute and resolved.
+    """What a scan of the disk found to protect from one command. Paths absolute and resolved.
 
     Attributes:
-        protected: Files and folders beneath the writable ones that it may not change.
-        minor: Such that nothing obeys by itself (a ``package.json`` deep down): held as far as
-            there is room, and else looked at when the command has ended.
-        missing: Folders that it may not make: ones that editors obey the moment they appear.
-        hidden: Files and folders whose contents it may not see.
+        protected: Files and folders in writable folders that the command may not change.
+        minor: Such files that no tool loads by itself (a ``package.json`` deep down): protected
+            while there is room, otherwise checked after the command.
+        missing: Folders that it may not create: editors load them as soon as they appear.
+        hidden: Files and folders whose contents it may not read.
         scratch: See ``Confinement``.
         mask: See ``Confinement``.
         shown: See ``Confinement``.
         environment: See ``Confinement``.
-        refused: Why no command can be held, a clause; empty if one can.
-        settle: Looks again when all of the command has ended, puts aside what it made although it
-            may not, and says so, a sentence each; blocks.
-        settle_so_far: The same while the command runs; what it cannot mend waits for the end.
-        watched: While it is entered, does ``settle_so_far`` the moment that a protected name
-            appears, and tells what it put aside. The command stands still while names appear faster
-            than they can be looked at.
-        quarantine: Where it is written down if nobody could look at what the command made.
+        refused: Why no command can be confined, a clause; empty if one can.
+        settle: Scans again after the whole command has ended, moves away what it planted, and
+            returns a sentence for each; blocks.
+        settle_so_far: Does the same while the command runs; what it cannot fix waits for the end.
+        watched: Within this context, ``settle_so_far`` runs as soon as a protected name appears,
+            and its results are reported. The command is paused while names appear faster than they
+            can be checked.
+        quarantine: Where a failed check of the command's files is recorded.
     """
 
     protected: tuple[str, ...] = ()
@@ -93,24 +93,23 @@ class Confinement(msgspec.Struct, frozen=True):
     """The bounds of one command. Paths are absolute and resolved.
 
     Attributes:
-        writable: Folders that it may write to: the workspace's roots; none to read only.
-        protected: Files and folders beneath them that it may not change.
-        hidden: Files and folders whose contents it may not see.
-        hosts: Names it may reach through the proxy; empty is none at all.
-        unix_sockets: May it make sockets of the family AF_UNIX?
-        readable: Folders that it sees wherever they lie; those it may write to it does anyway.
-        scratch: A folder of the session's own that stands at /tmp; an empty one if not given.
-        missing: Folders beneath the writable ones that it may not make.
+        writable: Folders that it may write to: the workspace's roots; none for a read-only command.
+        protected: Files and folders in them that it may not change.
+        hidden: Files and folders whose contents it may not read.
+        hosts: Hosts that it may reach through the proxy; empty allows none.
+        unix_sockets: It may create AF_UNIX sockets.
+        readable: Folders that it may read wherever they lie; writable folders are readable anyway.
+        scratch: The session's folder that is mounted at /tmp; without it an empty one.
+        missing: Folders in the writable ones that it may not create.
         minor: See ``Guarded``.
-        mask: An empty file that nobody may read, which stands where files are hidden; a device
-            does if none is given.
-        look: Finds what else is protected and hidden, just before the command runs; blocks.
-        settle: See ``Guarded``; what ``look`` found brings its own.
-        settle_so_far: As ``settle``.
-        watched: As ``settle``.
-        quarantine: As ``settle``.
-        shown: Folders that it may read although they lie in hidden ones.
-        environment: Variables that it gets besides those of every command.
+        mask: An empty, unreadable file that replaces hidden files; without it a device does.
+        look: Scans for more protected and hidden files right before the command runs; blocks.
+        settle: See ``Guarded``; the result of ``look`` has its own.
+        settle_so_far: Like ``settle``.
+        watched: Like ``settle``.
+        quarantine: Like ``settle``.
+        shown: Folders in hidden ones that it may read nevertheless.
+        environment: Variables that it gets in addition to those of every command.
     """
 
     writable: tuple[str, ...]
@@ -133,17 +132,17 @@ class Confinement(msgspec.Struct, frozen=True):
 
 
 def showing(confinement: Confinement, folders: Sequence[Path]) -> Confinement:
-    """The same bounds with folders that it may read as well, wherever they lie."""
+    """Return the same bounds with more readable folders, wherever they lie."""
     if not folders:
         return confinement
     return msgspec.structs.replace(confinement, shown=tuple(map(str, folders)))
 
 
 def looked_up(confinement: Confinement) -> Confinement:
-    """The same bounds with all that ``look`` finds; blocks.
+    """Return the same bounds with all that ``look`` finds; blocks.
 
     Raises:
-        ToolError: It cannot see what is to be guarded.
+        The scan failed.
     """
     if confinement.look is None:
         return confinement

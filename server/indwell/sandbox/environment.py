@@ -1,4 +1,4 @@
-"""Environment variables for a child by allow-list, and where programs are found (S-H6)."""
+"""Environment variables of child processes, by allow-list, and the search for programs (S-H6)."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ mere ``git status``, and takes no folder for a repository that only looks like o
 def clean_environment(
     source: Mapping[str, str], extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The environment of a child, from ours.
+    """Build the environment of a child from ours.
 
-    Relative entries of PATH are left out: ``.`` would run programs of the workspace.
+    Relative entries of PATH are dropped: ``.`` would run programs of the workspace.
 
     Args:
         source: Our own environment.
-        extra: Variables that the caller adds; they win.
+        extra: Variables of the caller, which take precedence.
     """
     kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
     folders = source.get("PATH", os.defpath).split(os.pathsep)
     absolute = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    kept["PATH"] = absolute or os.defpath  # an empty one means the working directory
+    kept["PATH"] = absolute or os.defpath  # an empty PATH would mean the working directory
     return {**kept, **FIXED, **(extra or {})}
 
 
 def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
-    """An argument, path or variable as a child gets it: UTF-8, whatever our own locale (SYS-06).
+    """Encode an argument, path or variable for a child: UTF-8 in any locale (SYS-06).
 
     Raises:
-        UnicodeEncodeError: It holds half a character.
+        It contains half a surrogate pair.
     """
     return text if sys.platform == "win32" else text.encode("utf-8", "surrogateescape")
 
@@ -79,51 +79,52 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
 def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
     """Find a program beside our own Python (where packages install theirs), else on PATH.
 
-    An activated environment of the project puts a folder of the workspace first on PATH. What a
-    sandboxed command wrote there must not be what we start without a sandbox.
+    An activated environment of the project puts a workspace folder first on PATH. We must not start
+    without a sandbox what a sandboxed command may have written there.
 
-    Beside our own Python it may lie in the workspace: who writes there has the server itself.
+    Beside our own Python, a program in the workspace counts: whoever writes there controls the
+    server anyway.
 
     Args:
-        name: Of the program.
-        never_in: Folders of the workspace, in which none is taken.
+        name: The program's name.
+        never_in: Workspace folders whose programs are not used.
     """
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     return Path(beside) if beside else _on_path(name, never_in)
 
 
 def commands_path() -> str:
-    """PATH of the agent's commands: as it was given, with the environment of the project.
+    """Return PATH for the agent's commands: the original one, with the project's environment.
 
-    Our own process, and what it starts for itself, has another one (``indwell.own_path``).
+    This process and its own helpers use another PATH (``indwell.own_path``).
     """
     return clean_environment({"PATH": own_path.given})["PATH"]
 
 
 def program_within(name: str, folders: Sequence[Path]) -> Path | None:
-    """The file in one of some folders that a shell of ours runs by a bare name; None if none."""
+    """Find the file in ``folders`` that our shell would run by this bare name; None if none."""
     found = shutil.which(name, path=commands_path())
     return Path(found) if found and lies_in(found, folders) else None
 
 
 def program_on_path(name: str) -> Path | None:
-    """The file that a shell of ours runs by a bare name, wherever it lies; None if none."""
+    """Find the file anywhere that our shell would run by this bare name; None if none."""
     found = shutil.which(name, path=commands_path())
     return Path(found) if found else None
 
 
 def path_without(folders: Sequence[Path]) -> str:
-    """The PATH of commands, less its entries in some folders, also those that links lead there."""
+    """Return the commands' PATH without entries in ``folders``, links resolved."""
     entries = commands_path().split(os.pathsep)
     kept = os.pathsep.join(one for one in entries if not lies_in(one, folders))
-    return kept or os.defpath  # an empty one means the working directory
+    return kept or os.defpath  # an empty PATH would mean the working directory
 
 
 def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Where our own Python is installed, if that is in the workspace.
+    """Return where our own Python is installed, if that is in the workspace.
 
-    No sandboxed command may write there: what it wrote would run without a sandbox, at the next
-    start or sooner.
+    No sandboxed command may write there: its changes would run without a sandbox, at the latest at
+    the next start.
     """
     prefix = Path(sys.prefix)
     return (prefix.resolve(),) if lies_in(prefix, tuple(roots)) else ()

@@ -1,4 +1,4 @@
-"""Keeps all commands from running while a planted file could not be removed."""
+"""Blocks all commands while a file that a command planted could not be removed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.aside import NotRemoved, Quarantine, named, why
 from indwell.files.private import read_own, remove_own, write_durable
 
-MOST_NOTES = 20  # a command can make thousands of such files, and a person reads few
+MOST_NOTES = 20  # a command can plant thousands of files, and a person reads few notes
 _MOST_LOGGED = 5
 
 
 def few(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
-    """The first of these sentences, and how many more there are.
+    """Shorten a list of notes: the first ones, and the number of others.
 
     Args:
-        notes: All of them.
-        where: The folder that holds what was moved away.
+        notes: All sentences.
+        where: The quarantine folder with the moved files.
     """
     if len(notes) <= MOST_NOTES:
         return tuple(notes)
@@ -42,11 +42,11 @@ def few(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
 
 
 class Meanwhile:
-    """One command that runs on, and what was said of it.
+    """A command that keeps running, and the notes about it.
 
     Args:
-        look: Puts aside what it made so far, and says so, a sentence each; blocks.
-        hear: Hears each sentence, once.
+        look: Moves away what the command planted so far and returns a sentence for each; blocks.
+        hear: Called with each sentence once.
     """
 
     def __init__(self, look: Callable[[], Sequence[str]], hear: Callable[[str], None]) -> None:
@@ -56,13 +56,13 @@ class Meanwhile:
         self._said: dict[str, None] = {}
 
     async def look(self) -> None:
-        """Put aside what is there by now."""
+        """Move away what the command has planted by now."""
         async with self._looking:
             notes = await asyncio.to_thread(self._look)
         self.heard(notes)
 
     def heard(self, notes: Sequence[str]) -> None:
-        """Say what was put aside already."""
+        """Report notes about files that were moved away already."""
         for note in notes:
             if note in self._said:
                 continue
@@ -73,7 +73,7 @@ class Meanwhile:
                 log.warning("%s", note)
 
     def said_with(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """All that was said of it, what is said at its end first; it is logged, too."""
+        """Return and log all notes about the command; ``notes``, from its end, come first."""
         every = tuple(dict.fromkeys((*notes, *self._said)))
         n_logged = min(len(self._said), _MOST_LOGGED)
         new = [one for one in notes if one not in self._said][: _MOST_LOGGED - n_logged]
@@ -89,7 +89,7 @@ _running: list[Meanwhile] = []
 
 @contextmanager
 def looked_at(one: Meanwhile) -> Iterator[None]:
-    """While it runs, ``look_again`` looks at it."""
+    """Register a running command for ``look_again`` within the block."""
     _running.append(one)
     try:
         yield
@@ -98,12 +98,12 @@ def looked_at(one: Meanwhile) -> Iterator[None]:
 
 
 def any_runs_on() -> bool:
-    """Does a command run that began before now?"""
+    """Tell whether an earlier command is still running."""
     return bool(_running)
 
 
 async def look_again() -> None:
-    """Put aside what commands that run on have made, before anything could obey it."""
+    """Move away what running commands have planted, before another program loads it."""
     for one in tuple(_running):
         await one.look()
 
@@ -116,18 +116,18 @@ _RECORDS, _ENDING = "standing", ".json"
 
 
 class StandingPlant(msgspec.Struct, frozen=True):
-    """A plant that could not be taken away.
+    """A planted file or folder that could not be removed.
 
     Attributes:
-        root: The folder of the workspace.
-        at: From there on.
-        safe_name: Its name once it is moved away; empty for a folder that cannot be looked into.
+        root: The workspace folder.
+        at: The path relative to ``root``.
+        safe_name: Its name once moved away; empty for a folder that cannot be read.
         why: Why it could not be moved.
-        mark: What tells whether the thing at this path is still the same one.
-        record: The file of the state folder that was to say all that, and cannot be read; or the
-            one that says that nobody has looked.
-        is_unseen: It is what a command of another process made in ``root``, which nobody has looked
-            at, so that nobody knows what is there.
+        mark: Identifies the file, to notice when another one has this path.
+        record: The state file with this information, if it cannot be read; or the state file which
+            says that a check is still due.
+        is_unseen: A command of another process ran in ``root``, and nobody has checked what it
+            planted.
     """
 
     root: str
@@ -140,12 +140,12 @@ class StandingPlant(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The whole path."""
+        """The complete path."""
         return f"{self.root}/{self.at}" if self.at else self.root
 
     @property
     def words(self) -> str:
-        """What and where, a clause."""
+        """Describe what it is and where, as a clause."""
         if self.is_unseen:
             return (
                 f"what a command made in {self.root!r} could not be looked at ({self.why}), and "
@@ -164,12 +164,12 @@ class StandingPlant(msgspec.Struct, frozen=True):
 
 
 class _Unsettled(msgspec.Struct, frozen=True):
-    """A command after which nobody could look at what it made.
+    """A command whose files nobody could check.
 
     Attributes:
-        folders: Those that it could write to.
-        settle: Looks, and moves away what it planted.
-        records: The files of the state folder that say so to other processes.
+        folders: The folders that it could write to.
+        settle: Scans them and moves away what it planted.
+        records: The state files that tell other processes.
     """
 
     folders: tuple[str, ...]
@@ -178,7 +178,7 @@ class _Unsettled(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """All that is in the way, of this process and of those before it."""
+    """All obstacles, from this process and from earlier ones."""
 
     def __init__(self) -> None:
         self._quarantines: dict[Path | None, Quarantine] = {}
@@ -188,11 +188,11 @@ class Gate:
         self._trying = threading.RLock()
 
     def heed(self, quarantine: Quarantine) -> None:
-        """Heed what earlier processes wrote down there; reads nothing yet."""
+        """Use the notes that earlier processes wrote in ``quarantine``; reads nothing yet."""
         self._quarantines.setdefault(quarantine.folder, quarantine)
 
     def close(self, standing: StandingPlant, quarantine: Quarantine) -> None:
-        """Let no command run until this is gone; blocks."""
+        """Block commands until this plant is gone; blocks on disk."""
         marked = msgspec.structs.replace(standing, mark=_mark(standing.path) or ())
         self._standing[marked.path] = (marked, quarantine)
         self.heed(quarantine)
@@ -206,22 +206,22 @@ class Gate:
         reason: str,
         quarantine: Quarantine | None = None,
     ) -> str:
-        """Let no command run before somebody could look at what one made; blocks.
+        """Block commands until someone could check what a command planted; blocks on disk.
 
         Args:
-            folders: Those that it could write to.
-            settle: Looks, and moves away what it planted.
-            reason: Why nobody could look.
-            quarantine: Where that is written down, for processes that start later.
+            folders: The folders that the command could write to.
+            settle: Scans them and moves away what it planted.
+            reason: Why nobody could check.
+            quarantine: Where this is recorded for later processes.
 
         Returns:
-            The sentence.
+            The sentence for the user.
         """
         records: list[str] = []
         if quarantine is not None and quarantine.folder is not None:
             self.heed(quarantine)
             for root in folders:
-                # A name of its own: several commands in this folder may wait for a look.
+                # A unique name: several commands in this folder may await a check.
                 record = _record(quarantine.folder, f"{root}\0{secrets.token_hex()}")
                 records.append(str(record))
                 _write(record, StandingPlant(root, "", "", reason, is_unseen=True))
@@ -232,7 +232,7 @@ class Gate:
         )
 
     def open_again(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
-        """Try again to take everything away; gives what is in the way in ``folders``; blocks."""
+        """Try again to remove everything; returns what remains in ``folders``; blocks."""
         with self._trying:
             return (*self._settled(folders), *self._taken(folders))
 
@@ -245,7 +245,7 @@ class Gate:
                 continue
             try:
                 notes = one.settle()
-            except Exception as error:  # whatever it was, nobody has looked
+            except Exception as error:  # any failure means that nothing was checked
                 log.warning("the look after a command failed again", exc_info=error)
                 found.append(msgspec.structs.replace(concerned[0], why=why(error)))
                 continue
@@ -279,19 +279,19 @@ class Gate:
         return (*left, *unread)
 
     def keep_untold(self, folder: Path, notes: Sequence[str]) -> None:
-        """Keep what was to be said of a command whose caller was stopped."""
+        """Keep notes about a command whose caller was cancelled."""
         self._untold += [(folder, note) for note in notes]
 
     def take_untold(self, folders: Sequence[Path]) -> tuple[str, ...]:
-        """What nobody has said yet of commands that ran in these folders, once."""
+        """Return, once, the unreported notes about commands that ran in these folders."""
         told = [one for one in self._untold if any(map(one[0].is_relative_to, folders))]
         self._untold = [one for one in self._untold if one not in told]
         return tuple(note for _, note in told)
 
     def _read(self, folders: Sequence[Path]) -> list[StandingPlant]:
-        """Read what is written down; gives what cannot be taken away, as nobody knows what it is.
+        """Read the recorded plants; returns unreadable records, since their plants are unknown.
 
-        What cannot be read may be of any folder.
+        An unreadable record may concern any folder.
         """
         own = {record for one in self._unsettled for record in one.records}
         unknown: list[StandingPlant] = []
@@ -322,23 +322,23 @@ take_untold = _gate.take_untold
 
 
 async def still_in_the_way(folders: Iterable[Path]) -> tuple[StandingPlant, ...]:
-    """What is in the way of commands in these folders, once all was tried again."""
+    """Try again to remove everything, and return what still blocks commands in these folders."""
     given = tuple(folders)
     return await asyncio.to_thread(_gate.open_again, given)
 
 
 async def pass_gate(folders: Iterable[Path]) -> None:
-    """Return if a command may run that has to do with these folders.
+    """Return if a command that involves these folders may run.
 
     Raises:
-        ToolError: Something that a command planted is still there.
+        A planted file is still there.
     """
     if standing := await still_in_the_way(folders):
         raise ToolError(f"nothing was run: {gate_words(standing)}")
 
 
 def gate_words(standing: Sequence[StandingPlant]) -> str:
-    """What is in the way, and what the user can do."""
+    """Explain what blocks commands, and what the user can do."""
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
     return (
@@ -354,7 +354,7 @@ def _concerns(standing: StandingPlant, folders: Sequence[Path]) -> bool:
 
 
 def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | Path | None:
-    """What is left of it, or where it is now; None if it was gone. What nobody can tell is left."""
+    """Try to move it; returns it if it remains or is unknown, its new path, or None if gone."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
         return None if is_over else standing
@@ -362,11 +362,11 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     if now is None:
         return standing
     if not now or (standing.mark and now != standing.mark and not any_runs_on()):
-        return None  # gone; or the user has put something else there, as no command runs
+        return None  # gone; or the user put another file there, as no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
-    except Exception as error:  # whatever it was, the thing is still there
-        log.info("%r could not be moved", standing.path, exc_info=error)  # the gate's words say so
+    except Exception as error:  # any failure leaves the file in place
+        log.info("%r could not be moved", standing.path, exc_info=error)  # told by the gate
         return standing
     if isinstance(where, NotRemoved):
         if where.at == standing.at:
@@ -380,7 +380,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _mark(path: str) -> tuple[int, ...] | None:
-    """What tells one thing from another; empty if nothing is there, None if nobody can tell."""
+    """Identify the file at a path; empty if nothing is there, None if unknown."""
     try:
         now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - may hold any character
     except (FileNotFoundError, NotADirectoryError):
@@ -396,12 +396,12 @@ def _record(folder: Path, name: str) -> Path:
 
 
 def _write(record: Path, standing: StandingPlant) -> None:
-    """Write it down. Not by msgspec: names in the workspace need not be UTF-8."""
+    """Write a record. Not with msgspec, as workspace names need not be UTF-8."""
     try:
         make_private_folder(record.parent)
         with contextlib.suppress(FileExistsError):
             write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
-    except OSError:  # it holds as long as this process runs
+    except OSError:  # without a record it holds while this process runs
         _say_unwritten(str(record.parent))
 
 
@@ -414,26 +414,26 @@ def _say_unwritten(folder: str) -> None:
 
 
 def _written(folder: Path) -> Iterator[StandingPlant]:
-    """All that is written down there; a note that cannot be read stands for itself."""
+    """Yield all records there; an unreadable record stands for itself."""
     records = folder / _RECORDS
     try:
         names = list_names(records)
-    except NotADirectoryError:  # the state folder cannot be one: nothing was ever written there
+    except NotADirectoryError:  # the state folder is not a folder: nothing was ever recorded
         return
     except OSError as error:
         yield _unread(records, error)
         return
     for name in names:
-        if not name.endswith(_ENDING):  # another process is about to write it
+        if not name.endswith(_ENDING):  # another process is writing it
             continue
         try:
             data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
             one = msgspec.convert(data, StandingPlant)
             record = str(records / name) if one.is_unseen else ""
             yield msgspec.structs.replace(one, record=record)
-        except FileNotFoundError:  # another process has just seen that it is over
+        except FileNotFoundError:  # another process has just removed it
             continue
-        except Exception as error:  # noqa: BLE001 - whatever it was, nobody knows what it named
+        except Exception as error:  # noqa: BLE001 - any failure leaves its content unknown
             yield _unread(records / name, error)
 
 

@@ -1,9 +1,9 @@
 """A small helper process that ends our commands if we are killed.
 
-It reads the marks of the programs that run from a pipe of which only we hold the other end. When
-that closes, however we ended, it kills everything that carries one of them, and ends (PRC-03). A
-death signal set on the program (``setpriv --pdeathsig``) would reach the program alone, and none
-of its children. It costs 1 ms once, a megabyte, and one write as a program starts and ends.
+It reads the marks of running programs from a pipe whose other end only we hold. When that end
+closes, however we died, the helper kills every process with one of the marks, and exits (PRC-03). A
+death signal on the program (``setpriv --pdeathsig``) would reach the program alone, not its
+children. The helper costs 1 ms once, a megabyte, and one write whenever a program starts or ends.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.leftovers import ended, waited_for
 
-# A line is all that runs, as `group:mark`; group 0 if it is not known yet. One that begins with a
-# plus sign names a stand-in of `stubs`, to be removed if it still is one and nobody holds it.
+# Each line lists all running programs as `group:mark`; group 0 is not known yet. A line that begins
+# with a plus sign names a stub folder, removed if it still is an unlocked stub.
 _SCRIPT = r"""
 trap '' HUP INT TERM
 runs=
@@ -55,11 +55,11 @@ for place do
   [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
 done
 """
-_MOST_LINE_B = 4_000  # that a pipe takes as one
+_MOST_LINE_B = 4_000  # what a pipe writes atomically
 
 
 class Guard:
-    """Knows what runs, and starts the shell with the first of it; for POSIX systems."""
+    """Tells the helper shell what runs, and starts it with the first program; POSIX only."""
 
     def __init__(self) -> None:
         self._runs: dict[str, int] = {}
@@ -68,17 +68,17 @@ class Guard:
         self._writing = -1
 
     def watch(self, mark: str, group: int = 0) -> None:
-        """What carries ``mark``, or is in ``group``, is not to outlive us."""
+        """Kill whatever carries ``mark`` or is in ``group`` if we die."""
         self._runs[mark] = group
         self._tell()
 
     def forget(self, mark: str) -> None:
-        """It has ended."""
+        """Stop guarding a run that has ended."""
         if self._runs.pop(mark, None) is not None:
             self._tell()
 
     def clear(self, stub: str) -> None:
-        """This stand-in is to be removed if we are killed before we can do so."""
+        """Remove this stub folder if we are killed before we can."""
         if stub in self._stubs or not stub.isprintable() or len(os.fsencode(stub)) > _MOST_LINE_B:
             return
         self._stubs.add(stub)
@@ -86,12 +86,12 @@ class Guard:
             self._write(_stub_line(stub))
 
     def renew(self) -> None:
-        """Start the shell again if somebody killed it while something runs."""
+        """Restart the shell if someone killed it while a program runs."""
         if self._shell is not None and self._shell.poll() is not None:
             self._tell()
 
     def close(self) -> None:
-        """Let the shell end, as it does without us; kills what it still watches."""
+        """Let the shell end as if we had died; it kills what it still guards."""
         shell, self._shell = self._shell, None
         if shell is not None:
             os.close(self._writing)
@@ -112,8 +112,8 @@ class Guard:
         try:
             os.write(self._writing, line)
         except BlockingIOError:
-            pass  # it is stopped; what it knows is older
-        except BrokenPipeError:  # somebody killed it
+            pass  # the pipe is full: the shell is stopped, and keeps older data
+        except BrokenPipeError:  # someone killed the shell
             self.close()
             if self._runs:
                 self._tell()
@@ -130,7 +130,7 @@ class Guard:
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C at our terminal, and a kill of our group, spare it
+                start_new_session=True,  # spared by Ctrl-C at our terminal, or a kill of our group
             )
         except OSError:
             os.close(writing)

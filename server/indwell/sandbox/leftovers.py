@@ -1,18 +1,18 @@
 """Ends or pauses a program with everything it started, even outside its process group.
 
-Each run has a random mark, which its descendants inherit twice: in the environment, and as a limit
-that nothing obeys. A group signal misses children with a session of their own, and their parents
-may be gone; on Linux the mark in /proc finds them (`safety.json` PRC-01: killing the group alone
-left 4 of 7). What has no mark any more becomes a child of ours once it is an orphan.
+Each run has a random mark, which its descendants inherit twice: in the environment, and as a
+resource limit without effect. A group signal misses children with a session of their own, and their
+parents may be gone; on Linux the mark in /proc finds them (`safety.json` PRC-01: killing the group
+alone left 4 of 7). A process without a mark becomes our child once it is orphaned.
 
-A child can clear its environment and leave its session. When its parent ends, the kernel gives the
-child to us (a "subreaper") and not to init. An orphan belongs to the run during which it started.
-It is left alone while another run that could have started it goes on; the last one to end takes it
-along. Programs that the sandbox itself started are never touched, nor is whatever shares our
-session, as children of a run cannot. So children that another part of this process starts are
-safe, as long as they lead no session of their own.
+A child can clear its environment and leave its session. When its parent ends, the kernel makes it
+our child, since we are a "subreaper". An orphan belongs to the run during which it started. While
+another run that could have started it goes on, it is left alone; the last such run to end kills it.
+Programs that the sandbox itself started are never touched, nor is any process in our session, which
+children of a run cannot join. So children of other parts of this process are safe unless they lead
+a session.
 
-A command can make files faster than anybody can check them. It is paused meanwhile.
+A command that creates files faster than they can be checked is paused meanwhile.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ import msgspec
 from indwell.sandbox.processes import Process, children, has_words, is_marked, process_of, processes
 
 _DYING_S = 0.003
-_QUIET = 3  # looks at /proc that find nothing, where we cannot be certain
-SEARCH_S = 5.0  # for what forks while it is searched for; a bomb of 200 is gone in less than one
+_QUIET = 3  # empty scans of /proc in a row, where a single one is no proof
+SEARCH_S = 5.0  # limit for what forks during the search; a bomb of 200 is gone in less than one
 
 
 def signal_group(pid: int, name: str) -> bool:
-    """Send a signal, such as ``SIGTERM``, to a process group; False if nobody is left in it."""
+    """Send a signal, such as ``SIGTERM``, to a process group; False if it is empty."""
     if sys.platform == "win32":
         return False
     try:
         os.killpg(pid, getattr(signal, name))
     except ProcessLookupError:
         return False
-    except PermissionError:  # macOS says so of a group of zombies
+    except PermissionError:  # macOS: a group of zombies
         return False
     return True
 
 
 def signal_wrapped(pid: int, run: Run, name: str) -> None:
-    """Send a signal to what a sandbox runs, and not to the sandbox's own group.
+    """Send a signal to the program in a sandbox, not to the sandbox's own group.
 
-    That is the group of its child, which leads a session, and as the first of its namespace hears
-    no signal but KILL itself. Blocks.
+    The target is the group of the sandbox's child. That child leads a session and, as the first of
+    its namespace, ignores every signal but KILL. Blocks.
     """
     for one in processes(run.began) if IS_LINUX else ():
         if one.parent == pid and one.session == one.pid:
@@ -63,11 +63,11 @@ def signal_wrapped(pid: int, run: Run, name: str) -> None:
 
 
 class LeftoverRun(msgspec.Struct, frozen=True):
-    """What a run left behind.
+    """What a run left running.
 
     Attributes:
         n: How many processes were killed.
-        is_gone: Nothing of it is left; False if the time was over before that was certain.
+        is_gone: Nothing is left; False if the time ran out before that was certain.
     """
 
     n: int
@@ -75,14 +75,14 @@ class LeftoverRun(msgspec.Struct, frozen=True):
 
 
 def end_descendants(pid: int, run: Run) -> LeftoverRun:
-    """Kill what is left of a run, again until none is found.
+    """Kill a run's remaining processes until none is found.
 
-    What has become a child of ours by that is waited for, and nothing else. Blocks: on Linux all
-    of /proc is looked at, about 15 µs a process, and closer what is younger than the run.
+    Reaps the children that this gives us, and no others. Blocks: on Linux it scans /proc, about 15
+    µs a process, and longer for processes younger than the run.
 
     Args:
-        pid: The program that was started, which led a session and group of its own.
-        run: Its run, which starts nothing any more.
+        pid: The started program, which led a session and group of its own.
+        run: Its run, which starts nothing more.
     """
     over(run)
     if not IS_LINUX:
@@ -99,10 +99,10 @@ def end_descendants(pid: int, run: Run) -> LeftoverRun:
 
 
 def end_wrapped(pid: int, run: Run) -> LeftoverRun:
-    """The same, when a program has ended that was the way into a namespace of processes.
+    """End what is left of a program that entered a process namespace.
 
-    With the first process of that namespace, which is ours by then, the kernel ends all the others
-    before it counts as dead; so nothing has to be searched for. Blocks.
+    Killing the first process of that namespace, now our child, makes the kernel end all others
+    before it counts as dead. So no search is needed. Blocks.
     """
     over(run)
     until = time.monotonic() + SEARCH_S
@@ -121,7 +121,7 @@ def _see_end(pid: int, until: float) -> None:
         return
     try:
         descriptor = os.pidfd_open(pid)
-    except OSError:  # it has been waited for
+    except OSError:  # it was reaped
         return
     try:
         ending = select.poll()
@@ -132,12 +132,12 @@ def _see_end(pid: int, until: float) -> None:
 
 
 def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
-    """Kill the orphans among our own children, until there are none; True if that is certain.
+    """Kill the orphans among our children until none is left; True if that is certain.
 
-    Something that forks and ends again and again has another number by the time all of /proc was
-    read. But one process of it is a child of ours at any time: the others' parents live, or it
-    was given to us. Who died stays our child until we wait for it, so a list of our children
-    without any orphan, dead or alive, means that none was left when it was read.
+    A process that forks and exits repeatedly has another id by the time /proc is read. But one
+    process of such a chain is always our child: the others' parents live, or it was given to us. A
+    dead child stays in the list until it is reaped. So a list without any orphan, dead or alive,
+    proves that none was left when it was read.
     """
     while time.monotonic() < enough_at:
         numbers = children()
@@ -145,11 +145,11 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             return False
         alive: set[int] = set()
         is_clear = True
-        for number in reversed(numbers):  # the latest is the one that starts others
+        for number in reversed(numbers):  # the newest one starts the others
             if is_started(number):
                 continue
             process = process_of(number)
-            if process is None:  # waited for meanwhile, so that others may have been passed over
+            if process is None:  # reaped meanwhile, so that others may have been missed
                 is_clear = False
             elif is_orphan_of(run, process):
                 is_clear = False
@@ -167,7 +167,7 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
 
 
 def bury(run: Run) -> None:
-    """Wait for the dead orphans of a run that goes on: their numbers are needed again."""
+    """Reap the dead orphans of a continuing run: their process ids are needed again."""
     for number in children() or ():
         process = None if is_started(number) else process_of(number)
         if process is not None and process.is_dead and is_orphan_of(run, process):
@@ -180,13 +180,13 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
-    """Look once, and kill what is there; False if it was nothing."""
+    """Scan once and kill what is found; False if nothing was."""
     young = tuple(processes(run.began))
     alive = descendants(pid, run, young)
     if alive and alive <= found:
-        time.sleep(_DYING_S)  # they have been killed, and need the processor for it
+        time.sleep(_DYING_S)  # they were killed and need processor time to exit
     found |= alive
-    # Stopped first: what is killed one by one, others can replace meanwhile.
+    # Stop all of them first: killed one by one, the others could replace them.
     for name in (signal.SIGSTOP, signal.SIGKILL) if len(alive) > 1 else (signal.SIGKILL,):
         for one in alive:
             _signal(one, name)
@@ -200,10 +200,10 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
 
 @contextlib.contextmanager
 def ahead_of_others() -> Iterator[None]:
-    """Let this thread run before whatever else wants to, where we may: as root.
+    """Raise this thread's priority where we may, as root.
 
-    A bomb whose processes lead sessions of their own gets a share of the processors for each, and
-    leaves us none: seen to win for two minutes. Of other users the kernel counts the processes.
+    A fork bomb with many sessions gets a processor share for each and leaves us none; it once held
+    for two minutes. For users other than root, the kernel limits the number of processes.
     """
     if sys.platform != "linux":
         yield
@@ -220,10 +220,10 @@ def ahead_of_others() -> Iterator[None]:
 
 
 def descendants(pid: int, run: Run, young: Sequence[Process]) -> set[int]:
-    """The living ones that a run started, by session, mark, or parent; except ``pid``.
+    """Find living processes that a run started, by session, mark or parent; not ``pid``.
 
     Args:
-        pid: The program that was started.
+        pid: The started program.
         run: Its run.
         young: All processes that are not older than the run.
     """
@@ -239,7 +239,7 @@ def descendants(pid: int, run: Run, young: Sequence[Process]) -> set[int]:
 
 
 def _wait_for(process: Process) -> None:
-    """Let a dead child of ours go, unless asyncio waits for it."""
+    """Reap a dead child of ours unless asyncio does."""
     if process.parent == os.getpid() and not is_started(process.pid):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process.pid, os.WNOHANG)
@@ -248,7 +248,7 @@ def _wait_for(process: Process) -> None:
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTS_S = 1.0  # that a program may take from ``exec`` to its words; then it has none
+_STARTS_S = 1.0  # limit for a program to get its arguments after ``exec``; after that it has none
 _LOOK_S = 0.001
 
 
@@ -256,22 +256,22 @@ class Run(msgspec.Struct, frozen=True):
     """One program that the sandbox runs.
 
     Attributes:
-        mark: Random, a decimal number; what the program starts inherits it.
-        began: In clock ticks since the system's start; 0 where there are none.
+        mark: A random decimal number that all descendants inherit.
+        began: Clock ticks since boot; 0 on systems without them.
     """
 
     mark: str
     began: int
 
 
-_going_on: set[Run] = set()  # of this process, as being a subreaper is
-_alone: set[str] = set()  # marks of those that start nothing
-_started: set[int] = set()  # programs whose end asyncio waits for
+_going_on: set[Run] = set()  # of the whole process, as being a subreaper is
+_alone: set[str] = set()  # marks of runs that start no other program
+_started: set[int] = set()  # programs that asyncio reaps
 
 
 @asynccontextmanager
 async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
-    """A run from before its program starts until its end; no orphan is its own if it is alone."""
+    """A run, from before its program starts to its end; a run that is ``alone`` has no orphans."""
     prepare()
     run = Run(mark, _ticks() if IS_LINUX else 0)
     if alone:
@@ -286,27 +286,27 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
 
 
 def over(run: Run) -> None:
-    """What starts from now on is no longer this run's."""
+    """Mark the end of a run: what starts from now on is not its own."""
     _going_on.discard(run)
 
 
 def waited_for(pid: int) -> None:
-    """Somebody else waits for this child of ours."""
+    """Note that someone else reaps this child of ours."""
     _started.add(pid)
 
 
 def ended(pid: int) -> None:
-    """Forget a program that was waited for; the system may use its process id again."""
+    """Forget a program that was reaped; the system may use its process id again."""
     _started.discard(pid)
 
 
 def is_started(pid: int) -> bool:
-    """Is it a program that the sandbox started, not yet waited for?"""
+    """Tell whether the sandbox started this program and has not reaped it yet."""
     return pid in _started
 
 
 def is_orphan_of(run: Run, process: Process) -> bool:
-    """Was it given to us, and can only ``run`` have started it?"""
+    """Tell whether an orphan became our child and only ``run`` can have started it."""
     is_ours = (
         process.parent == os.getpid()
         and process.session != os.getsid(0)
@@ -315,7 +315,7 @@ def is_orphan_of(run: Run, process: Process) -> bool:
     )
     if not is_ours:
         return False
-    # A program of ours that was started this moment has no known number yet, only its mark.
+    # A program that is just starting has no known process id yet, only its mark.
     alone = tuple(_alone)
     if alone and not process.is_dead:
         _await_words(process.pid)
@@ -326,10 +326,10 @@ def is_orphan_of(run: Run, process: Process) -> bool:
 
 
 def _await_words(pid: int) -> None:
-    """Wait until a process that is being started has its arguments and environment. Blocks.
+    """Wait until a starting process has its arguments and environment. Blocks.
 
-    Its starter already knows that ``exec`` works when the kernel has still to write both, and
-    until then they read as empty. No program stays so for longer than it waits for a processor.
+    Its parent learns that ``exec`` succeeded before the kernel writes both; until then they read as
+    empty. This lasts only until the program gets a processor.
     """
     until = time.monotonic() + _STARTS_S
     while not has_words(pid) and time.monotonic() < until:
@@ -340,9 +340,9 @@ def _await_words(pid: int) -> None:
 def prepare() -> None:
     """Make this process a subreaper, and its /proc entries unreadable to other processes.
 
-    The second keeps a command from reading our environment, keys and all, in
-    /proc/$PPID/environ; root reads it anyway. Both are best effort: a system that refuses leaves
-    us with process groups, sessions and marks.
+    The latter keeps a command from reading our environment with its keys in /proc/$PPID/environ;
+    root can read it anyway. Both are best effort: without them there are still process groups,
+    sessions and marks.
     """
     if IS_LINUX:
         prctl = ctypes.CDLL(None).prctl
@@ -354,34 +354,34 @@ def _ticks() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-PAUSE_SEARCH_S = 0.2  # for what forks while it is searched for
+PAUSE_SEARCH_S = 0.2  # limit for what forks during the search
 
 
 class Pause:
-    """Over one run, which begins later; all of it may be called in any thread."""
+    """Pauses and resumes one run, which begins later; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._run: tuple[int, Run] | None = None
         self._wanted_by: set[str] = set()
-        self._stopped: set[tuple[int, int]] = set()  # numbers, and when they began
+        self._stopped: set[tuple[int, int]] = set()  # process ids, with start times
 
     def begin(self, pid: int, run: Run) -> None:
-        """The program was started; it stands still once somebody asks for that (again)."""
+        """The program was started; pause it if someone has asked for that."""
         with self._lock:
             self._run = (pid, run)
 
     def end(self) -> None:
-        """The program has ended: its number may be given to another one."""
+        """The program has ended: its process id may be used again."""
         with self._lock:
             self._run = None
             self._stopped.clear()
 
     def hold(self, who: str, *, is_still: bool) -> bool:
-        """Stop it, or let it go on unless somebody else wants it to stand still; blocks.
+        """Pause the run, or resume it unless someone else wants it paused; blocks.
 
         Returns:
-            It is as ``who`` wants it; False if processes appear faster than they can be stopped.
+            Whether that succeeded; False if processes appear faster than they can be stopped.
         """
         if sys.platform == "win32":
             return not is_still
@@ -395,7 +395,7 @@ class Pause:
             return True
 
     def _stop(self) -> bool:
-        """Stop all processes, until a look finds no other one."""
+        """Stop all processes, until a scan finds no new one."""
         if self._run is None:
             return True
         if not IS_LINUX:
@@ -411,7 +411,7 @@ class Pause:
                 for number, _ in now:
                     _pause_signal(number, "SIGSTOP")
                 self._stopped |= now
-                if now <= seen:  # so each has been stopped twice: nobody was left to wake it
+                if now <= seen:  # each was stopped twice, so no process was left to wake one
                     return True
                 seen |= now
                 if time.monotonic() > until:

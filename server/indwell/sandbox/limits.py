@@ -1,11 +1,11 @@
-"""What one command may take: limits that the shell sets, and totals that are watched.
+"""Resource limits of a command: those of the kernel, and watched totals.
 
-Limits of the kernel hold for each process of the command by itself; memory and the number of
-processes are also those of all of them together, which ``watch`` looks at.
+Kernel limits apply to each process of the command separately. Memory and the number of processes
+are also limited in total, which ``LimitWatch`` measures.
 
-Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command
-itself is measured only if one of them says that it could exceed its limits. (RLIMIT_AS would stop
-node and Java, which reserve far more than they use.)
+Two figures of the whole machine are read ten times a second, which takes 0.1 ms. The command itself
+is measured only when these show that it could exceed its limits. (RLIMIT_AS would break node and
+Java, which reserve far more than they use.)
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from indwell.sandbox.processes import children, machine_memory_b, memory_b, n_ta
 if sys.platform != "win32":
     import resource
 
-_LOCKS = 10  # RLIMIT_LOCKS of Linux, which no kernel since 2.4.25 obeys; Python has no name for it
-_GRACE_CPU_S = 5  # between the signal that can be caught and the one that cannot
+_LOCKS = 10  # RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python has no name for it
+_GRACE_CPU_S = 5  # between the catchable signal and KILL
 _DISK_SHARE = 0.8
-_OUT_OF_MEMORY = 500  # of 1,000: a command goes before the editor and before us
+_OUT_OF_MEMORY = 500  # of 1,000: the kernel kills a command before the editor and us
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
-    """What a command may take; None is no limit of ours.
+    """The resource limits of a command; None sets no limit.
 
     Attributes:
-        cpu_s: Processor seconds of each process. By default as much as all cores give until the
-            time is over, so that it ends only what has outlived its command; any if it never is.
-        file_b: Size of each file that it writes; never more than 80 % of what is free on the disk.
-        memory_b: Memory of all its processes; 80 % of the machine's if None.
-        n_processes: Processes and threads in all; a build on 64 cores has some hundreds.
-        n_files: Open files of each process; watchers of big trees have tens of thousands, and
-            old programs close every possible one, which takes them seconds if that is 10 ** 9.
+        cpu_s: Processor seconds of each process. Default: all cores until the timeout, so that only
+            leftover processes hit it; unlimited without a timeout.
+        file_b: Size of each file that it writes; at most 80 % of the free disk space.
+        memory_b: Memory of all its processes; None is 80 % of the machine's.
+        n_processes: Processes and threads in total; a build on 64 cores has some hundreds.
+        n_files: Open files of each process. Watchers of big trees need tens of thousands; old
+            programs close every possible one, which takes seconds at 10 ** 9.
     """
 
     cpu_s: int | None = None
@@ -62,7 +62,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
 
 
 def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float | None) -> str:
-    """Shell text that sets the limits for itself and all that it starts; for one line with it."""
+    """Shell text that sets the limits for itself and its children; joins with it on one line."""
     if sys.platform == "win32":
         return ""
     cpu_s = limits.cpu_s
@@ -77,8 +77,8 @@ def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float |
     if sys.platform.startswith("linux"):
         if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # not inside a run of ours
             settings.insert(0, f"ulimit -x {mark}")
-        # The kernel counts all that the user runs, threads as well; more than the whole machine
-        # has cannot be. It does so for anybody but root, for whom `watch` counts.
+        # The kernel counts all processes and threads of the user, at most those of the machine. It
+        # does so for everyone but root; for root, `watch` counts.
         now = n_tasks()
         settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
         settings.append(f"echo {_OUT_OF_MEMORY} >/proc/self/oom_score_adj")
@@ -86,7 +86,7 @@ def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float |
 
 
 def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> str:
-    """Which limit of the kernel a shell's exit code tells of, in words; empty for none."""
+    """Say which kernel limit an exit code points to; empty for none."""
     if sys.platform == "win32":
         return ""
     number = -exit_code if exit_code < 0 else exit_code - 128
@@ -99,7 +99,7 @@ def overrun(exit_code: int, limits: CommandLimits, timeout_s: float | None) -> s
 
 
 def _number(letter: str, which: int, wanted: int) -> list[str]:
-    """Both limits; a soft one that is tighter already stays, and a hard one is never raised."""
+    """Set both limits; a tighter soft limit stays, and a hard limit is never raised."""
     if sys.platform == "win32":
         return []
     soft, hard = resource.getrlimit(which)
@@ -111,35 +111,35 @@ def _number(letter: str, which: int, wanted: int) -> list[str]:
 def _file_b(wanted: int, cwd: Path) -> int:
     try:
         free = shutil.disk_usage(cwd).free
-    except OSError:  # it says so itself when the command starts
+    except OSError:  # the command reports it itself
         return wanted
     return max(min(wanted, int(free * _DISK_SHARE)), 1 << 20)
 
 
-LOOK_S = 0.1  # in which a process fills a quarter of a gigabyte, or a bomb has 200 children
-_MANY = 64  # children, most of which must be dead; the commands that run at once are few
+LOOK_S = 0.1  # in this time a process fills a quarter of a gigabyte, or a bomb has 200 children
+_MANY = 64  # children, mostly dead ones; few commands run at once
 _SHARE = 0.8  # of the machine's memory, for one command
-_IDLE = 20  # times as long as a closer look takes, until the next one
+_IDLE = 20  # pause before the next measurement, in durations of the last
 
 
 class LimitWatch:
-    """Over one run.
+    """Watches the totals of one run.
 
     Args:
-        pid: The program that was started.
+        pid: The started program.
         run: Its run.
-        limits: What it may take.
+        limits: Its limits.
     """
 
     def __init__(self, pid: int, run: Run, limits: CommandLimits) -> None:
-        self.overrun = ""  # in words, as soon as the run is ended for it
+        self.overrun = ""  # the exceeded limit in words, once the run is ended for it
         self._pid = pid
         self._run = run
         self._most_b = limits.memory_b or int(machine_memory_b()[0] * _SHARE)
         self._most_processes = limits.n_processes
 
     async def until_too_much(self) -> None:
-        """Wait until it takes more than its limits in all, and end it; if it never does, wait."""
+        """Wait until the run exceeds its total limits, and end it; may never return."""
         before = n_tasks()
         pause_s = LOOK_S
         while IS_LINUX and not self.overrun:
@@ -150,7 +150,7 @@ class LimitWatch:
             is_full = 0 < self._most_b <= machine_memory_b()[1]
             if is_full or n_tasks() - before >= self._most_processes:
                 began = time.monotonic()
-                # Ended in the same thread: while a bomb grows, the event loop comes to nothing.
+                # End it in this same thread: a growing bomb starves the event loop.
                 await asyncio.to_thread(self._end_excess)
                 pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
         if not IS_LINUX:

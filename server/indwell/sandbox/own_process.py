@@ -1,8 +1,8 @@
-"""Protects our own process: its memory, its first environment, and what its death leaves.
+"""Protects this process: its memory, its initial environment, and its core dumps.
 
-A command of the same user may read ``/proc/PID/environ`` of the server, which shows the memory
-where the system put the variables when the process began; taking them out of ``os.environ`` does
-not change that. So it is written over (SEC-02).
+A command of the same user may read ``/proc/PID/environ`` of the server. It shows the memory where
+the system put the variables at start; deleting them from ``os.environ`` does not change it. So that
+memory is overwritten (SEC-02).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if sys.platform != "win32":
 
 
 def keep_private() -> None:
-    """No core file of ours or of a child, and no look into our memory by programs of this user.
+    """Disable core dumps of us and our children, and access to our memory by this user's programs.
 
-    Root reads it anyway. Best effort: a system that refuses leaves us as we were.
+    Root reads it anyway. Best effort: where the system refuses, nothing changes.
     """
     if sys.platform != "win32":
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
@@ -32,14 +32,14 @@ def keep_private() -> None:
 
 
 def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool]) -> dict[str, str]:
-    """Take variables out of this process's environment, and write over where they stood.
+    """Remove variables from this process's environment, and overwrite their memory.
 
     Args:
-        is_secret: Is the variable of this name to be taken out?
-        is_needed: Is it to be written over there, but stay where libraries look for it?
+        is_secret: Tells whether to remove the variable of this name.
+        is_needed: Tells whether to overwrite it but keep it where libraries look for it.
 
     Returns:
-        Those that were taken out, with their values.
+        The removed variables with their values.
     """
     taken = {name: value for name, value in os.environ.items() if is_secret(name)}
     rest = ((name, value) for name, value in os.environ.items() if name not in taken)
@@ -54,7 +54,7 @@ def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool])
 
 
 def _places(name: str) -> list[tuple[int, int]]:
-    """Where the value of a variable stands in memory: addresses with lengths in bytes."""
+    """Find a variable's value in memory: addresses, with lengths in bytes."""
     if sys.platform == "win32":
         return []
     library = ctypes.CDLL(None)

@@ -1,6 +1,6 @@
-"""Reads the kernel's data on processes (Linux): owners, descriptors, numbers.
+"""Reads process data from /proc (Linux): parents, sessions, marks, memory.
 
-The files of /proc are opened by their plain names: nobody but the kernel puts anything there.
+These files are opened by plain paths: only the kernel puts anything into /proc.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ MARK = "INDWELL_RUN"
 _LIMIT_B = 4 << 20  # ARG_MAX of Linux is 2 MB by default
 _PIECE_B = 1 << 16
 _PSS = re.compile(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
-_BEGAN = 19  # starttime: field 22 of proc(5), of which two stand before the bracket
+_BEGAN = 19  # starttime: field 22 of proc(5), of which two are before the bracket
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One line of /proc/PID/stat, as far as it matters.
+    """A process as described by /proc/PID/stat.
 
     Attributes:
-        pid: Its number.
-        is_dead: Ended, and perhaps not yet waited for.
-        parent: The number of its parent.
-        group: The number of the process that leads its group.
-        session: The number of the process that leads its session.
-        began: When it started, in clock ticks since the system's start.
-        n_threads: How many threads it has; each counts as a process for the kernel's limits.
+        pid: Its process id.
+        is_dead: It has ended, and is perhaps not reaped yet.
+        parent: The process id of its parent.
+        group: The id of its process group.
+        session: The id of its session.
+        began: Its start, in clock ticks since boot.
+        n_threads: Its threads; each counts as a process for kernel limits.
     """
 
     pid: int
@@ -41,7 +41,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 def processes(since: int = 0) -> Iterator[Process]:
-    """All processes that started at ``since`` (in clock ticks) or later; about 15 µs each."""
+    """Yield all processes that started at ``since`` (clock ticks) or later; 15 µs each."""
     with os.scandir("/proc") as found:
         numbers = [one.name for one in found if one.name.isdecimal()]
     for number in numbers:
@@ -51,8 +51,8 @@ def processes(since: int = 0) -> Iterator[Process]:
 
 
 def process_of(pid: int) -> Process | None:
-    """What is said of one process; None if there is none of this number any more."""
-    # Behind the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
+    """Describe one process; None if there is no process with this id."""
+    # After the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) <= _BEGAN:
         return None
@@ -68,42 +68,42 @@ def process_of(pid: int) -> Process | None:
 
 
 def children() -> list[int] | None:
-    """The children of ours that the kernel gave us, the latest last; None if it does not say.
+    """List our children in order of arrival; None if the kernel cannot tell.
 
-    It gives them to the first thread of a process. Who is not waited for stays among them.
+    The kernel gives orphans to the first thread of a process. A child stays listed until reaped.
     """
     path = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     numbers = [int(number) for number in _read(path).split()]
-    # A kernel without CONFIG_PROC_CHILDREN has no such file.
+    # A kernel without CONFIG_PROC_CHILDREN lacks this file.
     return numbers if numbers or os.access(path, os.F_OK) else None
 
 
 def mark_of(pid: int) -> bytes:
-    """The mark among the limits of a process: its limit of file locks, which no kernel obeys.
+    """Read a process's mark, kept in the limit of file locks, which kernels ignore.
 
-    A limit outlives what an environment does not: ``env -i``, ``sudo``, a daemon that cleans up.
+    A limit survives what an environment does not: ``env -i``, ``sudo``, a daemon's cleanup.
     """
     before, _, after = _read(f"/proc/{pid}/limits").partition(b"Max file locks")
     return after.split(maxsplit=1)[0] if before and after.strip() else b""
 
 
 def is_marked(pid: int, mark: str) -> bool:
-    """Does a process carry this mark, among its limits or in its environment?"""
+    """Tell whether a process carries this mark, in a limit or its environment."""
     return mark_of(pid) == mark.encode() or (
         f"{MARK}={mark}".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
     )
 
 
 def has_words(pid: int) -> bool:
-    """Has a process arguments, or has it ended? One that is being started has none yet."""
+    """Tell whether a process has arguments or has ended; a starting process has none yet."""
     process = process_of(pid)
     return process is None or process.is_dead or bool(_read(f"/proc/{pid}/cmdline"))
 
 
 def memory_b(pid: int) -> int:
-    """Bytes that a process holds, with its part of what it shares.
+    """Return the memory of a process, with its share of shared memory.
 
-    If that is not told, as of programs that not everybody may read, with all that it shares.
+    If that is unreadable, as for some programs, all of its shared memory counts.
     """
     kilobytes = _PSS.findall(_read(f"/proc/{pid}/smaps_rollup"))
     if kilobytes:
@@ -113,15 +113,15 @@ def memory_b(pid: int) -> int:
 
 
 def n_tasks() -> int:
-    """Processes and threads of the whole machine; 0 if it is not told."""
+    """Count processes and threads of the whole machine; 0 if unknown."""
     words = _read("/proc/loadavg").split()
     return int(words[3].partition(b"/")[2]) if len(words) > 3 else 0  # noqa: PLR2004 - the fourth
 
 
 def machine_memory_b() -> tuple[int, int]:
-    """The memory that there is for us, and how much of it is in use; zeros if it is not told.
+    """Return the memory available to us, and how much is used; zeros if unknown.
 
-    In a container that is what its control group may take, and that counts caches as in use.
+    In a container these are the limits of its control group, which counts caches as used.
     """
     lines = (line.split() for line in _read("/proc/meminfo").splitlines())
     kilobytes = {words[0]: int(words[1]) for words in lines if len(words) > 1}
@@ -140,7 +140,7 @@ def machine_memory_b() -> tuple[int, int]:
 
 
 def _read(path: str) -> bytes:
-    """A file of the kernel's; empty if it is gone, or not for us."""
+    """Read a kernel file; empty if it is gone or not readable for us."""
     pieces: list[bytes] = []
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -149,7 +149,7 @@ def _read(path: str) -> bytes:
     try:
         while len(pieces) * _PIECE_B < _LIMIT_B and (piece := os.read(descriptor, _PIECE_B)):
             pieces.append(piece)
-    except OSError:  # it ended, or was given to another user
+    except OSError:  # the process ended, or changed to another user
         return b""
     finally:
         os.close(descriptor)

@@ -1,8 +1,8 @@
-"""Starts a program, reads its output in bounded memory and time, and leaves no process behind.
+"""Runs a program with bounded output and time, and leaves no process behind.
 
-Only so many programs run at once (PRC-12): the others wait in order, and may give up. Searches
-have places of their own: they take milliseconds, and must not wait behind test runs. A system
-without free files, processes or threads is reported as such, not as a bug.
+Only a fixed number of programs run at once (PRC-12): others wait in order and can be cancelled.
+Searches have a pool of their own, as they take milliseconds and must not wait for test runs. A
+system short of file descriptors, processes or threads is reported as that, not as a bug.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from indwell.sandbox.processes import MARK
 
 
 class Pool:
-    """Places for ``size`` programs, in each event loop."""
+    """Slots for ``size`` programs, in each event loop."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -53,7 +53,7 @@ class Pool:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Wait for a place, and hold it."""
+        """Wait for a slot and hold it."""
         loop = asyncio.get_running_loop()
         async with self._places.setdefault(loop, asyncio.Semaphore(self._size)):
             yield
@@ -70,28 +70,28 @@ PROGRAMS = Pool(8)
 """Searches use all cores by themselves; more at once only takes turns on the same disk."""
 
 
-DRAIN_S = 0.2  # after the program's end, for what it left holding the pipe (PRC-07)
-TIMEOUT_GRACE_S = 1.0  # between TERM and KILL when time is over: a test run can clean up
+DRAIN_S = 0.2  # after the program's end, for leftovers that hold the pipe (PRC-07)
+TIMEOUT_GRACE_S = 1.0  # between TERM and KILL after a timeout: a test run can clean up
 CANCEL_GRACE_S = 0.1  # a cancelled turn answers within 200 ms
-KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive) outlives KILL
+KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive) survives KILL
 DEFAULT_LIMIT_B = 96_000
 
 T = TypeVar("T")
 
 
 class StartedProgram(Protocol):
-    """A program that runs, as far as it matters here; asyncio's own is one."""
+    """A running program; asyncio's process is one."""
 
     @property
     def pid(self) -> int:
-        """Its number, which is also that of its session and group."""
+        """Its process id, also the id of its session and group."""
 
     async def wait(self) -> int:
-        """Wait for its end; gives its status, negative for a signal."""
+        """Wait for its end; returns its exit code, negative for a signal."""
 
 
 class Starter(Protocol):
-    """What starts a program; ``start_plainly`` is one."""
+    """Starts a program; ``start_plainly`` is one implementation."""
 
     def __call__(
         self,
@@ -108,7 +108,7 @@ class Starter(Protocol):
 
 
 def new_mark() -> str:
-    """A mark for one run: unlikely to stand in any other process by chance, and fit for a limit."""
+    """Create a mark for a run: unique in practice, and valid as a resource limit."""
     return str(10**17 + secrets.randbelow(9 * 10**17))
 
 
@@ -134,33 +134,34 @@ async def run_program(
     is_wrapped: bool = False,
     start: Starter | None = None,
 ) -> Finished:
-    """Run a program without a shell, in a session of its own, with a clean environment.
+    """Run a program without a shell, in its own session, with a clean environment.
 
     Args:
         argv: The program and its arguments.
-        cwd: Where it runs.
-        timeout_s: Seconds until it is ended; None is never.
+        cwd: Its working directory.
+        timeout_s: Seconds until it is ended; None for no timeout.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Hears every byte of standard output as it arrives, on the event loop; while what
-            it returns is not done, the program waits.
-        enough: Set by the caller (such as from ``on_chunk``) to end the program early.
-        enough_grace_s: Seconds that it has then to clean up.
-        alarm: Set by the caller to end the program at once, without a moment to clean up.
-        pause: Lets others hold it still while it runs.
-        env: Variables besides the allowed ones of our own environment.
-        pass_fds: Descriptors that the program may use, under the same numbers.
-        stdin: What it reads from standard input; nothing by default.
-        merge_errors: Standard error joins standard output.
-        mark: What tells its descendants, if it sets that among its limits itself.
-        limits: What it may take in all; nothing is watched by default.
-        pool: Where it waits for a place, if the caller has none; that is no part of its time.
-        alone: It starts no other program, so none is looked for; that spares 2 ms and more.
-        is_wrapped: The program proper runs below the one that is started, in its own session.
-        start: What starts it; plainly if not given.
+        on_chunk: Called with each piece of standard output on the event loop. If it returns a
+            future, the program waits for it.
+        enough: Set by the caller (for example in ``on_chunk``) to end the program early.
+        enough_grace_s: Seconds for cleaning up after ``enough``.
+        alarm: Set by the caller to kill the program at once.
+        pause: Lets others pause it while it runs.
+        env: Variables in addition to the allowed ones of our environment.
+        pass_fds: Descriptors that the program inherits, under the same numbers.
+        stdin: Its standard input; empty by default.
+        merge_errors: Merge standard error into standard output.
+        mark: The mark of its descendants, if it sets the limit itself.
+        limits: Its total limits; by default nothing is watched.
+        pool: Where it waits for a slot; the wait does not count towards its time. None if the
+            caller has one.
+        alone: It starts no other program, so no search is needed; saves 2 ms or more.
+        is_wrapped: The started program runs the proper one in a session of its own.
+        start: How to start it; ``start_plainly`` by default.
 
     Raises:
-        ToolError: The program or ``cwd`` cannot be used.
-        asyncio.CancelledError: Once everything it started has ended.
+        The program or ``cwd`` cannot be used.
+        After everything it started has ended.
     """
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b)
@@ -195,7 +196,7 @@ async def run_program(
         watching = asyncio.create_task(watch.until_too_much()) if watch else None
         try:
             if is_cancelled:
-                raise asyncio.CancelledError  # noqa: TRY301 - it came while the program started
+                raise asyncio.CancelledError  # noqa: TRY301 - cancelled while the program started
             stopped = False
             timed_out = await _wait(done, timeout_s, (enough, alarm), watching)
             if not done.done():
@@ -231,7 +232,7 @@ async def run_program(
         errors=errors.head + errors.tail,
         timed_out=timed_out,
         seconds=time.monotonic() - began,
-        # What a sandbox ran dies with it, at no certain moment.
+        # What a sandbox ran dies with it, at an uncertain moment.
         left_running=0 if timed_out or overrun or is_wrapped else left.n,
         may_run_on=not left.is_gone,
         overrun=overrun,
@@ -241,7 +242,7 @@ async def run_program(
 
 @contextlib.asynccontextmanager
 async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[Run]:
-    """A run that ends with us, however we end."""
+    """A run that ends when we do, however we end."""
     async with running(mark, alone=alone) as run:
         guard.watch(mark)
         try:
@@ -263,7 +264,7 @@ async def start_plainly(
     """Start a program in a session of its own.
 
     Raises:
-        ToolError: The program or ``cwd`` cannot be used.
+        The program or ``cwd`` cannot be used.
     """
     try:
         return await asyncio.create_subprocess_exec(
@@ -287,7 +288,7 @@ async def _wait(
     stops: Sequence[asyncio.Event | None],
     watching: asyncio.Task[None] | None,
 ) -> bool:
-    """Wait for the end, or until it is enough or too much; True if time was over before."""
+    """Wait for the end or for a reason to stop; True if the time ran out first."""
     waits = [asyncio.create_task(one.wait()) for one in stops if one is not None]
     ends: set[asyncio.Task[Any]] = {one for one in (done, *waits, watching) if one is not None}
     try:
@@ -307,7 +308,7 @@ async def _stop(
     alone: bool,
     is_wrapped: bool,
 ) -> None:
-    """End a program and all that it started: TERM, a moment, KILL."""
+    """End a program and all that it started: TERM, a grace period, KILL."""
     if grace_s and is_wrapped:
         await asyncio.to_thread(signal_wrapped, pid, run, "SIGTERM")
     elif grace_s:
@@ -327,7 +328,7 @@ async def _end_rest(pid: int, run: Run, *, alone: bool, is_wrapped: bool = False
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
-    """Do ``work`` to its end, whoever cancels us meanwhile; the caller then raises, if so."""
+    """Finish ``work`` even if cancelled; also returns whether to raise the cancellation then."""
     task = asyncio.ensure_future(work)
     is_cancelled = False
     while not task.done():
@@ -341,23 +342,23 @@ async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """How a program ended and what it wrote.
+    """How a program ended, and its output.
 
     Attributes:
-        exit_code: Its status; negative for the signal that ended it.
+        exit_code: Its exit code; negative for the signal that ended it.
         head: The first bytes of its output; all of them if ``cut_b`` is 0.
         tail: The last bytes; empty if ``cut_b`` is 0.
-        cut_b: Bytes left out in between.
-        total_b: Bytes it wrote.
-        errors: What it wrote to standard error, if that was kept apart; cut in the same way.
-        timed_out: It was ended because its time was over.
-        seconds: Wall time, without the wait for a place.
-        left_running: Processes that it had left behind and that were ended.
-        overrun: What it took too much of, in words, such as ``over 600 s of processor time``; it,
-            or a part of it, was ended for that. Empty if it kept within its limits.
-        may_run_on: A part of it may still run: not all could be ended in the time there is for it.
-        stopped: It was ended at once, for what it made although it may not; ``notes`` name that.
-        notes: What was done about what it made although it may not, a sentence each.
+        cut_b: Bytes cut in between.
+        total_b: Bytes that it wrote.
+        errors: Its standard error, if separate; shortened in the same way.
+        timed_out: It was ended by the timeout.
+        seconds: Wall time, without the wait for a slot.
+        left_running: How many processes it left running, which were ended.
+        overrun: The exceeded limit in words, such as ``over 600 s of processor time``; the program
+            or a part of it was ended. Empty within the limits.
+        may_run_on: Parts of it may still run: not all could be ended in the time allowed.
+        stopped: It was killed for what it planted; ``notes`` names that.
+        notes: What was done about files that it planted, a sentence each.
     """
 
     exit_code: int
@@ -376,7 +377,7 @@ class Finished(msgspec.Struct, frozen=True):
 
     @property
     def output(self) -> str:
-        """The output as text; undecodable bytes are replaced, the gap is said."""
+        """The output as text, with undecodable bytes replaced and the gap marked."""
         if not self.cut_b:
             return self.head.decode("utf-8", "replace")
         return (
@@ -395,16 +396,16 @@ _WHAT = {
 
 
 def is_shortage(error: OSError) -> bool:
-    """Is it about something of which there is no more just now?"""
+    """Tell whether an error means that a system resource has run out."""
     return error.errno in _WHAT
 
 
 @asynccontextmanager
 async def shortages() -> AsyncIterator[None]:
-    """Tell of a shortage as a tool does.
+    """Report a resource shortage as a tool error.
 
     Raises:
-        ToolError: Instead of the error of the system.
+        Instead of the system's error.
     """
     try:
         yield
@@ -412,7 +413,7 @@ async def shortages() -> AsyncIterator[None]:
         if not is_shortage(error):
             raise
         raise ToolError(_words(_WHAT[error.errno or 0])) from error
-    except RuntimeError as error:  # of `threading`, which has no kind of its own for it
+    except RuntimeError as error:  # of `threading`, which has no specific class
         if "start new thread" not in str(error):
             raise
         raise ToolError(_words("the system starts no more threads for this user")) from error

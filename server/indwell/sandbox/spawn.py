@@ -1,4 +1,4 @@
-"""Runs shell text in bash without start-up files, within limits (H48)."""
+"""Runs shell text in bash, without start-up files and within limits (H48)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from indwell.sandbox.program import (
     start_plainly,
 )
 
-_MOST_LINES, _MOST_NAMES = 20, 3  # that are looked through, and told
+_MOST_LINES, _MOST_NAMES = 20, 3  # lines that are searched, and names that are shown
 
 SHELL = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 
@@ -56,33 +56,33 @@ async def spawn(
     stop: asyncio.Event | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run shell text with bash; by itself both output streams arrive as one, as on a terminal.
+    """Run shell text in bash; by default both output streams are merged, as on a terminal.
 
     Args:
         command: The text for ``bash -c``.
-        cwd: Where it runs.
-        timeout_s: Seconds until it is ended; None is never.
+        cwd: Its working directory.
+        timeout_s: Seconds until it is ended; None for no timeout.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Hears every byte of output as it arrives, on the event loop; while what it
-            returns is not done, the command waits.
-        env: Variables besides the allowed ones of our own environment.
-        pass_fds: Descriptors that the shell may use, under the same numbers.
-        stdin: What it reads from standard input; nothing by default.
-        merge_errors: Standard error joins standard output.
-        limits: What it may take.
-        confinement: What it may do; None is all that we may.
-        never_in: Folders of the workspace: bash itself is none that lies in one.
-        unasked: Nobody was asked, as it only reads. Then, unconfined, no program of those folders
-            is found by its bare name either: ``ls`` is not what a model wrote there.
-        pool: Where it waits for a place.
-        stop: Set by the caller to end it as when its time is over: it can clean up.
-        on_note: Hears what is put aside while it runs on; with it, that is looked at before any
-            other command runs.
+        on_chunk: Called with each piece of output on the event loop. If it returns a future, the
+            command waits for it.
+        env: Variables in addition to the allowed ones of our environment.
+        pass_fds: Descriptors that the shell inherits, under the same numbers.
+        stdin: Its standard input; empty by default.
+        merge_errors: Merge standard error into standard output.
+        limits: Its resource limits.
+        confinement: Its bounds; None for all that we may do.
+        never_in: Workspace folders; bash itself is never taken from one.
+        unasked: Nobody was asked, as the command only reads. If unconfined, it finds no program of
+            those folders by a bare name: ``ls`` must not be what a model wrote there.
+        pool: Where it waits for a slot.
+        stop: Set by the caller to end it like a timeout, with time to clean up.
+        on_note: Called with notes about files moved away while the command keeps running; such a
+            command is checked before any other command runs.
 
     Raises:
-        ToolError: There is no bash, ``cwd`` cannot be used, it cannot be confined here, or
-            something that an earlier command planted is still in force.
-        asyncio.CancelledError: Once everything it started has ended.
+        There is no bash, ``cwd`` cannot be used, the command cannot be confined here, or a file
+        that an earlier command planted is still there.
+        After everything it started has ended.
     """
     shell = await asyncio.to_thread(find_program, "bash", never_in)
     if shell is None:
@@ -104,7 +104,7 @@ async def spawn(
         limits=limits,
         pool=None,
     )
-    # The place comes first: what is protected is looked at just before the command runs.
+    # Get the slot first: protected files are scanned right before the command runs.
     async with shortages(), pool.place():
         await look_again()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
@@ -121,7 +121,7 @@ async def spawn(
 
 
 class _SandboxRun(Protocol):
-    """``run_program`` with all but what depends on the sandbox."""
+    """``run_program`` without what depends on the sandbox."""
 
     def __call__(
         self,
@@ -138,7 +138,7 @@ class _SandboxRun(Protocol):
 
 
 def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
-    """Did the sandbox itself fail, such as for a folder that went away meanwhile?"""
+    """Report a failure of the sandbox itself, such as a folder that vanished."""
     said = finished.head or finished.errors
     if finished.exit_code != 1 or not said.startswith(b"bwrap: ") or how.was_set_up():
         return ()
@@ -146,7 +146,7 @@ def _failed(finished: Finished, how: ConfinedStart) -> tuple[str, ...]:
 
 
 def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
-    """Which hidden files a command was refused, as far as it says so."""
+    """Name the hidden files that the command reported as unreadable."""
     if not finished.exit_code:
         return ()
     refused = [
@@ -165,7 +165,7 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
 
 
 def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
-    """Why git could change nothing, as far as it says so."""
+    """Explain why git could change nothing, if its output shows that."""
     said = finished.head + finished.tail + finished.errors
     is_kept = any(path.endswith("/.git") for path in bounds.protected)
     if not (finished.exit_code and is_kept and b".git" in said and b"ead-only file system" in said):
@@ -178,13 +178,13 @@ def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
 
 
 def _alarmed(alarm: asyncio.Event, meanwhile: Meanwhile, notes: tuple[str, ...]) -> None:
-    """It made what it may not: it is ended, and what was put aside is said."""
+    """End the command for what it planted, and report what was moved away."""
     alarm.set()
     meanwhile.heard(notes)
 
 
 def _nobody(_note: str) -> None:
-    """Hears nothing."""
+    """Ignore the note."""
 
 
 async def _held(  # noqa: PLR0917 - all that a run takes
@@ -196,7 +196,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     pass_fds: Sequence[int],
     on_note: Callable[[str], None] | None,
 ) -> Finished:
-    """Run it within its bounds, and look afterwards at what it made although it may not."""
+    """Run the command confined, then check what it planted."""
     bounds = await resolved(bounds)
     meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
     alarm, pause = asyncio.Event(), Pause()
@@ -223,7 +223,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                 )
             told = (*how.told(), *_failed(finished, how))
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
-    except BaseException:  # stopped, or not set up: the caller hears nothing of what was found
+    except BaseException:  # cancelled or not set up: the caller gets no result
         notes = await settled(bounds)
         every = meanwhile.said_with(notes)
         keep_untold(cwd, few(notes if on_note else every, _where(bounds)))
@@ -233,6 +233,6 @@ async def _held(  # noqa: PLR0917 - all that a run takes
 
 
 def _where(bounds: Confinement) -> str:
-    """The folder for what is moved away, if it is there."""
+    """Return the quarantine folder, if it exists."""
     folder = bounds.quarantine.folder if bounds.quarantine else None
     return str(folder) if folder is not None and folder.is_dir() else ""

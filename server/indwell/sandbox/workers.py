@@ -1,4 +1,4 @@
-"""Worker processes for long calculations: the same pure function for many items, on all cores."""
+"""Worker processes for long calculations: a pure function for many items, on all cores."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from indwell.errors import UserError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-FEW = 8  # items; for less, starting workers takes longer than the work
+FEW = 8  # items; for fewer, starting workers takes longer than the work
 
 
 def mapped(
     function: Callable[[Item], Result], items: Sequence[Item], *, n_workers: int | None = None
 ) -> Generator[Result]:
-    """``function`` of each item, in their order, as they get done.
+    """Yield ``function`` of each item, in order, as results arrive.
 
-    When the caller stops, by Ctrl-C or by closing this, the workers are ended at once.
+    If the caller stops, by Ctrl-C or by closing the generator, the workers end at once.
 
     Args:
-        function: Pure, at the top of a module.
-        items: Sent to the workers, so they must be values that pickle.
+        function: A pure function at the top level of a module.
+        items: Values that can be pickled, for sending to the workers.
         n_workers: Processes; None for one a core.
 
     Raises:
-        UserError: A worker was killed.
+        A worker was killed.
     """
     n_workers = min(n_workers or _n_cores(), len(items))
     if n_workers <= 1 or len(items) < FEW:
@@ -43,9 +43,9 @@ def mapped(
     pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"), initializer=_deaf)
     is_done = False
     try:
-        with _interrupts_blocked():  # inherited by the workers, from their first moment on
-            # Not `pool.map`: who leaves that early cancels what waits, and a pool that loses its
-            # workers then stumbles over what is cancelled (Python 3.11 to 3.13).
+        with _interrupts_blocked():  # inherited by the workers from their first moment
+            # Not `pool.map`: leaving it early cancels waiting items, and a pool that then loses its
+            # workers fails on the cancelled ones (Python 3.11 to 3.13).
             futures = deque(pool.submit(function, item) for item in items)
         while futures:
             yield futures.popleft().result()
@@ -66,13 +66,13 @@ def _n_cores() -> int:
 
 
 def _deaf() -> None:
-    """Ctrl-C reaches all processes of a terminal; only the one that was started answers it."""
+    """Ignore Ctrl-C, which reaches all processes of a terminal; the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C meanwhile counts when this is over, and never in a process begun here."""
+    """Delay Ctrl-C until the block ends; processes started in it inherit the block."""
     mask = getattr(signal, "pthread_sigmask", None)
     if mask is None:
         yield

@@ -1,1 +1,1 @@
-"""Confines a command: bubblewrap, Landlock, Seatbelt, and the filter of system calls."""
+"""Confines a command: bubblewrap, Landlock, Seatbelt, and a system-call filter."""

@@ -1,4 +1,4 @@
-"""The arguments of bubblewrap for one command: namespaces, and mounts in their order. Pure."""
+"""Builds bubblewrap's arguments for a command: namespaces, and mounts in order. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_MOUNTS = 500
 Where there are more, nothing runs."""
 
 _EMPTY_B = 4096
-_TEMPORARY_B = 512 << 20  # memory behind a file system of its own, which no limit of ours counts
-_SCRATCH = "/tmp"  # noqa: S108 - the place in the sandbox, private there
+_TEMPORARY_B = 512 << 20  # memory of a temporary file system, which our limits do not count
+_SCRATCH = "/tmp"  # noqa: S108 - the path in the sandbox, private there
 
 ENVIRONMENT: Mapping[str, str] = {
     "TMPDIR": _SCRATCH,
@@ -30,14 +30,14 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 class SandboxHost(msgspec.Struct, frozen=True):
-    """What of this machine the arguments depend on.
+    """Facts about this machine that the arguments depend on.
 
     Attributes:
-        bwrap: The program.
-        covers: Parts of /proc that root can write to, without any capability.
+        bwrap: The bubblewrap program.
+        covers: Parts of /proc that root can write without any capability.
         temporary: Folders that get an empty file system: /run, /var/tmp and the like.
-        kept: Folders below those, or below /tmp, that programs are found in.
-        binds_handles: It can mount what is open already, so that nobody puts a link in between.
+        kept: Folders in those, or in /tmp, where programs are found.
+        binds_handles: It can mount open descriptors, so that no link can be swapped in.
     """
 
     bwrap: str
@@ -57,17 +57,17 @@ def arguments(
     handles: Mapping[str, int] | None = None,
     status_fd: int | None = None,
 ) -> tuple[str, ...]:
-    """What stands before the words of a confined command.
+    """Build the arguments before a confined command's own.
 
     Args:
         host: This machine.
-        bounds: What the command may do.
-        folders: Those of the hidden paths that are folders.
-        cwd: Where it runs.
-        filter_fd: The descriptor that the filter of system calls is read from.
-        handles: Open descriptors of ``bound_places``; those without one are left out. None if the
-            program cannot take them, and the paths are used.
-        status_fd: The descriptor that it tells on what became of the command.
+        bounds: The command's bounds.
+        folders: Those hidden paths that are folders.
+        cwd: Its working directory.
+        filter_fd: The descriptor to read the system-call filter from.
+        handles: Open descriptors of ``bound_places``; places without one are left out. None if the
+            program cannot take them, and paths are used.
+        status_fd: The descriptor for bubblewrap's status report.
     """
     status = () if status_fd is None else ("--json-status-fd", str(status_fd))
     before, after = _split(bounds.hidden, (*_visible(bounds), *bounds.writable))
@@ -89,10 +89,10 @@ def arguments(
 
 
 def fitting(bounds: Confinement) -> Confinement:
-    """The same bounds with as many of the minor paths protected as there is room for.
+    """Protect as many minor paths as there is room for.
 
     Raises:
-        ToolError: There is no room for the others.
+        There is no room for the other paths.
     """
     taken = set(bound_places(bounds))
     n_hidden, room = len(bounds.hidden), MOST_MOUNTS - len(taken) - len(bounds.hidden)
@@ -119,12 +119,12 @@ def _depth(path: str) -> tuple[int, str]:
 
 
 def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
-    """Hidden folders and what is seen in them, in turn: what lies deeper comes later, and wins."""
+    """Yield hidden folders and what is visible in them; deeper paths come later and win."""
     mounts = [(path, 0, tuple(_hide([path], folders, bounds.mask))) for path in before]
     read = [one for one in dict.fromkeys(bounds.readable) if one not in bounds.writable]
     mounts += [(path, 1, ("--ro-bind", path, path)) for path in read]
     for path in dict.fromkeys(bounds.shown):
-        # One in the workspace would shut a folder there, unless it is hidden there and shown again.
+        # A path in the workspace would hide a folder there, unless it is hidden and shown again.
         outer = [one for one in bounds.writable if is_in(path, one)]
         if not outer or any(is_in(path, one) and one not in outer for one in before):
             mounts.append((path, 1, ("--ro-bind-try", path, path)))
@@ -134,13 +134,13 @@ def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str])
 
 
 def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Those that must stand before the workspace's mounts, which lie in them, and the others."""
+    """Split paths: those that must precede the workspace's mounts inside them, and the others."""
     before = [one for one in hidden if any(is_in(root, one) for root in writable)]
     return before, [one for one in hidden if one not in before]
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Is a path in a folder, or the folder itself?"""
+    """Tell whether a path is a folder or lies in it."""
     return folder in {"/", path} or path.startswith(f"{folder}/")
 
 
@@ -150,14 +150,14 @@ def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
 
 
 def _visible(bounds: Confinement) -> tuple[str, ...]:
-    """Folders that it may read wherever they lie, also in hidden ones."""
+    """Return folders that it may read wherever they lie, also in hidden ones."""
     return (*bounds.readable, *bounds.shown)
 
 
 def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
-    """What stands at /tmp: the session's folder, unless places for mounts would be made in it.
+    """Choose what is mounted at /tmp: the session's folder, unless mount points would go there.
 
-    Commands could put links there, and the next ones' mounts would follow them.
+    Commands could put links there, which the next command's mounts would follow.
     """
     places = (*_visible(bounds), *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
     if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
@@ -171,23 +171,23 @@ def _empty(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _hide(paths: Sequence[str], folders: frozenset[str], mask: str) -> Iterator[str]:
-    """Folders are empty; files say that permission is denied, as a device does on such a mount."""
+    """Hide folders as empty ones, and files as unreadable ones, like a device on such a mount."""
     for path in paths:
         if path in folders:
-            # No more than this: mounting it read-only as well would be a second mount.
+            # Only this: a read-only mount on top would be a second mount.
             yield from ("--perms", "0500", "--size", str(_EMPTY_B), "--tmpfs", path)
         else:
             yield from ("--ro-bind", mask or "/dev/null", path)
 
 
 def bound_places(bounds: Confinement) -> Mapping[str, str]:
-    """Places beneath the workspace that get a mount of what stands there, with its option.
+    """Map places in the workspace that get a mount of themselves to the mount option.
 
-    The protected and missing ones, and the folders above those and above the hidden ones.
+    These are the protected and missing paths, and the folders above them and above hidden ones.
     """
     shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
     above = [one for path in (*shut, *bounds.hidden) for one in _above(path, bounds)]
-    # In a folder that is read-only already, a mount of its own would make it writable again.
+    # In a folder that is read-only already, its own mount would make the place writable again.
     opened = [path for path in above if not any(is_in(path, one) for one in bounds.protected)]
     return {**dict.fromkeys(opened, "--bind"), **shut}
 
@@ -198,7 +198,7 @@ def _guard(
     folders: frozenset[str],
     handles: Mapping[str, int] | None,
 ) -> Iterator[str]:
-    """Protected, missing and hidden paths with the folders above them; the upper ones first."""
+    """Mount protected, missing and hidden paths and the folders above them; upper ones first."""
     mounts: dict[str, tuple[str, ...]] = {}
     for path, option in bound_places(bounds).items():
         if handles is None:
@@ -211,7 +211,7 @@ def _guard(
 
 
 def _above(path: str, bounds: Confinement) -> Iterator[str]:
-    """The folders between a path and the outermost of the workspace's folders that it lies in."""
+    """Yield the folders between a path and the outermost workspace folder that contains it."""
     for parent in map(str, PurePosixPath(path).parents):
         if not any(is_in(parent, root) and parent != root for root in bounds.writable):
             return

@@ -1,8 +1,8 @@
 """Runs a command within its bounds by what this machine offers, never without (SBX-22).
 
-A mount needs a place on the disk. An empty stub folder is made before the first command that needs
-it, and goes with the last one of any of our processes: the kernel removes a mount, in every
-sandbox, when its place is removed.
+A mount needs an existing folder. An empty stub folder is created before the first command that
+needs it, and removed after the last one of any of our processes: if the folder is removed, the
+kernel drops the mount in every sandbox.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class ConfinedStart(msgspec.Struct, frozen=True):
-    """How to start a command so that it is held.
+    """How to start a command so that it is confined.
 
     Attributes:
-        prefix: Words before its own.
-        environment: Variables that it gets besides.
-        pass_fds: Descriptors that those words need.
-        is_wrapped: They start a process of their own around the command.
-        start: What starts it.
-        told: What is to be said once it has ended, a sentence each.
-        was_set_up: Was all ready for the command, so that it ran? Asked once it has ended.
+        prefix: Arguments before its own.
+        environment: Additional variables.
+        pass_fds: Descriptors that the prefix needs.
+        is_wrapped: The prefix starts a process of its own around the command.
+        start: The function that starts it.
+        told: Notes for after its end, a sentence each.
+        was_set_up: Tells, after the end, whether the setup succeeded and the command ran.
     """
 
     prefix: tuple[str, ...] = ()
@@ -65,15 +65,15 @@ class ConfinedStart(msgspec.Struct, frozen=True):
 
 
 async def resolved(bounds: Confinement) -> Confinement:
-    """The bounds with all that a look at the disk finds."""
+    """Return the bounds with all that the scan of the disk finds."""
     return await asyncio.to_thread(looked_up, bounds)
 
 
 async def settled(bounds: Confinement) -> tuple[str, ...]:
-    """Put aside what a command made although it may not, once all of it has ended; in words.
+    """Move away what an ended command planted; returns notes.
 
-    Where the system has no open file left for that, others are given a moment to end. Where nobody
-    can look at all, no further command runs before somebody could.
+    If no file descriptor is left, others get a moment to end. If nobody can check at all, further
+    commands are blocked until someone could.
     """
     last: Exception = OSError()
     for _ in range(_MOST_TRIES):
@@ -84,7 +84,7 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
             if not is_shortage(error):
                 break
             await asyncio.sleep(_TRY_S)
-        except Exception as error:  # whatever it was, nobody has looked
+        except Exception as error:  # any failure means that nothing was checked
             log.warning("the look after a command failed", exc_info=error)
             last = error
             break
@@ -97,10 +97,10 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
 
 
 def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[ConfinedStart]:
-    """Prepare a command that runs in ``cwd``, within bounds that are ``resolved``.
+    """Prepare a command that runs in ``cwd``, within ``resolved`` bounds.
 
     Raises:
-        ToolError: It cannot be held here.
+        It cannot be confined here.
     """
     match strength().level:
         case "S3":
@@ -199,7 +199,7 @@ async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
 
 @contextlib.contextmanager
 def _status() -> Iterator[tuple[int, int]]:
-    """A pipe through which bubblewrap says what became of the command."""
+    """A pipe for bubblewrap's status reports about the command."""
     reading, writing = os.pipe()
     try:
         os.set_blocking(reading, False)
@@ -210,7 +210,7 @@ def _status() -> Iterator[tuple[int, int]]:
 
 
 def _has_ended(reading: int) -> bool:
-    """It tells how the command ended only if it could begin."""
+    """Tell whether the command ended; bubblewrap reports that only if it started."""
     try:
         return b'"exit-code"' in os.read(reading, _STATUS_B)
     except BlockingIOError:
@@ -218,7 +218,7 @@ def _has_ended(reading: int) -> bool:
 
 
 def _with_ends(bounds: Confinement) -> Confinement:
-    """Hide also what hidden links lead to; here there is room for all that is protected."""
+    """Hide the targets of hidden links too; here there is room for all that is protected."""
     there, _ = _existing(bounds.hidden)
     return msgspec.structs.replace(
         bounds,
@@ -229,7 +229,7 @@ def _with_ends(bounds: Confinement) -> Confinement:
 
 
 def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
-    """Open each place by a way without links; what is gone, or a link by now, is left out."""
+    """Open each place without following links; those gone or replaced by links are left out."""
     handles: dict[str, int] = {}
     for place in places:
         try:
@@ -241,31 +241,31 @@ def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[st
 
 
 def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Those that are there, without links on the way to them, and which of them are folders."""
+    """Return the existing paths, without links on the way, and which of them are folders."""
     there: dict[str, bool] = {}
     for path in paths:
         with contextlib.suppress(OSError):
-            is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - forty of them each time
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - forty calls each time
             there[_real(path)] = is_folder
     return tuple(there), frozenset(path for path, is_folder in there.items() if is_folder)
 
 
 def _real(path: str) -> str:
-    """Without links, or as it is while a program changes what is on the way to it."""
+    """Resolve links; keeps the path while a program changes it."""
     try:
         return os.path.realpath(path)
     except OSError:
         return path
 
 
-_in_use: Counter[str] = Counter()  # of this process; only its event loop touches it
+_in_use: Counter[str] = Counter()  # of this process; only its event loop uses it
 _MOST_STUB_TRIES = 5
 _holds: dict[str, int] = {}
 
 
 @contextlib.contextmanager
 def stubs_for(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Let each of these folders be there, also for other commands; gives those that are stubs."""
+    """Create missing folders as stubs, shared with other commands; yields the stubs."""
     taken = tuple(path for path in paths if _in_use[path] or _made(path))
     _in_use.update(taken)
     try:
@@ -285,4 +285,4 @@ def _made(path: str) -> bool:
         if (held := hold_stub(Path(path))) is not None:
             _holds[path] = held
             return True
-    return True  # others remove it each time; then it is mounted if it happens to be there
+    return True  # others keep removing it; it is mounted if it happens to exist

@@ -1,16 +1,15 @@
-"""Landlock: bounds that Linux keeps for a thread and for all that it starts.
+"""Landlock: bounds that Linux enforces for a thread and all that it starts.
 
-For machines without bubblewrap. It holds files (see ``landlock_rules``), TCP, signals and abstract
-sockets; other sockets are left to the filter of system calls. Everything here is for good, and for
-the calling thread alone: call ``enter`` on a thread of its own.
+For machines without bubblewrap. Landlock restricts files (see ``Rule``), TCP, signals and abstract
+sockets; the system-call filter handles other sockets. The bounds are permanent and apply to the
+calling thread alone: call ``enter`` on a thread of its own.
 
-Landlock can only allow: a rule is for a folder with all in it, and no other rule takes a part out
-again. A hidden place is left out by allowing everything beside it and beside each folder above it.
+Landlock can only allow: a rule covers a folder with all its content, and no other rule excludes a
+part. A hidden place is excluded by allowing everything beside it and beside each folder above it.
 That does not work for writing, so protected files are checked after the run; `LIMITS` says so.
 
-No code of ours may run between fork and exec in a program with threads, and a helper process would
-cost ten times as much as the bounds. So a thread of its own enters the bounds, starts the program,
-and ends.
+In a program with threads, none of our code may run between fork and exec, and a helper process
+would cost ten times as much. So a separate thread enters the bounds, starts the program, and ends.
 """
 
 from __future__ import annotations
@@ -57,17 +56,17 @@ _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
 
 @functools.cache
 def abi() -> int:
-    """Which version of Landlock the kernel has; 0 if it has none or does not let us. Asked once."""
+    """Return the kernel's Landlock version; 0 if it has none or refuses. Asked once."""
     if sys.platform != "linux":
         return 0
     try:
         return int(_call(_CREATE, None, 0, _VERSION))
-    except (OSError, AttributeError):  # AttributeError: a C library without syscall()
+    except (OSError, AttributeError):  # AttributeError: the C library has no syscall()
         return 0
 
 
 def why_not() -> str:
-    """Why Landlock cannot hold commands here, in a clause for people; empty if it can."""
+    """Explain why Landlock cannot confine commands here, in a clause; empty if it can."""
     if sys.platform != "linux":
         return "Landlock is a part of Linux"
     if not has_filter(platform.machine()):
@@ -80,17 +79,17 @@ def why_not() -> str:
 
 
 def enter(rules: Sequence[Rule], filters: bytes) -> None:
-    """Confine the calling thread, and all that it starts from now on, for good.
+    """Confine the calling thread, and all that it starts from now on, permanently.
 
-    It loses all capabilities as well: root's programs stay root's, but can do no more than that
-    user's files allow.
+    The thread also loses all capabilities: root's programs still run as root, but can do no more
+    than file permissions allow.
 
     Args:
-        rules: What stays allowed; places that are not there are passed over.
-        filters: The seccomp filter, assembled; it has to close the sockets that no rule knows.
+        rules: What stays allowed; missing places are skipped.
+        filters: The assembled seccomp filter, which must block sockets that Landlock ignores.
 
     Raises:
-        OSError: The kernel refuses, so the thread must start nothing.
+        The kernel refuses; the thread must not start anything.
     """
     ruleset = _ruleset(rules)
     try:
@@ -129,7 +128,7 @@ def _drop_capabilities() -> None:
     _control(_PR_CAP_AMBIENT, _CLEAR_ALL)
     capability = 0
     try:
-        while True:  # until the first that the kernel does not know; an ordinary user may drop none
+        while True:  # until the kernel knows no more; an ordinary user may drop none
             _control(_PR_CAPBSET_DROP, capability)
             capability += 1
     except OSError:
@@ -205,12 +204,12 @@ LIMITS = (
 """What it cannot hold and bubblewrap can, for people (`safety.md` §3.3)."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-_SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - closed here
+_SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - hidden
 _OPEN = ("/run/current-system", "/run/opengl-driver")  # programs, on NixOS
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What may be done with a place and all that is in it."""
+    """The allowed access to a place and its content."""
 
     path: str
     access: int
@@ -219,19 +218,19 @@ class Rule(msgspec.Struct, frozen=True):
 def rules_of(
     confinement: Confinement, scratch: str, children: Callable[[str], Sequence[Child]]
 ) -> tuple[Rule, ...]:
-    """The rules for a command.
+    """Build the rules for a command.
 
     Args:
         confinement: Its bounds.
-        scratch: A folder of its own for temporary files; absolute and resolved.
-        children: What stands in a folder; ``OSError`` if that cannot be seen.
+        scratch: Its own folder for temporary files; absolute and resolved.
+        children: Lists a folder; raises ``OSError`` if that fails.
     """
     hidden = frozenset(confinement.hidden)
     outside = hidden | frozenset(_SHUT)
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
-    for root in (*roots, *_OPEN):  # also those in a place that is shut, such as a project in /tmp
-        # One may lie in a hidden folder, as a project in the home folder does.
+    for root in (*roots, *_OPEN):  # also in a closed place, such as a project in /tmp
+        # A root may lie in a hidden folder, as a project in the home folder does.
         within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
         readable += _beside(root, within, children)
     return (
@@ -247,14 +246,14 @@ def rules_of(
 def _shown(
     folder: str, hidden: frozenset[str], children: Callable[[str], Sequence[Child]]
 ) -> Iterator[str]:
-    """A folder that may be read although it lies in a hidden one, without what is hidden in it."""
+    """Yield a readable folder in a hidden one, without its hidden parts."""
     return _beside(folder, [one for one in hidden if not _is_in_one(folder, (one,))], children)
 
 
 def _beside(
     folder: str, shut: Collection[str], children: Callable[[str], Sequence[Child]]
 ) -> Iterator[str]:
-    """The largest places in ``folder`` that hold none of ``shut`` and are in none of them."""
+    """Yield the largest places in ``folder`` that neither hold nor lie in any of ``shut``."""
     if _is_in_one(folder, shut):
         return
     inside = [one for one in shut if one.startswith(folder.rstrip("/") + "/")]
@@ -263,7 +262,7 @@ def _beside(
         return
     try:
         found = children(folder)
-    except OSError:  # then there is nothing in it for the command either
+    except OSError:  # then the command cannot read it either
         return
     for child in found:
         path = f"{folder.rstrip('/')}/{child.name}"
@@ -278,14 +277,14 @@ def _is_in_one(path: str, shut: Collection[str]) -> bool:
 
 
 class HeldProcess:
-    """A program that runs, with as much of asyncio's process as ``run_program`` uses."""
+    """A running program with the parts of asyncio's process that ``run_program`` uses."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.pid = process.pid
         self._process = process
 
     async def wait(self) -> int:
-        """Wait for its end; its exit code, or minus the signal's number."""
+        """Wait for its end; returns its exit code, negative for a signal."""
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         descriptor = os.pidfd_open(self.pid)
@@ -310,22 +309,22 @@ async def start_held(
     confinement: Confinement,
     scratch: Path,
 ) -> HeldProcess:
-    """Start a program in a session of its own, within ``confinement``.
+    """Start a program in its own session, within ``confinement``.
 
     Args:
         argv: The program and its arguments.
-        cwd: Where it runs.
-        env: All of its environment; ``TMPDIR`` is set here.
+        cwd: Its working directory.
+        env: Its complete environment; ``TMPDIR`` is set here.
         stdin: A descriptor for its input, or ``DEVNULL``.
         stdout: A descriptor for its output.
-        stderr: One for its errors, which may be the same.
+        stderr: A descriptor for its errors, which may be the same.
         pass_fds: Further descriptors, under the same numbers.
-        confinement: Its bounds. Its hosts and sockets are not looked at: without namespaces any
-            socket would lead out, so there are none.
+        confinement: Its bounds. Hosts and sockets are ignored: without namespaces any socket would
+            reach the network, so there are none.
         scratch: A folder for its temporary files, resolved.
 
     Raises:
-        ToolError: The program or ``cwd`` cannot be used, or the kernel refuses to hold it.
+        The program or ``cwd`` cannot be used, or the kernel refuses to confine it.
     """
 
     def start() -> subprocess.Popen[bytes]:
@@ -341,7 +340,7 @@ async def start_held(
             start_new_session=True,
         )
 
-    # Never a thread of a pool that others use: the bounds would be theirs too.
+    # Never a pool thread that others use: the bounds would apply to them too.
     with ThreadPoolExecutor(1, "held") as alone:
         try:
             return HeldProcess(await asyncio.get_running_loop().run_in_executor(alone, start))

@@ -1,4 +1,4 @@
-"""The profile for macOS's ``sandbox-exec`` (Seatbelt), from a confinement. Pure."""
+"""Builds the profile for macOS's ``sandbox-exec`` (Seatbelt) from a confinement. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 
-PROGRAM = "/usr/bin/sandbox-exec"  # never by PATH
+PROGRAM = "/usr/bin/sandbox-exec"  # never found through PATH
 
 _SERVICES = (
-    "com.apple.system.opendirectoryd.libinfo",  # names of users
+    "com.apple.system.opendirectoryd.libinfo",  # user names
     "com.apple.system.opendirectoryd.membership",
     "com.apple.system.notification_center",
-    "com.apple.bsd.dirhelper",  # where temporary folders are
+    "com.apple.bsd.dirhelper",  # locations of temporary folders
     "com.apple.logd",
 )
 """Of the system; all others could do for a command what it may not do itself."""
@@ -33,20 +33,20 @@ _START = """\
 
 
 def argv(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> tuple[str, ...]:
-    """What stands before the program and its arguments; see ``profile``."""
+    """Build the arguments before the program's own; see ``profile``."""
     return (PROGRAM, "-p", profile(confinement, scratch, proxy_port=proxy_port))
 
 
 def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> str:
-    """The profile for a command.
+    """Build the profile for a command.
 
     Args:
         confinement: Its bounds.
-        scratch: A folder of its own for temporary files; absolute and resolved.
-        proxy_port: Where the proxy to its hosts listens on this machine; 0 for none.
+        scratch: Its own folder for temporary files; absolute and resolved.
+        proxy_port: The local port of the proxy to its hosts; 0 for none.
 
     Raises:
-        ToolError: The name of a writable folder holds a control character.
+        The name of a writable folder contains a control character.
     """
     kept = (*confinement.protected, *confinement.missing)
     shut = (*confinement.hidden, *kept)
@@ -71,14 +71,14 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
 
 
 def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
-    """Hidden folders and what is seen in them: the last rule wins, so what lies deeper is later."""
+    """Yield rules for hidden folders and what is visible in them; the last rule wins."""
     within = [one for one in seen if any(_is_in(one, folder) for folder in outer)]
     rules = [
         *((one, f"(deny file-read* file-write* (regex {_pattern(one)}))") for one in outer),
         *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
     ]
     yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
-    for way in _ways_to(within):  # to come there at all
+    for way in _ways_to(within):  # needed to reach the folder at all
         yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
 
 
@@ -87,7 +87,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _ways_to(paths: Iterable[str]) -> Sequence[str]:
-    """The paths and all folders above them; without the root, which nobody can rename."""
+    """Return the paths and all folders above them, except the root, which cannot be renamed."""
     return sorted({way for path in paths for way in _upwards(path.rstrip("/"))})
 
 
@@ -98,10 +98,10 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A string; nothing in it can end it.
+    """Quote a string, so that nothing in it can end it.
 
     Raises:
-        ToolError: It holds a control character.
+        It contains a control character.
     """
     if re.search(r"[\x00-\x1f\x7f]", text):
         raise ToolError(f"{text!r} holds a control character, so no command can be confined to it")
@@ -110,11 +110,11 @@ def _quoted(text: str) -> str:
 
 
 def _pattern(path: str, what: str = "all in it") -> str:
-    """A regular expression for a path, and for all that is in it unless it is for it ``alone``.
+    """Build a regular expression for a path, and for its content unless ``what`` is ``alone``.
 
-    Disks of Macs know no case, and several spellings of one letter with an accent. What is no
-    letter, digit or common sign stands for itself and others: too much is denied, never too little,
-    and no name can carry a piece of a profile.
+    Mac disks ignore case and have several spellings of an accented letter. Any other unusual
+    character matches itself and more: too much is denied, never too little, and no name can inject
+    profile text.
     """
     text = re.sub(r"(\[\^/\]\*)+", "[^/]*", "".join(map(_any_case, path.rstrip("/"))))
     return f'#"^{text}{"$" if what == "alone" else "(/|$)"}"'
@@ -125,7 +125,7 @@ def _any_case(character: str) -> str:
         return "[^/]*"
     if character.isalpha():
         both = f"[{character.upper()}{character.lower()}]"
-        # The sign for Kelvin and the long s are the same letters to a disk that folds case.
+        # The Kelvin sign and the long s equal k and s on a disk that ignores case.
         return f"({both}|[^/ -~]+)" if character in "kKsS" else both
     if character.isdigit() or character in "/_-":
         return character

@@ -1,9 +1,9 @@
-"""The filter of system calls for confined programs, as classic BPF in a pipe for bubblewrap.
+"""Assembles the system-call filter of confined programs, as classic BPF.
 
-A program of instructions of eight bytes that the kernel runs at each system call (seccomp(2)). It
-refuses what leads out of a sandbox, or only into the kernel's depths, and answers as a system does
-that lacks it, so that programs fall back. Everything else is allowed: the walls are the mounts and
-namespaces; this closes what they leave open (`safety.md` §3.3).
+The kernel runs this program of eight-byte instructions at each system call (seccomp(2)). It refuses
+calls that lead out of a sandbox or only deep into the kernel, with the error of a system that lacks
+them, so that programs fall back. All other calls are allowed: mounts and namespaces are the walls,
+and the filter closes the gaps they leave (`safety.md` §3.3).
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ _ALLOW = 0x7FFF0000  # SECCOMP_RET_ALLOW
 _KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
 _ERROR = 0x00050000  # SECCOMP_RET_ERRNO
 
-_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # struct seccomp_data; little endian on both
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = (
+    0,
+    4,
+    16,
+)  # struct seccomp_data; little endian on both
 
 REFUSED = (
     *("mount", "umount2", "pivot_root", "chroot", "move_mount", "mount_setattr", "open_tree"),
@@ -53,11 +57,17 @@ ABSENT = ("clone3", "openat2")
 """Calls whose arguments stand in memory, where no filter can look: libraries use the older ones."""
 
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
-_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into somebody's terminal
-_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # as container runtimes allow them
+_PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into another process's terminal
+_PERSONALITIES = (
+    0x0,
+    0x8,
+    0x20000,
+    0x20008,
+    0xFFFFFFFF,
+)  # as container runtimes allow them
 _MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE adds to O_DIRECTORY
 _SETUID, _SETGID = 0o4000, 0o2000
-_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # families of addresses
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # address families
 _STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF
 
 
@@ -68,23 +78,22 @@ def filter_program(
     """Assemble the filter.
 
     Args:
-        machine: As ``platform.machine()`` has it.
-        unix_sockets: Sockets with names in the file system may be made.
-        inet: Sockets of the internet may be made; without a network namespace of its own a
-            program would reach everything with one.
-        setgid: The bit that gives files of a folder its group may be set, as git does where
-            several people share a repository. The same bit makes a program its group's, and no
-            filter can tell a folder from a file.
+        machine: The value of ``platform.machine()``.
+        unix_sockets: Allow sockets with names in the file system.
+        inet: Allow internet sockets; without a network namespace they would reach every host.
+        setgid: Allow the set-group-id bit on folders, which git uses in repositories shared by
+            several people. The same bit makes a program run as its group, and a filter cannot tell
+            a folder from a file.
 
     Raises:
-        KeyError: No filter is known for this machine.
+        There is no filter for this machine.
     """
     numbers = NUMBERS[machine]
     code: list[Instruction] = [
         (_LOAD, 0, 0, _ARCH_AT),
         *_unless(_IF_EQUAL, AUDIT_ARCH[machine], [(_RETURN, 0, 0, _KILL)]),
         (_LOAD, 0, 0, _NUMBER_AT),
-        # So too for the second table of x86_64 (x32), whose numbers begin at 0x40000000.
+        # This also covers x86_64's second table (x32), whose numbers start at 0x40000000.
         *_when(_IF_GREATER, LAST_KNOWN, _fail(errno.ENOSYS)),
     ]
     for name in ABSENT:
@@ -100,14 +109,14 @@ def filter_program(
 
 
 def has_filter(machine: str) -> bool:
-    """Is a filter known for this machine?"""
+    """Tell whether there is a filter for this machine."""
     return machine in NUMBERS
 
 
 def _looked_at(
     *, unix_sockets: bool, inet: bool, setgid: bool
 ) -> Mapping[str, Sequence[Instruction]]:
-    """Calls that depend on their arguments, with what decides; each block ends with a return."""
+    """Map calls that depend on their arguments to the deciding code; each ends in a return."""
     refused = _SETUID if setgid else _SETUID | _SETGID
     return {
         "clone": [
@@ -119,7 +128,7 @@ def _looked_at(
         "personality": _only(0, _PERSONALITIES),
         "socket": _socket(unix_sockets=unix_sockets, inet=inet),
         "socketpair": _socketpair(unix_sockets=unix_sockets),
-        # A program of root's, or of the user's or the group's for others, no command makes.
+        # No command creates a set-user-id or set-group-id program.
         "chmod": _no_mode(1, refused),
         "fchmod": _no_mode(1, refused),
         "fchmodat": _no_mode(2, refused),
@@ -141,7 +150,7 @@ def _no_mode(mode_at: int, bits: int) -> list[Instruction]:
 
 
 def _opening(flags_at: int) -> list[Instruction]:
-    """The mode means something only if a file is made; else the register holds anything."""
+    """Check the mode only if a file is created; otherwise the register holds any value."""
     return [
         _argument(flags_at),
         *_when(_IF_ANY_BIT, _MAKES_FILE, _no_mode(flags_at + 1, _SETUID | _SETGID)),
@@ -150,7 +159,7 @@ def _opening(flags_at: int) -> list[Instruction]:
 
 
 def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
-    """Families by an allow-list; of netlink only what lists network interfaces."""
+    """Allow listed address families; of netlink only what lists network interfaces."""
     families = [*([_UNIX] if unix_sockets else []), *([_INET, _INET6] if inet else [])]
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0)]
@@ -161,7 +170,7 @@ def _socket(*, unix_sockets: bool, inet: bool) -> list[Instruction]:
 
 
 def _socketpair(*, unix_sockets: bool) -> list[Instruction]:
-    """Pairs that stay pairs: one of datagrams can be connected to any name afterwards."""
+    """Allow only connected pairs: a datagram socket could be connected to any name later."""
     allowed = [(_RETURN, 0, 0, _ALLOW)]
     code = [_argument(0), *_unless(_IF_EQUAL, _UNIX, _fail(errno.EPERM))]
     if unix_sockets:
@@ -187,7 +196,7 @@ def _only_not(at: int, values: Sequence[int]) -> list[Instruction]:
 
 
 def _argument(at: int) -> Instruction:
-    """Load the lower half of an argument; the kernel takes no more of an ``int``."""
+    """Load the lower half of an argument; the kernel reads no more of an ``int``."""
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * at)
 
 
@@ -345,7 +354,7 @@ NUMBERS: Mapping[str, Mapping[str, int]] = {
 
 @contextlib.contextmanager
 def filter_pipe(bounds: Confinement) -> Iterator[int]:
-    """The filter of these bounds, to be read once; it fits a pipe whole (2 kB)."""
+    """A pipe that holds the filter for these bounds, to be read once; it fits completely (2 kB)."""
     reading, writing = os.pipe()
     try:
         with os.fdopen(writing, "wb") as end:
@@ -356,9 +365,9 @@ def filter_pipe(bounds: Confinement) -> Iterator[int]:
 
 
 def filter_of(bounds: Confinement, *, inet: bool = True) -> bytes:
-    """The filter of these bounds.
+    """Assemble the filter for these bounds.
 
-    Where a folder of the workspace gives its files its group, commands may do the same.
+    If a workspace folder passes its group on to its files, commands may set that bit too.
     """
     return filter_program(
         platform.machine(),

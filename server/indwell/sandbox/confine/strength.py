@@ -1,4 +1,4 @@
-"""Finds out how well this machine can confine commands, once, and says so (SBX-16)."""
+"""Detects, once, how strongly this machine can confine commands (SBX-16)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BEST = Strength("S3", words="sandboxed (bubblewrap), no network")
 
 @functools.cache
 def strength() -> Strength:
-    """How well commands are held here; the first call takes about 20 ms, and blocks."""
+    """Return how strongly commands are confined here; the first call blocks for about 20 ms."""
     if sys.platform == "win32":
         return Strength("S0", "Windows has no sandbox that Indwell can use", "not sandboxed")
     if sys.platform == "darwin" and os.access(seatbelt.PROGRAM, os.X_OK):
@@ -44,7 +44,7 @@ def strength() -> Strength:
 
 
 def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
-    """What is left on Linux, and why: each a clause, the second empty if there is Landlock."""
+    """Return the next level on Linux; each argument is a clause, ``no_landlock`` may be empty."""
     if no_landlock:
         return Strength("S1", f"{reason}; {no_landlock}", "not sandboxed")
     limits = "; ".join(landlock.LIMITS)
@@ -53,7 +53,7 @@ def without_bubblewrap(reason: str, no_landlock: str) -> Strength:
 
 
 def why_no_bubblewrap(bwrap: str) -> str:
-    """Try it with all that commands get; empty if it works, else why not and what to do."""
+    """Try bubblewrap with everything commands use; empty if it works, else why not and a fix."""
     if not bwrap:
         return "bubblewrap is not installed; install the package `bubblewrap`"
     if not has_filter(platform.machine()):
@@ -67,13 +67,13 @@ def why_no_bubblewrap(bwrap: str) -> str:
 
 @functools.cache
 def find_bwrap() -> str:
-    """The system's program; empty if there is none."""
+    """Return the path of the system's bubblewrap; empty if there is none."""
     return next((place for place in _PLACES if os.access(place, os.X_OK)), "")
 
 
 @functools.cache
 def host() -> SandboxHost:
-    """This machine, as the arguments of bubblewrap need it."""
+    """Return the facts about this machine that bubblewrap's arguments need."""
     return SandboxHost(
         bwrap=find_bwrap(),
         covers=_covers() if os.geteuid() == 0 else (),
@@ -84,14 +84,14 @@ def host() -> SandboxHost:
 
 
 def _own_places() -> tuple[str, ...]:
-    """Where our own Python stands, if the sandbox would empty that: it starts the way to hosts."""
+    """Return our own Python's folders if the sandbox would empty them; the proxy needs Python."""
     own = {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)}
     emptied = (*_TEMPORARY, "/tmp")  # noqa: S108 - as above
     return tuple(sorted(one for one in own if any(is_in(one, above) for above in emptied)))
 
 
 def _knows_handles(bwrap: str) -> bool:
-    """From version 0.10 on, and with the mending of CVE-2024-42472 in Debian and Ubuntu."""
+    """Tell whether bubblewrap takes descriptors: 0.10 and later, or patched for CVE-2024-42472."""
     try:
         said = subprocess.run(  # noqa: S603 - found by us
             [bwrap, "--help"], check=False, capture_output=True, timeout=_TRY_S
@@ -106,7 +106,7 @@ def _covers() -> tuple[str, ...]:
 
 
 def _is_folder(path: str) -> bool:
-    """A folder, and no link to one: nothing can be mounted on a link."""
+    """Tell whether it is a folder and not a link: nothing can be mounted on a link."""
     return Path(path).is_dir() and not Path(path).is_symlink()
 
 
@@ -130,7 +130,7 @@ def _tried(bwrap: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _in_words(said: str) -> str:
-    """What bubblewrap says if it fails, for people."""
+    """Translate bubblewrap's error for the user."""
     last = said.strip().rpartition("\n")[2]
     if "namespace" in said or "uid map" in said or "Operation not permitted" in said:
         return (

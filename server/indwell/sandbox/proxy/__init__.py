@@ -1,4 +1,4 @@
-"""A proxy in the server that lets a confined command reach named hosts only (SBX-19)."""
+"""A proxy in the server through which a confined command reaches only the named hosts (SBX-19)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from indwell.sandbox.proxy.handover import Way
 
-# h11 takes 10 ms to import, which nobody is to wait for who asks for no network.
+# Importing h11 takes 10 ms, which commands without network must not wait for.
 
 
 def way_to(hosts: Iterable[str]) -> AbstractAsyncContextManager[Way]:

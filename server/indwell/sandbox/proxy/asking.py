@@ -1,4 +1,4 @@
-"""Parses a command's request to the proxy, once. Pure."""
+"""Parses and checks a command's request to the proxy. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indwell.sandbox.proxy.hosts import Allowed, HostPort, place_of
 
 _HTTP = re.compile(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _HTTP_PORT = 80
-_OURS = frozenset(  # headers that are for one hop, or that another parser could read otherwise
+_OURS = frozenset(  # headers for one hop, or that another parser could read differently
     [
         *(b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization"),
         *(b"proxy-authenticate", b"te", b"trailer", b"upgrade", b"host"),
@@ -20,11 +20,11 @@ _OURS = frozenset(  # headers that are for one hop, or that another parser could
 
 
 class WantedRequest(msgspec.Struct, frozen=True):
-    """A request that may be tried.
+    """An allowed request.
 
     Attributes:
-        place: Where to.
-        target: What to ask for there, for plain HTTP; empty for a tunnel.
+        place: The requested host and port.
+        target: The path to request there, for plain HTTP; empty for a tunnel.
     """
 
     place: HostPort
@@ -32,12 +32,12 @@ class WantedRequest(msgspec.Struct, frozen=True):
 
 
 class RequestRefusal(msgspec.Struct, frozen=True):
-    """A request that is not carried out.
+    """A refused request.
 
     Attributes:
-        status: Of HTTP.
-        words: For whoever reads the command's output.
-        host: That was asked for; empty if that could not be read.
+        status: The HTTP status code.
+        words: The reason, for readers of the command's output.
+        host: The requested host; empty if unreadable.
     """
 
     status: int
@@ -46,7 +46,7 @@ class RequestRefusal(msgspec.Struct, frozen=True):
 
 
 def wanted(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefusal:
-    """Read a request, and see whether its host may be reached."""
+    """Parse a request and check whether its host is allowed."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         place = place_of(target)
@@ -67,7 +67,7 @@ def wanted(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefus
 
 
 def forwarded(request: h11.Request, wish: WantedRequest) -> h11.Request:
-    """The request as it goes out: to the host that was judged, one only, no hop's own headers."""
+    """Build the outgoing request: to the checked host only, without hop-by-hop headers."""
     is_chunked = any(name == b"transfer-encoding" for name, _ in request.headers)
     dropped = _OURS | ({b"content-length"} if is_chunked else set())
     port = "" if wish.place.port == _HTTP_PORT else f":{wish.place.port}"
@@ -81,7 +81,7 @@ def forwarded(request: h11.Request, wish: WantedRequest) -> h11.Request:
 
 
 def answered(response: h11.Response) -> h11.Response:
-    """A response as it comes back: the connection ends with it."""
+    """Build the response to the client: the connection ends with it."""
     kept = [
         (name, value)
         for name, value in response.headers

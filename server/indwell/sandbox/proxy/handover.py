@@ -1,13 +1,13 @@
 """Connects a confined command to the proxy through a descriptor that it inherits.
 
-The command's network has nothing but its own loopback. A few lines of Python, run inside before the
-command, make a listening socket there, hand it out to us through a pair of sockets, and become the
-command. A socket stays in the network where it was made: what connects to it comes from inside,
-and what we then open goes out from ours. So no path of the file system and no process of ours is
-inside, and the filter of system calls may forbid sockets of the family AF_UNIX altogether.
+The command's network namespace has only its own loopback. Before the command, a few lines of Python
+inside create a listening socket there, pass it to us through a socket pair, and become the command.
+A socket stays in the network where it was created: connections to it come from inside, and
+connections that we open go out from ours. So the sandbox needs no path and no process of ours, and
+the system-call filter can forbid AF_UNIX sockets altogether.
 
-Where the network is not walled off but single ports can be forbidden (Landlock, Seatbelt), the
-door is a port of this machine, and ``Proxy-Authorization`` tells the command from its neighbours.
+Where the network is not separate but single ports can be forbidden (Landlock, Seatbelt), the proxy
+listens on a local port, and ``Proxy-Authorization`` identifies the command.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from indwell.sandbox.proxy.hosts import Allowed, allowed
 from indwell.sandbox.proxy.service import Proxy, Reach, Resolve, reach, resolve
 
 _NAMES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-_NEAR = ("localhost", "127.0.0.1", "::1")  # the command's own servers, unless ours were named
+_NEAR = ("localhost", "127.0.0.1", "::1")  # the command's own servers, unless the user allowed ours
 _BACKLOG = 128
 
-# Python ignores SIGPIPE and SIGXFSZ, which a program would inherit.
+# Python ignores SIGPIPE and SIGXFSZ, and programs would inherit that.
 STARTER = f"""
 import os, signal, socket, sys
 out = socket.socket(fileno=int(sys.argv[1]))
@@ -48,14 +48,14 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class Way(msgspec.Struct, frozen=True):
-    """What a command needs to come to the proxy.
+    """What a command needs to reach the proxy.
 
     Attributes:
-        argv: Stands before the command, inside its walls.
-        fd: A descriptor that it must inherit, under the same number; -1 for none.
-        env: Variables that it gets.
-        port: Of this machine that it must be able to connect to; 0 for none.
-        proxy: That serves it.
+        argv: Arguments before the command, run inside the sandbox.
+        fd: A descriptor that it must inherit under the same number; -1 for none.
+        env: Its additional variables.
+        port: A local port that it must be able to connect to; 0 for none.
+        proxy: The proxy itself.
     """
 
     argv: tuple[str, ...]
@@ -66,16 +66,16 @@ class Way(msgspec.Struct, frozen=True):
 
     @property
     def pass_fds(self) -> tuple[int, ...]:
-        """The descriptor, for ``run_program``."""
+        """The inherited descriptor, for ``run_program``."""
         return () if self.fd < 0 else (self.fd,)
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What it asked for and did not get, as ``host:port``, in order."""
+        """The refused requests, as ``host:port``, in order."""
         return tuple(self.proxy.refused)
 
     def told(self) -> tuple[str, ...]:
-        """What is to be said of the network once the command has ended, a sentence each."""
+        """Notes about the network for after the command's end, a sentence each."""
         if not self.refused:
             return ()
         return (f"the sandbox allowed no connection to {', '.join(self.refused)}",)
@@ -89,16 +89,16 @@ async def way_to(
     reach: Reach = reach,
     python: str = sys.executable,
 ) -> AsyncIterator[Way]:
-    """The way to some hosts for a command in a network of its own; closed at the end.
+    """Open a proxy for a command in its own network namespace; closed at the end.
 
     Args:
         hosts: As in ``Confinement.hosts``.
-        resolve: Names to addresses.
-        reach: Addresses to connections.
-        python: That runs the few lines.
+        resolve: Resolves names to addresses.
+        reach: Connects to addresses.
+        python: The interpreter for the lines that run inside.
 
     Raises:
-        ToolError: This Python cannot be started again.
+        This Python cannot be started again.
     """
     if not python:
         raise ToolError("commands get no network here: the path of Python is not known")
@@ -119,7 +119,7 @@ async def way_to(
 async def way_by_port(
     hosts: Iterable[str], *, resolve: Resolve = resolve, reach: Reach = reach
 ) -> AsyncIterator[Way]:
-    """The same for a command that shares our network, but may connect to one port only."""
+    """Open a proxy for a command in our network that may connect to a single port."""
     word = secrets.token_urlsafe(24)
     credentials = f"Basic {base64.b64encode(f'indwell:{word}'.encode()).decode()}"
     door = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
@@ -130,7 +130,7 @@ async def way_by_port(
 
 
 def _around(hosts: Allowed) -> Mapping[str, str]:
-    """Variables that say what goes past the proxy, and that Node is to look at them."""
+    """Return variables for hosts to reach without the proxy; one makes Node read them."""
     named = {place.host.strip("[]") for place in hosts.places}
     near = ",".join(name for name in _NEAR if name not in named)
     return {"NO_PROXY": near, "no_proxy": near, "NODE_USE_ENV_PROXY": "1"}
@@ -145,7 +145,7 @@ async def serving(
     resolve: Resolve = resolve,
     reach: Reach = reach,
 ) -> AsyncIterator[Proxy]:
-    """A proxy on a socket that listens already; it is closed at the end, with all connections."""
+    """Run a proxy on a listening socket; closed at the end, with all connections."""
     proxy = Proxy(allowed(hosts), credentials=credentials, resolve=resolve, reach=reach)
     task = asyncio.create_task(_serve(door, proxy))
     try:
@@ -155,14 +155,14 @@ async def serving(
 
 
 async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
-    """Wait for the one socket that comes from inside, and serve it if it is what it should be."""
+    """Wait for the socket from inside, and serve it if it is a valid one."""
     await _readable(ours)
     _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
     if not numbers:
-        return  # what should have sent it ended before
+        return  # the sender ended first
     try:
         door = socket.socket(fileno=numbers[0])
-    except OSError:  # no socket at all
+    except OSError:  # not a socket
         os.close(numbers[0])
         return
     with door:
@@ -173,7 +173,7 @@ async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
 async def _serve(door: socket.socket, proxy: Proxy) -> None:
     server = await asyncio.start_server(proxy.serve, sock=door)
     try:
-        await asyncio.get_running_loop().create_future()  # until it is cancelled
+        await asyncio.get_running_loop().create_future()  # runs until it is cancelled
     finally:
         server.close()
 
@@ -185,7 +185,7 @@ async def _ended(serving: asyncio.Task[None], proxy: Proxy) -> None:
 
 
 def _is_door(handed: socket.socket) -> bool:
-    """Is it a listening TCP socket? Whatever is inside could have sent something else."""
+    """Tell whether it is a listening TCP socket; the sandboxed side could send anything."""
     if handed.family != socket.AF_INET or handed.type != socket.SOCK_STREAM:
         return False
     return bool(handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))

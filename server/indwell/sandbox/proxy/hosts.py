@@ -1,7 +1,7 @@
-"""Decides which hosts may be reached; each host has one spelling. Pure.
+"""Decides which hosts may be reached; every host has a single spelling. Pure.
 
-The one reading of a host happens in ``host_of``; what it does not like is refused, never mended
-(SBX-19). So the resolver and the rule always see the same name.
+``host_of`` alone parses hosts. It refuses doubtful spellings and never corrects them (SBX-19). So
+the resolver and the rule always see the same name.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import TypeAlias
 
 import msgspec
 
-ANY_HOST = "*"  # every name; no address
-PORTS = frozenset([80, 443])  # where nothing else was named
+ANY_HOST = "*"  # every name, but no address
+PORTS = frozenset([80, 443])  # allowed where no port was named
 LOCALHOST = "localhost"
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_MOST_CHARS = 253  # of a name; RFC 1035
+_MOST_CHARS = 253  # of a name (RFC 1035)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # how a last label makes resolvers read an address
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # last labels that make resolvers read an address
 _AUTHORITY = re.compile(
     r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
 )
 _MAX_PORT = 65_535
-_INTERNET = ipaddress.IPv6Network("2000::/3")  # all of IPv6 that is given out to the internet
+_INTERNET = ipaddress.IPv6Network("2000::/3")  # the part of IPv6 that is assigned to the internet
 _TRANSLATED = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))  # 6to4, Teredo
 
 
 class HostPort(msgspec.Struct, frozen=True):
-    """A host in its one spelling, and a port; 0 for a port that was not said."""
+    """A host in its single spelling, and a port; port 0 was not named."""
 
     host: str
     port: int = 0
 
 
 def place_of(authority: str) -> HostPort | None:
-    """Read ``host:port`` or ``host``; None for whatever has no single meaning.
+    """Parse ``host:port`` or ``host``; None for anything ambiguous.
 
-    That is: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a dot at the end,
-    empty labels, other scripts than ASCII, and addresses that are not in their usual spelling.
+    Ambiguous are: control characters, NUL, blanks, ``user@``, ``%`` and other escapes, a trailing
+    dot, empty labels, non-ASCII scripts, and addresses in unusual spellings.
     """
     match = _AUTHORITY.fullmatch(authority)
     if match is None or (match["port"] is not None and match["port"].startswith("0")):
@@ -52,7 +52,7 @@ def place_of(authority: str) -> HostPort | None:
 
 
 def host_of(text: str) -> str:
-    """The one spelling of a name or address (IPv6 in brackets); empty if it has no single one."""
+    """Return the single spelling of a name or address (IPv6 in brackets); empty if ambiguous."""
     text = text.lower()
     if text.startswith("["):
         return _address_in_brackets(text)
@@ -61,12 +61,12 @@ def host_of(text: str) -> str:
         return ""
     if not _NUMBER.fullmatch(labels[-1]):
         return text
-    # 127.1, 0177.0.0.1, 0x7f000001, 2130706433: resolvers take them for addresses.
+    # 127.1, 0177.0.0.1, 0x7f000001, 2130706433: resolvers read these as addresses.
     return text if _is_plain_ipv4(text) else ""
 
 
 def literal(host: str) -> Address | None:
-    """The address that a host in its one spelling is; None for a name."""
+    """Parse a host as an address; None for a name."""
     try:
         return ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -74,28 +74,28 @@ def literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Does it lead out to the internet, by every reading, and not to this machine or network?"""
+    """Tell whether every reading of an address is on the internet, not this machine or network."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
         if address not in _INTERNET or any(address in network for network in _TRANSLATED):
-            return False  # what ends at an IPv4 address is for others to say; nobody needs it
+            return False  # an embedded IPv4 address would need its own check; nobody needs these
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
 class Allowed(msgspec.Struct, frozen=True):
-    """The hosts that were allowed; nothing else is, so an empty list is no network (SBX-20).
+    """The allowed hosts; all others are refused, so an empty list means no network (SBX-20).
 
     Attributes:
-        any_name: May every name be reached?
-        places: Names, addresses and ``*.name`` for all below a name, each with a port or with 0.
+        any_name: Every name is allowed.
+        places: Names, addresses, and ``*.name`` for all subdomains, each with a port or with 0.
     """
 
     any_name: bool = False
     places: frozenset[HostPort] = frozenset()
 
     def lets(self, place: HostPort) -> bool:
-        """May a place be asked for? Where a name leads is another question: ``lets_address``."""
+        """Tell whether a host may be requested; for a name's addresses see ``lets_address``."""
         is_usual = place.port in PORTS
         if self.any_name and literal(place.host) is None and place.host != LOCALHOST and is_usual:
             return True
@@ -106,11 +106,11 @@ class Allowed(msgspec.Struct, frozen=True):
         )
 
     def lets_address(self, host: str, address: Address) -> bool:
-        """May a place be reached at this address?
+        """Tell whether a host may be reached at this address.
 
-        A name leads only to the internet, so that no name's owner can point it into this machine or
-        network (DNS rebinding). An address that was named is itself; ``localhost`` is this machine.
-        Addresses of the link alone (where clouds give out keys, 169.254.169.254) are never reached.
+        A name may only lead to the internet, so that no owner of a name can point it at this
+        machine or network (DNS rebinding). A named address stands for itself; ``localhost`` is this
+        machine. Link-local addresses are never reached; clouds serve keys there (169.254.169.254).
         """
         if literal(host) is not None:
             return literal(host) == address and not _is_of_the_link(address)
@@ -120,7 +120,7 @@ class Allowed(msgspec.Struct, frozen=True):
 
 
 def allowed(hosts: Iterable[str]) -> Allowed:
-    """Read a list of hosts as people write it; what cannot be read allows nothing."""
+    """Parse a list of hosts from the user; an unreadable entry allows nothing."""
     names = [one.strip() for one in hosts]
     places = (_pattern(name) for name in names)
     return Allowed(
@@ -132,12 +132,12 @@ def _pattern(text: str) -> HostPort | None:
     star = "*." if text.startswith("*.") else ""
     place = place_of(text.removeprefix(star))
     if place is None or (star and (literal(place.host) or "." not in place.host)):
-        return None  # `*.com` would be nearly everything, by mistake
+        return None  # `*.com` would allow nearly everything by mistake
     return HostPort(star + place.host, place.port)
 
 
 def _patterns(host: str) -> Iterable[str]:
-    """The host, and each pattern that it falls under."""
+    """Yield the host, and each pattern that matches it."""
     yield host
     if literal(host) is None:
         labels = host.split(".")

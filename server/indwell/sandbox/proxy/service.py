@@ -1,4 +1,4 @@
-"""The proxy: HTTP and CONNECT from a confined command to the allowed hosts."""
+"""The proxy: carries HTTP and CONNECT from a confined command to the allowed hosts."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _ANY_PORT = 9
 
 
 def is_own(address: Address) -> bool:
-    """Would a connection to it end here (S-L6)?
+    """Tell whether a connection to this address would end on this machine (S-L6).
 
-    A server whose interface has a public address answers there with what it otherwise shows only
-    to itself. The system gives such a connection that same address as its source; it is asked
-    for one by a socket without connections, which sends nothing.
+    A server with a public address may answer there with what it otherwise shows only locally. For
+    such a connection the system chooses that same address as source. A UDP socket tells the source
+    without sending anything.
     """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 - of IP
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((str(address), _ANY_PORT))
         return ipaddress.ip_address(probe.getsockname()[0]) == address
-    return False  # there is no way to it at all
+    return False  # no route to it
 
 
-REQUEST_S = 30.0  # until a request is there with all its headers
+REQUEST_S = 30.0  # until a request has arrived with all its headers
 REACH_S = 15.0  # until an address answers; there may be a second one
 MOST_CONNECTIONS = 128  # at once; package managers open some tens
 _PIECE_B = 65_536
-_MOST_ADDRESSES = 4  # of one name that are tried
-_MOST_REFUSED = 20  # that are told
+_MOST_ADDRESSES = 4  # how many addresses of a name are tried
+_MOST_REFUSED = 20  # how many refusals are reported
 
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve: TypeAlias = Callable[[HostPort], Awaitable[Sequence[Address]]]
@@ -45,10 +45,10 @@ IsOwn: TypeAlias = Callable[[Address], bool]
 
 
 async def resolve(place: HostPort) -> Sequence[Address]:
-    """Ask the system for the addresses of a name.
+    """Resolve a name to addresses.
 
     Raises:
-        OSError: There are none.
+        There are none.
     """
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(place.host, place.port)
@@ -59,25 +59,25 @@ async def reach(address: Address, port: int) -> Stream:
     """Connect to an address.
 
     Raises:
-        OSError: It does not answer.
+        It does not answer.
     """
     return await asyncio.open_connection(str(address), port)
 
 
 class Proxy:
-    """Serves connections of one command until it is closed.
+    """Serves the connections of one command until it is closed.
 
     Args:
-        hosts: What may be reached.
-        credentials: That a client must send as ``Proxy-Authorization``; empty where only the
-            command can come to the door.
-        resolve: Names to addresses.
-        reach: Addresses to connections.
-        is_own: Is an address this machine's? To those leads no name but ``localhost``.
+        hosts: The allowed hosts.
+        credentials: The ``Proxy-Authorization`` that a client must send; empty where only the
+            command can reach the proxy.
+        resolve: Resolves names to addresses.
+        reach: Connects to addresses.
+        is_own: Tells whether an address is this machine's; only ``localhost`` may lead there.
 
     Attributes:
-        hosts: What may be reached.
-        refused: What was asked for and may not, as ``host:port``, in order.
+        hosts: The allowed hosts.
+        refused: The refused requests, as ``host:port``, in order.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Proxy:
         self._serving: set[asyncio.Task[None]] = set()
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection, in a task of its own; for ``asyncio.start_server``."""
+        """Serve one connection in its own task; for ``asyncio.start_server``."""
         if len(self._serving) >= MOST_CONNECTIONS:
             writer.close()
             return
@@ -115,7 +115,7 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # Either end may hang up or break the rules at any point; nobody is left to be told.
+            # Either end may hang up or break the protocol at any point; nobody is left to be told.
             with contextlib.suppress(OSError, h11.ProtocolError, TimeoutError):
                 await self._exchange(reader, writer)
         finally:
@@ -154,7 +154,7 @@ class Proxy:
         return wanted(request, self.hosts)
 
     async def _reached(self, wish: WantedRequest) -> Stream | RequestRefusal:
-        """A connection to the very address that was judged: nothing is looked up twice."""
+        """Connect to the very address that was checked: names are resolved once."""
         place = wish.place
         shown = f"{place.host}:{place.port}"
         itself = literal(place.host)
@@ -197,10 +197,10 @@ class Proxy:
 
 
 async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Event | type:
-    """The next event of a connection, read as far as is needed.
+    """Read until the next event of a connection.
 
     Raises:
-        RemoteProtocolError: What came is no HTTP.
+        The input is not HTTP.
     """
     while (event := connection.next_event()) is h11.NEED_DATA:
         connection.receive_data(await reader.read(_PIECE_B))
@@ -208,7 +208,7 @@ async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h1
 
 
 async def _pass_on(client: h11.Connection, down: Stream, request: h11.Request, up: Stream) -> None:
-    """One request to the host, its response back; both written anew, not copied."""
+    """Send one request to the host and its response back; both are rebuilt, not copied."""
     server = h11.Connection(h11.CLIENT)
     up[1].write(server.send(request) or b"")
     sending = asyncio.create_task(_send_body(client, down[0], server, up[1]))
@@ -246,7 +246,7 @@ async def _send_body(
 
 
 async def _both_ways(one: Stream, other: Stream) -> None:
-    """Carry bytes until both have said that they are done, or one has broken off."""
+    """Copy bytes in both directions until both ends are done, or one broke off."""
     tasks = {
         asyncio.create_task(_carry_on(one[0], other[1])),
         asyncio.create_task(_carry_on(other[0], one[1])),
