@@ -1,1 +1,1 @@
-"""What the agent works on: buffers over files, behind one interface."""
+"""The user's files and open buffers, behind one interface."""

@@ -1,6 +1,6 @@
-"""The one interface to the user's files and open buffers; watches of files, and locks for writers.
+"""The interface to the user's files and open buffers, file watches, and locks for writers.
 
-A watch only says where to look. Whether a text has changed is for its digest to say.
+A watch only tells where to look; a text has changed if its digest has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class TextStamp(msgspec.Struct, frozen=True):
-    """Which text was read: its digest, and the document version if it came from a buffer."""
+    """Identifies the text that was read: its digest, and a buffer's document version."""
 
     digest: str
     version: int | None = None
@@ -33,12 +33,12 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     Attributes:
         path: Absolute, resolved.
-        text: Decoded, line endings untouched, without a byte order mark.
+        text: Decoded, with its line endings, without a byte order mark.
         stamp: Identifies exactly this text.
         origin: ``buffer`` if an editor has the file open, else ``disk``.
-        unsaved: The buffer holds text that is not on disk.
-        lossless: False if bytes could not be decoded; such a text is for reading only.
-        notes: Sentences for the model, such as a guessed encoding or a disk that differs.
+        unsaved: The buffer differs from the disk.
+        lossless: False if some bytes could not be decoded; such a text is read-only.
+        notes: Sentences for the model, such as a guessed encoding or a difference from disk.
     """
 
     path: Path
@@ -51,17 +51,17 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class AppliedChange(msgspec.Struct, frozen=True):
-    """One file as an edit left it.
+    """A file after an edit.
 
     Attributes:
         path: Absolute, resolved.
         before: The text before; None if the file was created.
-        after: The text as it stands now, as far as it could be verified.
-        stamp: Of ``after``.
-        verified: The text was read again after the edit and is as proposed.
-        note: What the model should know of how it went, or nothing.
-        is_part: ``before`` and ``after`` are only the changed places of a large file with some
-            lines around them, one after the other; nothing to put back from.
+        after: The text after the edit, as far as it could be verified.
+        stamp: The stamp of ``after``.
+        verified: The text was read again after the edit and equals the proposal.
+        note: A remark for the model about the edit, or empty.
+        is_part: ``before`` and ``after`` hold only the changed places of a large file with some
+            context lines; no file can be restored from them.
     """
 
     path: Path
@@ -81,12 +81,12 @@ class Settlement(msgspec.Struct, frozen=True):
 
 
 class Noted(msgspec.Struct, frozen=True):
-    """What became of the editor's buffers meanwhile.
+    """Changes of the editor's buffers during some time.
 
     Attributes:
-        saved: Files that the user has saved.
-        changed: Open files whose buffers read differently: typed in, or loaded anew.
-        buffers: What all open files read now.
+        saved: Files that the user saved.
+        changed: Open files with a new text: typed in, or reloaded.
+        buffers: The present texts of all open files.
     """
 
     saved: frozenset[Path] = frozenset()
@@ -95,93 +95,93 @@ class Noted(msgspec.Struct, frozen=True):
 
 
 class Workspace(Protocol):
-    """Files and open buffers of the user."""
+    """The user's files and open buffers."""
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Folders that the agent may work in, resolved; the first is where commands start."""
+        """Resolved folders that the agent may work in; commands start in the first."""
         ...
 
     @property
     def watch(self) -> Watch:
-        """Says which files may read differently than before."""
+        """Reports files whose text may have changed."""
         ...
 
     def resolve(self, path: str) -> Path:
-        """Resolve a path that the model wrote (relative to the first root) within the roots.
+        """Resolve a path from the model (relative to the first root) within the roots.
 
         Raises:
-            ToolError: It leads outside the workspace, or is no path.
+            It is invalid or leads outside the workspace.
         """
         ...
 
     async def read(self, path: Path) -> Snapshot:
-        """Read a file; an open buffer wins over the disk.
+        """Read a file; an open buffer takes precedence over the disk.
 
         Raises:
-            TooLarge: It is looked at with ``within``, and changed with ``splice``.
-            ToolError: Missing, a folder, or not readable.
+            Read such a file with ``within``, and change it with ``splice``.
+            Missing, a folder, or unreadable.
         """
         ...
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """What ``look`` makes of a file on disk that is too large for ``read``; runs in a thread.
+        """Call ``look`` on a file on disk that is too large for ``read``; runs in a thread.
 
         Raises:
-            ToolError: Missing, not readable, or no text that can be read by lines.
+            Missing, unreadable, or not a text with lines.
         """
         ...
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Replace a file on disk that is too large for ``read`` by what ``plan`` makes of it.
+        """Replace a file on disk that is too large for ``read`` by the result of ``plan``.
 
-        ``plan`` runs in a thread; what else it gives is handed on.
+        ``plan`` runs in a thread; its second result is returned.
 
         Raises:
-            TextMoved: The file changed since ``plan`` saw it; nothing was written.
-            EditRefused: It is open in the editor, so its buffer is what counts.
-            ToolError: As from ``within``, or from ``plan``, or it cannot be written.
+            The file changed after ``plan`` read it; nothing was written.
+            It is open in the editor, where its buffer takes precedence.
+            As for ``within``, from ``plan``, or the file cannot be written.
         """
         ...
 
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Make ``path`` read ``text``; ``base`` is what the proposal was made from, None to create.
+        """Write ``text`` to ``path``; ``base`` is the text that was edited, None creates the file.
 
         Raises:
-            TextMoved: The file is no longer ``base``; nothing was written.
-            EditRefused: It exists although ``base`` is None, or the editor did not take the edit.
-                The user's text is untouched.
+            The file differs from ``base``; nothing was written.
+            The file exists although ``base`` is None, or the editor rejected the edit. The user's
+            text is unchanged.
         """
         ...
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep a copy of what was read in the user's state; gives where, None if there is no state.
+        """Keep a copy of a text in the user's state; returns its path, None without a state folder.
 
         Raises:
-            ToolError: Nothing can be written there.
+            The copy cannot be written.
         """
         ...
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file that still reads as ``base``; gives where a copy is kept (see ``keep``).
+        """Delete a file that still equals ``base``; returns the path of a copy (see ``keep``).
 
         Raises:
-            TextMoved: The file, or the buffer of it, is no longer ``base``; nothing was deleted.
-            EditRefused: It is gone, or the editor did not delete it.
-            ToolError: No copy can be kept, or the system refuses.
+            The file or its buffer differs from ``base``; nothing was deleted.
+            It is gone, or the editor did not delete it.
+            No copy can be kept, or the system refuses.
         """
         ...
 
     def noting(self) -> Callable[[], Noted]:
-        """Note from now on what the user saves or types; the function that is given tells it."""
+        """Record from now on what the user saves or types; the returned function reports it."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Open buffers whose text is not on disk, by resolved path."""
+        """Map the resolved paths of unsaved buffers to their texts."""
         ...
 
     async def settle(self) -> Settlement:
@@ -189,16 +189,16 @@ class Workspace(Protocol):
         ...
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files in which the editor applied an edit that was given up before; each told once."""
+        """Return, once each, files in which the editor applied an edit after Indwell gave it up."""
         ...
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Open files whose bytes on disk are no longer those that their buffers started from."""
+        """Return open files whose bytes on disk changed after their buffers were loaded."""
         ...
 
 
 def digest(text: str) -> str:
-    """The digest that stamps are made of."""
+    """Return the digest for a text's stamp."""
     hashed = hashlib.blake2b(digest_size=16)
     for piece in in_pieces(text):
         hashed.update(piece.encode("utf-8", "surrogatepass"))
@@ -206,52 +206,51 @@ def digest(text: str) -> str:
 
 
 class Watch(Protocol):
-    """Hears of changes to some files, whoever makes them."""
+    """Reports changes to some files, by anyone."""
 
     def follow(self, path: Path) -> None:
-        """Hear of this file (absolute, resolved) from now on; returns at once."""
+        """Watch this file (absolute, resolved) from now on; returns at once."""
         ...
 
     def changed(self) -> frozenset[Path]:
-        """Followed files that may have changed since the last call; returns at once."""
+        """Return watched files that may have changed since the last call; returns at once."""
         ...
 
     def close(self) -> None:
-        """Follow nothing any more; closing twice is nothing."""
+        """End the watch; may be called twice."""
         ...
 
 
 class MemoryWatch:
-    """A watch that is told by hand: for tests and replays. Implements ``Watch``."""
+    """A watch with changes set by hand, for tests and replays. Implements ``Watch``."""
 
     def __init__(self) -> None:
         self.followed: set[Path] = set()
         self._changed: set[Path] = set()
 
     def follow(self, path: Path) -> None:
-        """Remember a file to watch."""
+        """Watch a file."""
         self.followed.add(path)
 
     def note(self, path: Path) -> None:
-        """Somebody changed this file."""
+        """Record that this file was changed."""
         if path in self.followed:
             self._changed.add(path)
 
     def changed(self) -> frozenset[Path]:
-        """What was noted."""
+        """Return the recorded files."""
         changed, self._changed = frozenset(self._changed), set()
         return changed
 
     def close(self) -> None:
-        """Forget all."""
+        """Forget all files."""
         self.followed.clear()
 
 
 class PathLocks:
-    """A lock for each path that somebody holds or waits for; forgotten when nobody does.
+    """A lock for each path in use; removed once no task holds or awaits it.
 
-    Paths are told apart as they are written: pass resolved ones. A lock is fair, and is not to be
-    taken twice by one task.
+    Paths are compared as written, so pass resolved ones. Locks are fair and not reentrant.
     """
 
     def __init__(self) -> None:
@@ -260,7 +259,7 @@ class PathLocks:
 
     @asynccontextmanager
     async def hold(self, path: Path) -> AsyncIterator[None]:
-        """Hold the lock of ``path`` within the block; a cancelled wait leaves nothing behind."""
+        """Hold the lock of ``path`` within the block; a wait can be cancelled."""
         lock = self._locks.setdefault(path, asyncio.Lock())
         self._n_users[path] = self._n_users.get(path, 0) + 1
         try:
@@ -272,5 +271,5 @@ class PathLocks:
                 del self._n_users[path], self._locks[path]
 
     def __len__(self) -> int:
-        """How many paths are held or waited for."""
+        """The number of paths with a lock."""
         return len(self._locks)

@@ -1,4 +1,4 @@
-"""The workspace of files on disk, without an editor: for ``indwell run``, and below the buffers."""
+"""The workspace of files on disk without an editor: for ``indwell run``, and below the buffers."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
 from indwell.workspace.text import Decoded, binary_kind, picture_type
 
-_KEPT_GUESSES = 1_000  # encodings of files that are remembered
+_KEPT_GUESSES = 1_000  # how many guessed encodings are remembered
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class DiskWorkspace:
-    """Files beneath some folders, read and written through ``files``.
+    """Files beneath some folders, accessed through ``files``.
 
     Args:
-        roots: Folders that the agent may work in; the first is where commands start.
-        private: A folder of the user's state for what makes edits survive a kill; see
+        roots: Folders that the agent may work in; commands start in the first.
+        private: A folder of the user's state with which edits survive a kill; see
             ``files.write_atomic``.
     """
 
@@ -57,11 +57,11 @@ class DiskWorkspace:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Resolved folders."""
+        """The resolved folders."""
         return self._roots
 
     def resolve(self, path: str) -> Path:
-        """Resolve what the model wrote within the roots; see ``Workspace``."""
+        """Resolve a path from the model within the roots; see ``Workspace``."""
         place = locate(parse(path, self._roots[0]), self._roots)
         if exists(place.path):
             return place.path
@@ -75,16 +75,16 @@ class DiskWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Write a file in one step; see ``Workspace``.
+        """Write a file atomically; see ``Workspace``.
 
-        A cancelled write is finished or not begun, before the cancellation goes on.
+        A cancelled write is completed or not begun before the cancellation continues.
         """
         del label
         async with self._locks.hold(path):
             return await _to_the_end(lambda: self._write(path, base, text))
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """Look into a file that is too large for ``read``; see ``Workspace``."""
+        """Read a file that is too large for ``read``; see ``Workspace``."""
         stopping = threading.Event()
         return await _to_the_end(
             lambda: self._large.within(path, look, lambda: self._charset(path), stopping),
@@ -104,33 +104,33 @@ class DiskWorkspace:
             )
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
-        """Keep the bytes if they read so, else the text as UTF-8; see ``Workspace``."""
+        """Keep the bytes if they still equal the text, else UTF-8 text; see ``Workspace``."""
         return await asyncio.to_thread(self._keep, snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file that still reads as ``base``; see ``Workspace``."""
+        """Delete a file that still equals ``base``; see ``Workspace``."""
         del label
         async with self._locks.hold(path):
             return await _to_the_end(lambda: self._remove(path, base))
 
     def noting(self) -> Callable[[], Noted]:
-        """Nothing: there is no editor."""
+        """Record nothing: there is no editor."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Nothing: there are no buffers."""
+        """Return nothing: there are no buffers."""
         return {}
 
     async def settle(self) -> Settlement:
-        """Nothing to bring together."""
+        """Do nothing: there are no buffers."""
         return Settlement()
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """None: there is no editor."""
+        """Return nothing: there is no editor."""
         return ()
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Nothing: there are no buffers."""
+        """Return nothing: there are no buffers."""
         return ()
 
     def _read(self, path: Path) -> Snapshot:
@@ -233,7 +233,7 @@ class DiskWorkspace:
         try:
             data = self._bytes(snapshot.path)
             is_same = self._decoded(snapshot.path, data).text == snapshot.text
-        except ToolError:  # gone, or no text any more
+        except ToolError:  # gone, or no longer a text
             is_same = False
         if not is_same:
             data = snapshot.text.encode("utf-8", "surrogateescape")
@@ -262,13 +262,13 @@ class DiskWorkspace:
     def _holds(self, path: Path, data: bytes) -> bool:
         try:
             return read_bytes(path, self._roots, len(data)) == data
-        except ToolError:  # longer now, or gone
+        except ToolError:  # larger now, or gone
             return False
 
     def _text_now(self, path: Path) -> str | None:
         try:
             return self._decoded(path, self._bytes(path)).text
-        except ToolError:  # gone, or no text any more
+        except ToolError:  # gone, or no longer a text
             return None
 
 
@@ -282,5 +282,5 @@ async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = 
             stopping.set()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # seen: the cancellation is what goes on
+            task.exception()  # retrieve the error: the cancellation takes precedence
         raise

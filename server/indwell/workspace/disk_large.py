@@ -1,6 +1,6 @@
-"""Large files on disk: opened for one look or one edit, their line index kept between two of them.
+"""Opens large files on disk for one read or one edit, and caches their line indexes.
 
-Everything here blocks and is called in a thread; it ends soon after it is told to stop.
+All functions block, so call them in a thread; they end soon after they are told to stop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from indwell.workspace.line_index import LineIndex, index_of
 from indwell.workspace.text import SNIFF_B, binary_kind, wide_mark
 
 KEPT_INDEXES = 8  # about 7 kB for 200 MB
-_COPY_B = 64 << 20  # between two looks at whether to stop
+_COPY_B = 64 << 20  # copied between two checks whether to stop
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,11 +50,11 @@ class LargeFiles:
         project: Callable[[], str | None],
         stopping: threading.Event,
     ) -> T:
-        """What ``look`` makes of the file, which is open for that long.
+        """Return the result of ``look`` on the open file.
 
         Raises:
-            ToolError: Missing, not readable, or no text that can be read by lines.
-            Stopped: It was told to stop.
+            Missing, unreadable, or not a text with lines.
+            It was told to stop.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             return look(self._large(opened, project, stopping))
@@ -66,12 +66,12 @@ class LargeFiles:
         project: Callable[[], str | None],
         stopping: threading.Event,
     ) -> tuple[TextStamp, R]:
-        """Replace the file by what ``plan`` makes of it; unchanged parts stay within the kernel.
+        """Replace the file by the result of ``plan``; the kernel copies unchanged parts.
 
         Raises:
-            TextMoved: The file changed since ``plan`` saw it; nothing was written.
-            ToolError: As from ``within``, from ``plan``, or it cannot be written.
-            Stopped: It was told to stop.
+            The file changed after ``plan`` read it; nothing was written.
+            As for ``within``, from ``plan``, or the file cannot be written.
+            It was told to stop.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             made, result = plan(self._large(opened, project, stopping))
@@ -89,17 +89,17 @@ class LargeFiles:
             place = replace_with(
                 path, self._roots, write, unchanged=opened.stat, private=self._private
             )
-        # The new bytes are there; looking at them is not stopped half-way.
+        # The new bytes are written; indexing them must not be interrupted.
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:
             raise ToolError(f"{str(path)!r} was changed again right after the edit; read_file it")
         return TextStamp(index.digest), result
 
     def check(self, shown: str, opened: OpenFile) -> None:
-        """Refuse what is no text that can be read by lines.
+        """Refuse a file that is not a text with lines.
 
         Raises:
-            ToolError: Says what it is.
+            Names what the file is.
         """
         head = read_at(opened.descriptor, 0, SNIFF_B)
         size = f"of {opened.stat.st_size:,} bytes"
@@ -129,7 +129,7 @@ class LargeFiles:
             known = (mark, index)
             self._indexes.pop(opened.path, None)
             while len(self._indexes) >= KEPT_INDEXES:
-                with contextlib.suppress(KeyError):  # another thread was faster
+                with contextlib.suppress(KeyError):  # another thread removed it
                     del self._indexes[next(iter(self._indexes))]
             now = os.fstat(opened.descriptor)
             if (now.st_size, now.st_mtime_ns) == (kind.st_size, kind.st_mtime_ns):
@@ -138,7 +138,7 @@ class LargeFiles:
 
 
 def read_at(descriptor: int, offset: int, size: int) -> bytes:
-    """Up to ``size`` bytes at ``offset``; fewer only at the end of the file."""
+    """Read up to ``size`` bytes at ``offset``; fewer only at the end of the file."""
     found: list[bytes] = []
     while size > 0 and (data := _read(descriptor, offset, size)):
         found.append(data)

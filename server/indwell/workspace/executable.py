@@ -1,4 +1,4 @@
-"""Finds what in a folder runs or is loaded unasked, which trust is about."""
+"""Finds the files of a folder that tools run or load unasked, for the trust question."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from indwell.workspace.git.repository import (
 )
 from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
 
-MOST_FILES = 1_000  # of one of these folders; collections of skills have some hundred
+MOST_FILES = 1_000  # of one such folder; collections of skills have some hundred
 MOST_DEEP = 8
-FOLDER_B = 4 << 20  # all of a folder; digested in 20 ms
+FOLDER_B = 4 << 20  # all of one folder; its digest takes 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
 _CHAT = re.compile(
-    r".*\.chat\.md~?"  # a chat, and the copy that Emacs and Vim keep of it; the lock of Emacs
-    r"|#.*\.chat\.md#"  # what Emacs saves by itself, …
-    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and Vim and Kate
+    r".*\.chat\.md~?"  # a chat, and its backup by Emacs or Vim; Emacs's lock file
+    r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
+    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate
 )
-OBEYED = "AGENTS.md"  # of the names of instruction files the one that Indwell reads
-MOST_NESTED = 300  # of them that one answer covers; digested in some 30 ms
-MOST_SEEN = 20_000  # entries that a search for instructions looks at
+OBEYED = "AGENTS.md"  # the one name of instruction files that Indwell reads
+MOST_NESTED = 300  # how many of them one answer covers; their digests take some 30 ms
+MOST_SEEN = 20_000  # entries that a search for instructions visits
 
 
 def executables(root: Path) -> tuple[Executable, ...]:
-    """What ``root``, a real path, holds of this kind, sorted by name."""
+    """Return such files in ``root``, a real path, sorted by name."""
     found = [
         one for kind, name in FILES if (one := known_file(root, root / name, kind)) is not None
     ]
@@ -50,7 +50,7 @@ def executables(root: Path) -> tuple[Executable, ...]:
 
 
 def instruction_files(root: Path) -> tuple[str, ...]:
-    """Names of all instruction files that a bounded search of ``root`` finds."""
+    """Return the names of all instruction files that a bounded search of ``root`` finds."""
     found: list[str] = []
     n_seen, folders = 0, [(root, 0)]
     while folders and n_seen < MOST_SEEN:
@@ -66,9 +66,9 @@ def instruction_files(root: Path) -> tuple[str, ...]:
 
 
 def folder_instructions(root: Path) -> tuple[Executable, ...]:
-    """The files of instructions of the folders in ``root`` that would go to the model.
+    """Return the folders' instruction files in ``root`` that would go to the model.
 
-    They decide nothing about the trust in ``root``: one that is not as it was trusted is ignored.
+    They do not affect the trust in ``root``: one that changed since it was trusted is ignored.
     """
     names = (one for one in instruction_files(root) if one.endswith(f"/{OBEYED}"))
     found = (known_file(root, root / name, "instructions") for name in islice(names, MOST_NESTED))
@@ -76,7 +76,7 @@ def folder_instructions(root: Path) -> tuple[Executable, ...]:
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
-    """All files of a folder, also behind links inside ``root``; too many are never known again."""
+    """Return a folder's files, also behind links inside ``root``; too many never match again."""
     found: list[Executable] = []
     n_seen, size, waiting = 0, 0, [(folder, 0)]
     while waiting:
@@ -104,9 +104,9 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Is it a chat of the user (``chat_names``), or the file that ignores chats?"""
+    """Tell whether it is a user's chat (``chat_names``), or the file that ignores chats."""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
-    is_lock = path.name.startswith(".#") and not path.exists()  # a link that leads nowhere
+    is_lock = path.name.startswith(".#") and not path.exists()  # a link without a target
     return (
         is_name
         and path.parent == root / ".indwell" / "chats"
@@ -115,7 +115,7 @@ def _is_chat(root: Path, path: Path) -> bool:
 
 
 def _is_shut(root: Path, folder: Path) -> bool:
-    """May nobody list it, though whoever knows a name in it can open that?"""
+    """Tell whether nobody can list a folder whose files can be opened by name."""
     real = folder.resolve()
     if not real.is_dir() or not real.is_relative_to(root):
         return False
@@ -143,14 +143,16 @@ def _entries(root: Path, folder: Path) -> tuple[FolderEntry, ...]:
 
 
 MOST_HOOKS = 100  # of one folder
-CONFIGURATION_CHARACTERS = 64_000  # a longer one is known as a whole, branches and all
+CONFIGURATION_CHARACTERS = 64_000  # a longer one is compared as a whole, branches included
 
 
 def git_executables(root: Path) -> Iterator[Executable]:
-    """Of the repository that ``root``, a real path, belongs to, and of all beneath it."""
+    """Yield them for the repository of ``root``, a real path, and for those beneath it."""
     for holder in around(root):
         git = holder / GIT
-        if git.is_symlink() or git.is_file():  # a worktree or a submodule: it says where
+        if (
+            git.is_symlink() or git.is_file()
+        ):  # a worktree or a submodule: the file names the repository
             pointer = known_file(root, git, "programs", [holder])
             yield from [pointer] if pointer else []
         yield from _of(root, holder)
@@ -177,7 +179,7 @@ def _of(root: Path, holder: Path) -> Iterator[Executable]:
 
 
 def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Iterator[Executable]:
-    """The executing part; nothing if there is none."""
+    """Yield the executing part, if there is one."""
     name = name_in(root, one.path)
     near = (repository.holder, root, *repository.folders)
     if one.text is None:
@@ -191,14 +193,14 @@ def _configuration(root: Path, repository: Repository, one: ConfigFile) -> Itera
         return
     text = "\n".join(counting).encode("utf-8", "surrogatepass")
     if not any(one.real.is_relative_to(folder) for folder in near):
-        yield Executable(name, "programs", by_its_times(one.path))  # of the user's own: not shown
+        yield Executable(name, "programs", by_its_times(one.path))  # the user's own: never shown
         return
     lines = tuple(map(_without_keys, counting)) if len(counting) <= SHOWN_LINES else ()
     yield Executable(name, "programs", seen(text, lines=lines), lines)
 
 
 def _is_own_tree(line: str, repository: Repository, one: ConfigFile) -> bool:
-    """Does it say of a submodule's repository where its own working tree is?"""
+    """Tell whether a line only names the working tree of a submodule's own repository."""
     key, _, value = line.partition(" = ")
     if key != "core.worktree" or "\0" in value:
         return False
@@ -221,7 +223,7 @@ def _hooks(root: Path, repository: Repository, folder: Path) -> Iterator[Executa
 
 
 def _names(folder: Path) -> tuple[str, ...]:
-    """The files in it; where nobody may list them, those that git would run without listing."""
+    """Return its files; in a folder that cannot be listed, the names that git would run."""
     try:
         return tuple(one.name for one in list_folder(folder, [folder]) if not one.is_folder)
     except ToolError:
@@ -229,26 +231,26 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 def _without_keys(line: str) -> str:
-    """A line of a configuration as it may be shown and kept."""
+    """Remove secrets from a line of configuration that is shown and stored."""
     key = line.partition("=")[0]
     return f"{key}= (not shown)" if "header" in key.lower() else redacted(line)
 
 
-SHOWN_B = 64 * 1024  # a longer text is known only as a whole, …
-SHOWN_LINES = 1_000  # … and so is one of more lines
-READ_B = 256 << 10  # a longer file is known by its times
+SHOWN_B = 64 * 1024  # a longer text is compared as a whole and not shown
+SHOWN_LINES = 1_000  # and so is one with more lines
+READ_B = 256 << 10  # a longer file is identified by its times
 
 
 def known_file(
     root: Path, path: Path, kind: Kind, within: Sequence[Path] = ()
 ) -> Executable | None:
-    """What stands at ``path``; None if nothing does, or a folder.
+    """Describe the file at ``path``; None for a folder or a missing file.
 
     Args:
-        root: What names begin at.
-        path: As something opens it.
-        kind: What it is.
-        within: Folders that it may lead to and is still read; ``root`` if none are given.
+        root: The folder that names are relative to.
+        path: The path as a tool opens it.
+        kind: Its kind.
+        within: Folders that its links may lead to; ``root`` by default.
     """
     if not exists(path):
         return None
@@ -264,7 +266,7 @@ def known_file(
 
 
 def by_its_times(path: Path) -> TrustedFile:
-    """A file that is not read: known by what the system notes of each change, and where it is."""
+    """Describe an unread file by its change times and place."""
     real = os.path.realpath(path)
     try:
         found = path.stat()
@@ -275,12 +277,12 @@ def by_its_times(path: Path) -> TrustedFile:
 
 
 def elsewhere(path: Path) -> TrustedFile:
-    """Identify a link out of the folder, or an unreadable file, by the path it resolves to."""
+    """Describe a link out of the folder, or an unreadable file, by its resolved path."""
     return TrustedFile(digest_of(b"leads to \0" + os.fsencode(os.path.realpath(path))))
 
 
 def name_in(root: Path, path: Path) -> str:
-    """Relative to ``root``, or absolute where it lies outside."""
+    """Return a path relative to ``root``, or absolute if it lies outside."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 

@@ -1,4 +1,4 @@
-"""A file too large to read at once: searches in it, and edits of its bytes."""
+"""A file too large to read at once: search, and edits of its bytes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from indwell.workspace.encoding.decoding import stray_words
 from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
 from indwell.workspace.text import PIECE, halves
 
-LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB holds all threads up for 13 ms
-AROUND_B = 4_096  # of context on each side of a place, if no line ends before
+LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB blocks all threads for 13 ms
+AROUND_B = 4_096  # of context on each side of a place, unless a line ends sooner
 AROUND_LINES = 3
-_LONGEST_B = 4  # of a character in UTF-8
+_LONGEST_B = 4  # bytes of the longest character in UTF-8
 
 Piece: TypeAlias = bytes | range
 """New bytes, or a range of offsets of the file as it is on disk."""
 
 
 class ByteSplice(NamedTuple):
-    """Put ``data`` in the place of the bytes from ``start`` up to ``stop``."""
+    """Replaces the bytes from ``start`` up to ``stop`` with ``data``."""
 
     start: int
     stop: int
@@ -33,13 +33,13 @@ class ByteSplice(NamedTuple):
 
 
 class Large:
-    """The bytes of a large file, or what edits would make of them.
+    """The bytes of a large file, on disk or with edits applied.
 
     Args:
         path: Absolute, resolved.
-        read: Reads the file as it is on disk.
-        index: Of the file as it is on disk.
-        pieces: What the text is made of; None for the file as it is.
+        read: Reads the file on disk.
+        index: The line index of the file on disk.
+        pieces: The parts of the edited text; None for the unedited file.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Large:
 
     @property
     def size_b(self) -> int:
-        """Bytes of the text."""
+        """The size of the text in bytes."""
         return self._stops[-1] if self._stops else 0
 
     def read(self, offset: int, size: int) -> bytes:
-        """Up to ``size`` bytes at ``offset``."""
+        """Read up to ``size`` bytes at ``offset``."""
         found: list[bytes] = []
         number = bisect_right(self._stops, offset)
         while size > 0 and number < len(self.pieces):
@@ -70,7 +70,7 @@ class Large:
         return b"".join(found)
 
     def spliced(self, splices: Sequence[ByteSplice]) -> Large:
-        """The text with parts replaced; they ascend and do not overlap."""
+        """Return the text with parts replaced; the splices ascend and do not overlap."""
         pieces: list[Piece] = []
         at = 0
         for splice in splices:
@@ -80,9 +80,9 @@ class Large:
         return Large(self.path, self._read, self.index, [piece for piece in pieces if len(piece)])
 
     def back(self) -> tuple[ByteSplice, ...]:
-        """What would make the file as it is on disk of this text again."""
+        """Return splices that turn this text back into the file on disk."""
         splices: list[ByteSplice] = []
-        start = at = was = 0  # from and to of what is new here, and up to where the file was read
+        start = at = was = 0  # new text from start to at, and how much of the file was used
         for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
             if isinstance(piece, range):
                 if start < at or was < piece.start:
@@ -93,16 +93,16 @@ class Large:
         return tuple(splices)
 
     def find(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
-        """Places of some bytes, in order, none of them with half of a CRLF at an end.
+        """Yield the places of some bytes, in order, never splitting a CRLF.
 
         Args:
-            wanted: At least one.
-            overlapping: Also places that begin within the one before.
+            wanted: At least one byte.
+            overlapping: Include places that overlap the one before.
         """
         step = max(PIECE, 2 * len(wanted))
         at = 0
         for start in range(0, self.size_b, step):
-            first = max(start - 1, 0)  # one byte more on each side shows what is half of a CRLF
+            first = max(start - 1, 0)  # one more byte on each side shows a split CRLF
             last = start - first + step + len(wanted) - 1
             data = self.read(first, last + 1)
             at = max(at, start)
@@ -115,7 +115,7 @@ class Large:
                     at = at if overlapping else first + found + len(wanted)
 
     def find_lines(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
-        """As ``find``, but any line end of ``wanted`` stands for any line end of the text."""
+        """Yield places like ``find``, where any line ending matches any other."""
         wanted = _plain(wanted)
         longest = len(wanted) + wanted.count(b"\n")
         step = max(PIECE, 2 * longest)
@@ -143,7 +143,7 @@ class Large:
                 found = plain.find(wanted, found + 1 if overlapping else stop)
 
     def line_numbers(self, offsets: Sequence[int]) -> tuple[int, ...]:
-        """The lines, from 1, that ascending offsets stand in."""
+        """Return the line numbers (from 1) of ascending offsets."""
         numbers: list[int] = []
         n_ends, at = 0, 0
         for offset in offsets:
@@ -155,22 +155,22 @@ class Large:
         return tuple(numbers)
 
     def around(self, place: range) -> range:
-        """A place with some whole lines around it, as far as they are not too long."""
+        """Extend a place by some whole lines, unless they are too long."""
         first = max(place.start - AROUND_B, 0)
         size = place.start - first
         starts = [*([] if first else [0]), *line_ends(self.read(first, size + 1), size)]
         start = first + (starts[-AROUND_LINES - 1 :] or [0])[0]
         after = self.read(place.stop, AROUND_B + 1)
-        # The line that the place ends in, and some more.
+        # The line in which the place ends, and some more.
         ends = list(line_ends(after, AROUND_B))[: AROUND_LINES + 1]
         is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
         stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
         return range(self.whole(start), self.whole(stop))
 
     def ending_near(self, offset: int) -> tuple[str, int]:
-        """The line ending after an offset, and up to which offset it is the one after.
+        """Return the line ending after an offset, and the last offset for which it is the next one.
 
-        If none follows, the one before; if there is none at all, a line feed.
+        If none follows, the one before; a line feed if there is none at all.
         """
         for start in range(offset, self.size_b, PIECE):
             for end in line_ends(self.read(start, PIECE + 1), PIECE):
@@ -185,24 +185,24 @@ class Large:
         return "\n", self.size_b
 
     def decoded(self, data: bytes) -> str:
-        """Bytes as text; those that are none as lone surrogates."""
+        """Decode bytes; undecodable bytes become lone surrogates."""
         return data.decode(self.index.encoding, self.index.errors)
 
     def encoded(self, text: str) -> bytes:
-        """Text as bytes.
+        """Encode text.
 
         Raises:
-            UnicodeEncodeError: The file's encoding cannot hold it.
+            The file's encoding cannot represent it.
         """
         return text.encode(self.index.encoding, self.index.errors)
 
     def cuts(self, offset: int) -> bool:
-        """Does an offset stand within a character, or between the two of a CRLF?"""
+        """Tell whether an offset is inside a character or a CRLF."""
         start = self.whole(offset)
         return start < offset and not halves(self.decoded(self.read(start, _LONGEST_B))[:1])
 
     def whole(self, offset: int) -> int:
-        """``offset``, or the beginning of the UTF-8 character or CRLF that it stands in."""
+        """Move ``offset`` to the start of its UTF-8 character or CRLF."""
         if not 0 < offset < self.size_b:
             return offset
         first = max(offset - _LONGEST_B + 1, 0)
@@ -217,7 +217,7 @@ class Large:
         return offset
 
     def _between(self, start: int, stop: int) -> Iterator[Piece]:
-        """The pieces from one offset to another."""
+        """Yield the pieces between two offsets."""
         number = bisect_right(self._stops, start)
         while start < stop:
             piece = self.pieces[number]
@@ -227,23 +227,23 @@ class Large:
             start, number = start + len(part), number + 1
 
     def _ending(self, stop: int) -> str:
-        """The line ending that stands right before an offset."""
+        """Return the line ending right before an offset."""
         data = self.read(max(stop - 2, 0), min(stop, 2))
         return "\r\n" if data == b"\r\n" else data[-1:].decode("ascii")
 
 
 def _plain(data: bytes) -> bytes:
-    """With line feeds for all line ends."""
+    """Replace all line endings with line feeds."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _is_within_pair(data: bytes, offset: int) -> bool:
-    """Does an offset stand between the two characters of a CRLF?"""
+    """Tell whether an offset is inside a CRLF."""
     return offset > 0 and data[offset - 1 : offset + 1] == b"\r\n"
 
 
 class LongLine(msgspec.Struct, frozen=True):
-    """The beginning of a line, without its end, and how many bytes of it are left out."""
+    """The beginning of a line, without its ending, and how many bytes are left out."""
 
     text: str
     more_b: int = 0
@@ -254,10 +254,10 @@ class Page(msgspec.Struct, frozen=True):
 
     Attributes:
         path: Absolute, resolved.
-        lines: What was asked for, or as much of it as fits.
-        n_lines: Of the whole file.
+        lines: The requested lines, or as many as fit.
+        n_lines: Lines of the whole file.
         size_b: Bytes of the whole file.
-        digest: Of the whole file's bytes.
+        digest: Digest of the whole file's bytes.
         notes: Sentences for the model.
     """
 
@@ -270,7 +270,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def page_of(large: Large, first: int, n_lines: int, *, line_b: int, total_b: int) -> Page:
-    """Lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
+    """Return lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
     lines: list[LongLine] = []
     if first < large.index.n_lines:
         for start, stop in _lines(large, start_of(first, large.index, large.read)):
@@ -292,7 +292,7 @@ def page_of(large: Large, first: int, n_lines: int, *, line_b: int, total_b: int
 
 
 def _lines(large: Large, start: int) -> Iterator[tuple[int, int]]:
-    """From and to of each line that begins at ``start`` or later, with its end."""
+    """Yield start and end of each line that begins at ``start`` or later, ending included."""
     line = start
     for at in range(start, large.size_b, PIECE):
         for end in line_ends(large.read(at, PIECE + 1), PIECE):

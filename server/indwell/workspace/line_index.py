@@ -1,8 +1,8 @@
-r"""Indexes the lines of a large file, with digest and encoding, in one pass.
+r"""Indexes the lines of a large file, with its digest and encoding, in one pass.
 
-For every piece of the file the number of line ends before it is kept: 800 numbers for 200 MB. A
-line ends at each ``\n``, and at each ``\r`` that no ``\n`` follows. Knows no disk: the bytes come
-from a function.
+For each piece of the file it stores the number of line endings before it: 800 numbers for 200 MB. A
+line ends at each ``\n``, and at each ``\r`` without a following ``\n``. This module knows no disk:
+a function supplies the bytes.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SAMPLE_B = 1 << 18
 
 
 class LineIndex(msgspec.Struct, frozen=True):
-    """What one pass over a file's bytes gave.
+    """The result of one pass over a file's bytes.
 
     Attributes:
-        size_b: Bytes.
-        digest: Of all bytes; never equal to that of a text.
-        ends: Line ends before each piece, and last those of the whole file.
-        n_lines: Lines; a last one without an end counts.
-        encoding: What its lines are decoded with.
-        is_guess: Nothing says that it is this encoding.
-        n_stray: Bytes that are no text in it, if it is UTF-8.
+        size_b: The file's size.
+        digest: Digest of all bytes; never equal to a text's digest.
+        ends: Line endings before each piece, and finally those of the whole file.
+        n_lines: Lines, including a last one without an ending.
+        encoding: The encoding of its lines.
+        is_guess: Nothing declares this encoding.
+        n_stray: Undecodable bytes, if it is UTF-8.
     """
 
     size_b: int
@@ -50,12 +50,12 @@ class LineIndex(msgspec.Struct, frozen=True):
 
     @property
     def errors(self) -> Errors:
-        """Bytes that are no text are kept as lone surrogates."""
+        """How to decode: undecodable bytes become lone surrogates."""
         return "surrogateescape"
 
 
 def index_of(read: Read, size_b: int, project: Callable[[], str | None]) -> LineIndex:
-    """Read everything once; ``read`` may raise to end it."""
+    """Read the whole file once; ``read`` may raise to stop."""
     hashed = hashlib.blake2b(digest_size=16)
     ends = array("Q", [0])
     looked = _Encoding()
@@ -81,7 +81,7 @@ def index_of(read: Read, size_b: int, project: Callable[[], str | None]) -> Line
 
 
 def start_of(number: int, index: LineIndex, read: Read) -> int:
-    """The offset at which line ``number`` (from 0) begins."""
+    """Return the offset at which line ``number`` (from 0) begins."""
     if not number:
         return 0
     piece = bisect.bisect_left(index.ends, number) - 1
@@ -94,14 +94,14 @@ def start_of(number: int, index: LineIndex, read: Read) -> int:
 
 
 def n_line_ends(data: bytes, stop: int) -> int:
-    """How many line ends begin before ``stop``; ``data`` has one byte more."""
+    """Count line endings that begin before ``stop``; ``data`` has one byte more."""
     n_returns = data.count(b"\r", 0, stop)
     n_pairs = data.count(b"\r\n", 0, stop + 1) if n_returns else 0
     return data.count(b"\n", 0, stop) + n_returns - n_pairs
 
 
 def line_ends(data: bytes, stop: int) -> Iterator[int]:
-    """Offsets right after each line end that begins before ``stop``; ``data`` has one byte more."""
+    """Yield offsets right after each line ending that begins before ``stop``; as above."""
     if b"\r" in data:
         for found in _END.finditer(data):
             if found.start() >= stop:
@@ -115,7 +115,7 @@ def line_ends(data: bytes, stop: int) -> Iterator[int]:
 
 
 class _Encoding:
-    """Watches the bytes go by: are they UTF-8, and if not, what may they be?"""
+    """Checks passing bytes for UTF-8, and collects evidence for other encodings."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -126,7 +126,7 @@ class _Encoding:
 
     def feed(self, piece: bytes, *, is_last: bool) -> None:
         if piece.isascii() and not is_last:
-            text = self._decoder.decode(piece)  # what the piece before left open
+            text = self._decoder.decode(piece)  # completes what the previous piece left open
             if text.isascii():
                 return
         else:
@@ -140,7 +140,7 @@ class _Encoding:
             self._sample_b += len(piece)
 
     def result(self, told: str | None, project: Callable[[], str | None]) -> tuple[str, bool]:
-        """The encoding, and whether it is a guess."""
+        """Return the encoding, and whether it is a guess."""
         if not self.n_stray or told == "utf-8" or self._n_wide >= self.n_stray:
             return "utf-8", False
         for wanted in (told, known(project() or "")):
@@ -150,7 +150,7 @@ class _Encoding:
 
 
 def is_simple(encoding: str) -> bool:
-    """UTF-8, or an encoding of one byte for each character that begins with ASCII."""
+    """Tell whether it is UTF-8, or a single-byte encoding that extends ASCII."""
     if encoding == "utf-8":
         return True
     try:

@@ -1,4 +1,4 @@
-"""A workspace in memory, with open buffers: the fake that ships, for tests and replays."""
+"""An in-memory workspace with open buffers, for tests and replays."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ R = TypeVar("R")
 
 
 class MemoryWorkspace:
-    """Files by relative path, some of them open with text that is not on disk.
+    """Files by relative path, some of them open with unsaved text.
 
     Args:
-        files: Text by path relative to ``root``: what is on disk.
-        unsaved: Text by path relative to ``root``: open buffers that differ from the disk.
-        root: The folder that it all lies in; nothing is looked up there.
+        files: Texts on disk, by path relative to ``root``.
+        unsaved: Texts of open buffers that differ from the disk, by path relative to ``root``.
+        root: The folder of all files; its disk is not accessed.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class MemoryWorkspace:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The one folder."""
+        """The single folder."""
         return (self._root,)
 
     def resolve(self, path: str) -> Path:
-        """Resolve what the model wrote within the root; see ``Workspace``."""
+        """Resolve a path from the model within the root; see ``Workspace``."""
         written = parse(path, self._root)
         if written.parts[: len(self._root.parts)] != self._root.parts:
             raise ToolError(f"{path!r} is outside the workspace; stay within {self._root}")
@@ -85,7 +85,7 @@ class MemoryWorkspace:
         raise missing(shown, path.name, [name.rstrip("/") for name in self._names(path.parent)])
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """Look into a file as if it were large; see ``Workspace``."""
+        """Read a file as if it were large; see ``Workspace``."""
         return look(await self._large(path))
 
     async def splice(
@@ -131,7 +131,7 @@ class MemoryWorkspace:
         return None
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Forget a file and its buffer; see ``Workspace``."""
+        """Delete a file and its buffer; see ``Workspace``."""
         del label
         shown = display(path, self.roots)
         if path not in self.files and path not in self.buffers:
@@ -144,23 +144,23 @@ class MemoryWorkspace:
         return None
 
     def noting(self) -> Callable[[], Noted]:
-        """Nobody types here."""
+        """Record nothing: nobody types here."""
         return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Buffers that differ from the disk."""
+        """Return buffers that differ from the disk."""
         return {path: text for path, text in self.buffers.items() if text != self.files.get(path)}
 
     async def settle(self) -> Settlement:
-        """Save nothing: what is unsaved is stale on disk."""
+        """Save nothing: unsaved files are stale on disk."""
         return Settlement(stale=tuple(self.unsaved()))
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """None: an edit is done or refused at once."""
+        """Return nothing: an edit succeeds or fails at once."""
         return ()
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Nothing: only the buffers of the test change."""
+        """Return nothing: only the test changes buffers."""
         return ()
 
     async def _large(self, path: Path) -> Large:
@@ -172,7 +172,7 @@ class MemoryWorkspace:
         return Large(path, read, index_of(read, len(data), nothing_declared))
 
     def _names(self, folder: Path) -> list[str]:
-        """The names directly in a folder, sorted; empty if there is none."""
+        """List the names directly in a folder, sorted; empty if it does not exist."""
         depth = len(folder.parts)
         below = [
             path.parts[depth:]

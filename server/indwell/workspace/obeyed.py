@@ -1,12 +1,12 @@
-"""The places in a folder that tools run, load or obey unasked. Pure.
+"""The list of places in a folder that tools run or load unasked. Pure.
 
-A name that is missing here is not asked about; so a new tool that runs a file of a repository on
-its own is a new line.
+Trust is asked only for the names in this list: a new tool that runs a repository's files by itself
+needs a new line here.
 
-The list is shorter than ``policy.protected_names``, and not derived from that, on purpose. There a
-whole folder such as ``.idea`` is protected from the agent. Here each file counts by its content:
-when it changes, the user is asked for trust again, and editors write into those folders each day. A
-test keeps every name of this list protected, too.
+The list is shorter than ``policy.protected_names``, and deliberately not derived from it. That list
+protects whole folders such as ``.idea`` from the agent. This one identifies each file by its
+content: a change makes the user decide on trust again, and editors write to such folders every day.
+A test checks that every name here is protected too.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ FOLDERS: tuple[tuple[Kind, str], ...] = (
 
 
 class Executable(msgspec.Struct, frozen=True):
-    """One file that is executed, loaded or obeyed.
+    """A file that tools execute or load.
 
     Attributes:
-        name: Relative to the folder; absolute for a repository around it.
-        kind: By what it does.
-        seen: Its content, to be known again; an empty digest is never known again.
-        lines: Its text, for a diff; empty if it is long, no text, or likely to hold a secret.
+        name: Relative to the folder; absolute in a repository around it.
+        kind: What it does.
+        seen: Identifies its content; an empty digest never matches again.
+        lines: Its text, for a diff; empty if long, binary, or likely to hold a secret.
     """
 
     name: str

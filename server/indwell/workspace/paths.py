@@ -1,4 +1,4 @@
-"""Resolves paths that the model wrote, and formats paths for it."""
+"""Resolves paths from the model, and formats paths for it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def parse(path: str, base: Path) -> Path:
-    """The absolute path that ``path`` means, without looking at the disk.
+    """Return the absolute path that ``path`` means, without access to the disk.
 
     Args:
-        path: Absolute, relative to ``base``, or a ``file://`` URI. Percent signs outside of a URI
-            stand for themselves.
-        base: The folder that relative paths start from.
+        path: Absolute, relative to ``base``, or a ``file://`` URI. Percent signs outside a URI are
+            literal.
+        base: The folder for relative paths.
 
     Raises:
-        ToolError: It is no path, or a URI of another kind or machine.
+        It is not a path, or a URI of another kind or host.
     """
     written = path
     if "://" in path:
@@ -40,9 +40,9 @@ def parse(path: str, base: Path) -> Path:
 
 
 def respelled(path: Path, root: Path) -> tuple[Path, Path]:
-    """The names below ``root`` composed (NFC), as new files are named, and decomposed (NFD).
+    """Return the names below ``root`` composed (NFC), as for new files, and decomposed (NFD).
 
-    They look the same, and disks and models write either.
+    Both look the same, and disks and models use either.
     """
     below = str(path.relative_to(root))
     composed, decomposed = (unicodedata.normalize(form, below) for form in ("NFC", "NFD"))
@@ -50,10 +50,9 @@ def respelled(path: Path, root: Path) -> tuple[Path, Path]:
 
 
 def display(path: Path, roots: Sequence[Path]) -> str:
-    """A path as the model may write it: relative to the first root, else absolute.
+    """Format a path for the model: relative to the first root, else absolute.
 
-    Control, format and bidirectional characters are escaped, so that a name cannot pass for
-    something else.
+    Control, format and bidirectional characters are escaped, so that a name cannot disguise itself.
     """
     root = roots[0]
     inside = path.parts[: len(root.parts)] == root.parts
@@ -61,7 +60,7 @@ def display(path: Path, roots: Sequence[Path]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""``text`` with everything that could hide or forge something as ``\u…``."""
+    r"""Escape as ``\u…`` each character that could hide or forge text."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -75,14 +74,14 @@ FIND = "; find it with glob"
 
 
 def missing(path: str, name: str, neighbours: Iterable[str]) -> ToolError:
-    """Say that ``path`` does not exist, with the names beside it that are close to ``name``."""
+    """The error for a missing ``path``, with names in its folder that resemble ``name``."""
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)
     hint = f"; close to it: {', '.join(map(visible, near))}" if near else ""
     return ToolError(f"{path!r} does not exist{hint or FIND}")
 
 
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:
-    """Say that ``path`` is a folder, and what it holds."""
+    """The error for a ``path`` that is a folder, with its entries."""
     if not names:
         return ToolError(f"{path!r} is an empty folder")
     more = f" and {len(names) - limit} more" if len(names) > limit else ""

@@ -1,4 +1,4 @@
-"""Text as it is read, kept and told: what it was decoded from, lines as editors count them."""
+"""Decoded text with its encoding, and lines as editors count them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import msgspec
 
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 
-SNIFF_B = 8_192  # how far a NUL byte is looked for, as git does
-PIECE = 1 << 18  # bytes or characters between two chances for other threads: about 1 ms of work
+SNIFF_B = 8_192  # how far a NUL byte is searched for, as in git
+PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work
 _HALF = re.compile(r"[\ud800-\udfff]")
-_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # of lines for Python, and for no editor
+_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but for no editor
 _HALVES = re.compile(r"[\ud800-\udfff]+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _IMAGES = (
@@ -27,16 +27,16 @@ _IMAGES = (
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """The text of a file, and what is needed to write it again.
+    """A file's text, and what is needed to write it again.
 
     Attributes:
-        text: Without the byte order mark, line endings as they were.
-        encoding: What it was decoded with: a name of Python's codecs.
-        mark: The byte order mark; empty if there was none.
-        errors: How bytes that are no text stand in ``text``, and are written again.
-        lossless: ``encode`` gives the bytes again; if not, ``text`` is for reading only.
-        is_guess: Neither the bytes nor a declaration say that it is this encoding.
-        notes: Sentences for the model on how it was read.
+        text: Without the byte order mark, line endings unchanged.
+        encoding: The name of a Python codec.
+        mark: The byte order mark; empty if none.
+        errors: How undecodable bytes appear in ``text`` and are written again.
+        lossless: ``encode`` restores the same bytes; if False, ``text`` is read-only.
+        is_guess: Neither the bytes nor a declaration determine the encoding.
+        notes: Sentences for the model about the decoding.
     """
 
     text: str
@@ -49,10 +49,10 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes = b"") -> Decoded:
-    """Decode ``data``, which begins with ``mark``; piece by piece, so that others may run.
+    """Decode ``data``, which begins with ``mark``, in pieces so that other threads can run.
 
     Raises:
-        UnicodeError: It is not of that encoding, or would not give the same bytes again.
+        It is not in that encoding, or would not encode to the same bytes.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     encoder = codecs.getincrementalencoder(encoding)(errors)
@@ -72,10 +72,10 @@ def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes
 
 
 def encode(text: str, like: Decoded) -> bytes:
-    """Encode ``text`` as the file ``like`` was.
+    """Encode ``text`` in the way of the file ``like``.
 
     Raises:
-        UnicodeEncodeError: The encoding cannot hold a character of ``text``.
+        The encoding cannot represent a character of ``text``.
     """
     encoder = codecs.getincrementalencoder(like.encoding)(like.errors)
     pieces = [like.mark]
@@ -85,14 +85,14 @@ def encode(text: str, like: Decoded) -> bytes:
 
 
 def in_pieces(text: str) -> Iterator[str]:
-    """``text`` in pieces that are soon done with."""
+    """Yield ``text`` in small pieces."""
     return (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
 def binary_kind(data: bytes) -> str | None:
-    """Name what is no text: an image by its first bytes, anything else by a NUL byte; else None.
+    """Name the type of a binary file: an image by its first bytes, any other by a NUL; else None.
 
-    UTF-16 and UTF-32 hold NUL bytes too: ask this of what was not decoded as them.
+    UTF-16 and UTF-32 contain NUL bytes too: try those encodings first.
     """
     for magic, kind in _IMAGES:
         if data.startswith(magic) and (kind != "BMP" or b"\0" in data[:SNIFF_B]):
@@ -103,22 +103,22 @@ def binary_kind(data: bytes) -> str | None:
 
 
 def picture_type(data: bytes) -> str:
-    """The media type of a picture that models read, by its first bytes; else empty."""
+    """Return the media type of an image that models can read, by its first bytes; else empty."""
     kind = (binary_kind(data) or "").removesuffix(" image").lower()
     return f"image/{kind}" if kind in {"png", "jpeg", "gif", "webp"} else ""
 
 
 def wide_mark(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 by its mark, for people; else None."""
+    """Name UTF-16 or UTF-32 by its byte order mark, for the user; else None."""
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "UTF-32"
     return "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
 
 
 def shown(text: str) -> str:
-    r"""``text`` as it may be told: undecodable bytes as ``\xNN``, other half characters ``\uNNNN``.
+    r"""Format text for display: undecodable bytes as ``\xNN``, other lone surrogates ``\uNNNN``.
 
-    Both stand in a text as lone surrogates, which JSON and UTF-8 cannot carry.
+    Both are lone surrogates in a text, which JSON and UTF-8 cannot represent.
     """
     if text.isascii():
         return text
@@ -126,16 +126,16 @@ def shown(text: str) -> str:
 
 
 def halves(text: str) -> str:
-    """All lone surrogates of ``text``, in their order."""
+    """Return all lone surrogates of ``text``, in order."""
     if text.isascii():
         return ""
     return "".join("".join(_HALVES.findall(piece)) for piece in in_pieces(text))
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Lines with their ends; only ``\r\n``, ``\n`` and ``\r`` end a line, as in LSP.
+    r"""Split into lines with endings; only ``\r\n``, ``\n`` and ``\r`` end a line, as in LSP.
 
-    ``str.splitlines`` also splits at form feeds and U+2028, where no editor does.
+    ``str.splitlines`` also splits at form feeds and U+2028, unlike every editor.
     """
     if any(map(text.__contains__, _OTHER_ENDS)):
         return _LINE.findall(text)
@@ -143,13 +143,13 @@ def split_lines(text: str) -> list[str]:
 
 
 def count_lines(text: str) -> int:
-    """How many lines ``split_lines`` would give; piece by piece."""
+    """Count the lines of ``split_lines``, piece by piece."""
     n_ends = sum(n_line_ends(text, start, stop) for start, stop in _stretches(text))
     return n_ends + (text[-1:] not in {"", "\n", "\r"})
 
 
 def line_spans(text: str, first: int) -> Iterator[tuple[int, int]]:
-    """From and to of each line, with its end, beginning with line ``first`` (from 0)."""
+    """Yield start and end of each line, ending included, from line ``first`` (from 0)."""
     number = at = 0
     for start, stop in _stretches(text):
         n_ends = n_line_ends(text, start, stop)
@@ -168,22 +168,22 @@ def line_spans(text: str, first: int) -> Iterator[tuple[int, int]]:
 
 
 def line_at(text: str, offset: int) -> int:
-    """The line, 1-based, that the character at ``offset`` stands in."""
+    """Return the line number (from 1) of the character at ``offset``."""
     n_ends = n_line_ends(text, 0, offset)
-    # Between the two characters of a pair the line has not ended yet.
+    # Inside a CRLF the line has not ended yet.
     inside = 0 < offset < len(text) and text[offset - 1 : offset + 1] == "\r\n"
     return 1 + n_ends - int(inside)
 
 
 def n_line_ends(text: str, start: int, stop: int) -> int:
-    r"""How many lines end in a part of ``text``; a ``\r`` at its very end counts as one."""
+    r"""Count the line endings in a part of ``text``; a ``\r`` at its very end counts as one."""
     n_returns = text.count("\r", start, stop)
     n_pairs = text.count("\r\n", start, stop) if n_returns else 0
     return text.count("\n", start, stop) + n_returns - n_pairs
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """From and to of pieces of ``text`` that cut no CRLF in two."""
+    """Yield start and end of pieces of ``text`` that split no CRLF."""
     start = 0
     while start < len(text):
         stop = start + PIECE
@@ -193,7 +193,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_stop(text: str, at: int) -> int:
-    """Where the line ends that ``at`` stands in; looks further and further."""
+    """Return the end of the line at ``at``; searches in growing steps."""
     size = 1_024
     while at < len(text):
         feed = text.find("\n", at, at + size)
@@ -214,7 +214,7 @@ def _spelled(half: re.Match[str]) -> str:
 
 
 def document_lines(text: str) -> list[str]:
-    """Lines with their endings; a text that ends with a line break has one more, empty line."""
+    """Split into lines with endings; a final line break adds an empty line."""
     lines = split_lines(text)
     if not lines or lines[-1].endswith(("\n", "\r")):
         lines.append("")

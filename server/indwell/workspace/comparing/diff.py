@@ -1,8 +1,8 @@
-"""What changed between two texts: as a unified diff, as two counts, as minimal edits.
+"""Compares two texts: unified diff, line counts, and minimal edits.
 
-What is equal is skipped at the speed of memory comparison, and a difference is matched by lines
-(``matching``) no further than until the texts agree again; so edits of a huge file cost what was
-edited. Compared is once, for all three.
+Equal parts are skipped at the speed of a memory comparison. A difference is matched by lines
+(``matching``) only until the texts agree again, so the cost for a huge file depends on its edits.
+The texts are compared once for all three results.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from indwell.workspace.text import line_at, split_lines
 
 CONTEXT = 3  # lines around a change; H47
 NEAR = 4_096  # characters after a difference that are matched first, about 100 lines
-FAR = 16_384  # and where there are many; then all the rest, if it is not 16 times more
+FAR = 16_384  # if there are many differences; then the rest, unless it is 16 times more
 
 
 class TextEdit(NamedTuple):
-    """Replace the code points from ``start`` up to ``stop`` by ``text``."""
+    """Replaces the code points from ``start`` up to ``stop`` with ``text``."""
 
     start: int
     stop: int
@@ -33,12 +33,12 @@ class TextEdit(NamedTuple):
 
 
 class ReplacedLines(NamedTuple):
-    """Lines in place of lines; at least one equal line stands between two of these.
+    """Lines that replace lines; at least one equal line separates two of these.
 
     Attributes:
-        start: Where they stood in the old text, in code points.
-        old: The lines that went.
-        new: The lines that came.
+        start: Their offset in the old text, in code points.
+        old: The removed lines.
+        new: The added lines.
     """
 
     start: int
@@ -47,17 +47,17 @@ class ReplacedLines(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """Where the old lines ended."""
+        """The end offset of the old lines."""
         return self.start + sum(map(len, self.old))
 
 
 class TextDiff(NamedTuple):
-    """Two texts, compared.
+    """The comparison of two texts.
 
     Attributes:
         before: The old text; None if the file is created.
         after: The new text; None if the file is deleted.
-        places: What was replaced, in order.
+        places: The replaced lines, in order.
     """
 
     before: str | None
@@ -66,25 +66,25 @@ class TextDiff(NamedTuple):
 
     @property
     def n_added(self) -> int:
-        """Lines of the new text that are not in the old one."""
+        """The number of added lines."""
         return sum(len(place.new) for place in self.places)
 
     @property
     def n_removed(self) -> int:
-        """Lines of the old text that are not in the new one."""
+        """The number of removed lines."""
         return sum(len(place.old) for place in self.places)
 
 
 def compare(before: str | None, after: str | None) -> TextDiff:
-    """Find out what changed; None stands for a file that is not there."""
+    """Compare two texts; None stands for a missing file."""
     return TextDiff(before, after, tuple(_replaced(before or "", after or "")))
 
 
 def unified(difference: TextDiff, name: str) -> str:
-    """The unified diff with three lines of context; empty if nothing changed.
+    """Format a unified diff with three lines of context; empty if nothing changed.
 
     Args:
-        difference: Of the two texts.
+        difference: The comparison.
         name: The file's path as shown after ``a/`` and ``b/``.
     """
     before, after, places = difference
@@ -121,21 +121,21 @@ def unified(difference: TextDiff, name: str) -> str:
 
 
 def unified_diff(before: str | None, after: str | None, name: str) -> str:
-    """The unified diff of two texts; see ``unified``."""
+    """Format the unified diff of two texts; see ``unified``."""
     return unified(compare(before, after), name)
 
 
 def count_changes(before: str, after: str) -> tuple[int, int]:
-    """How many lines were added and removed."""
+    """Count added and removed lines."""
     difference = compare(before, after)
     return difference.n_added, difference.n_removed
 
 
 def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
-    r"""Minimal edits that make ``after`` of ``before``: by lines, then trimmed by characters.
+    r"""Return minimal edits from ``before`` to ``after``: by lines, then trimmed by characters.
 
-    Offsets are code points of ``before``, ascending, without overlap. No edit begins or ends
-    between ``\r`` and ``\n`` or within a surrogate pair, in either text.
+    Offsets are code points of ``before``, ascending, without overlap. In neither text does an edit
+    begin or end inside a CRLF or a surrogate pair.
     """
     edits = []
     for place in _replaced(before, after):
@@ -184,12 +184,12 @@ def _replaced(old: str, new: str) -> Iterator[ReplacedLines]:
 
 
 def _cut(text: str, start: int, stop: int, size: int) -> int:
-    """The end of the last whole line within ``size`` characters; ``start`` if there is none."""
+    """Return the end of the last whole line within ``size`` characters; ``start`` if none."""
     return stop if stop - start <= size else max(text.rfind("\n", start, start + size) + 1, start)
 
 
 def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[MatchingBlock]:
-    """Blocks within a window that more text would not change; none if too little of it stayed."""
+    """Return blocks of a window that more text would not change; none if too few lines matched."""
     n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
     if 2 * n_same < max(n_old, n_new):
         return []
@@ -197,7 +197,7 @@ def _sure(blocks: Sequence[MatchingBlock], n_old: int, n_new: int) -> list[Match
 
 
 def grouped(text: str, places: Sequence[ReplacedLines]) -> Iterator[list[ReplacedLines]]:
-    """Places whose contexts touch, together."""
+    """Group places whose contexts touch."""
     hunk: list[ReplacedLines] = []
     for place in places:
         if hunk:
@@ -212,7 +212,7 @@ def grouped(text: str, places: Sequence[ReplacedLines]) -> Iterator[list[Replace
 
 
 def _range(first: int, n_lines: int) -> str:
-    """Lines as unified diffs count them: an empty range names the line before it."""
+    """Format a line range for a unified diff: an empty range names the line before it."""
     if n_lines == 1:
         return f"{first}"
     return f"{first if n_lines else first - 1},{n_lines}"
@@ -225,23 +225,23 @@ def _ended(line: str) -> str:
 
 
 def _last_lines(text: str, stop: int, n_lines: int) -> list[str]:
-    """The last lines before ``stop``, which is a line start."""
+    """Return the last lines before ``stop``, which is a line start."""
     size = 64 * n_lines
     while True:
         start = max(stop - size, 0)
         lines = split_lines(text[start:stop])
-        # The first one may be cut, but those after it are whole.
+        # The first one may be incomplete; later ones are whole.
         if len(lines) > n_lines or not start:
             return lines[-n_lines:]
         size *= 4
 
 
 def _first_lines(text: str, start: int, n_lines: int) -> list[str]:
-    """The first lines from ``start``, which is a line start."""
+    """Return the first lines from ``start``, which is a line start."""
     size = 64 * n_lines
     while True:
         lines = split_lines(text[start : start + size])
-        # The last one may be cut, but those before it are whole.
+        # The last one may be incomplete; earlier ones are whole.
         if len(lines) > n_lines or start + size >= len(text):
             return lines[:n_lines]
         size *= 4

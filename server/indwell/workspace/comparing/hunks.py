@@ -1,7 +1,7 @@
-"""The hunks of a unified diff, one by one: named by what they do, and taken without the others.
+"""The hunks of a unified diff, each with an id of its own, to apply some without others.
 
-A name hangs on the lines alone, not on where they stand: it means the same change after somebody
-has typed above it.
+An id depends on the lines alone, not on their position: it still names the same change after
+someone typed above it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from indwell.workspace.comparing.diff import TextEdit, apply_edits, compare, grouped, unified
 from indwell.workspace.text import shown, split_lines
 
-_HEADER = re.compile(r"^@@ .*\n", re.MULTILINE)  # no line of a text begins so in a diff
+_HEADER = re.compile(r"^@@ .*\n", re.MULTILINE)  # no text line begins like this in a diff
 
 
 class DiffHunk(NamedTuple):
     """A hunk of a unified diff.
 
     Attributes:
-        id: Names it among those of its diff: a hash of its lines, and which of several alike.
+        id: Unique in its diff: a hash of its lines, and a counter for equal ones.
         header: Its first line, such as ``@@ -1,4 +1,5 @@``.
         text: Its other lines.
     """
@@ -32,11 +32,11 @@ class DiffHunk(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Some hunks of a change.
+    """The result of applying some hunks of a change.
 
     Attributes:
-        text: What they make of the old text.
-        left: Those that were not taken.
+        text: The old text with these hunks applied.
+        left: The hunks that were not applied.
     """
 
     text: str
@@ -44,28 +44,28 @@ class Taken(NamedTuple):
 
 
 class OtherHunks(ValueError):
-    """The change is not made of those hunks any more."""
+    """The change no longer consists of those hunks."""
 
 
 def diff_hunks(diff: str) -> tuple[DiffHunk, ...]:
-    """The hunks of a unified diff of one file, in order."""
+    """Split a unified diff of one file into hunks, in order."""
     return tuple(_named(diff))
 
 
 def take_hunks(
     before: str, after: str, name: str, *, of: Collection[str], ids: Collection[str]
 ) -> Taken:
-    """Take only some hunks of what makes ``after`` of ``before``.
+    """Apply only some hunks of the change from ``before`` to ``after``.
 
     Args:
         before: The old text.
-        after: The new one.
+        after: The new text.
         name: The file's path as shown.
-        of: The names of all hunks that the change had when somebody chose from them.
-        ids: Those that are wanted.
+        of: The ids of all hunks when somebody chose from them.
+        ids: The chosen ids.
 
     Raises:
-        OtherHunks: It has others by now.
+        The change has other hunks now.
     """
     difference = compare(before, after)
     hunks = diff_hunks(shown(unified(difference, name)))
@@ -82,17 +82,17 @@ def take_hunks(
 
 
 def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
-    """Is a change what was shown, though others have changed the text since?
+    """Tell whether a change is the one that was shown, although others edited the text since.
 
-    Somebody may type above the lines that were shown. That moves the same change by some lines;
-    the lines themselves, and those around them, are what was allowed. Where such lines stand in
-    the text more than once, they do not say any more which of them it was.
+    Someone may type above the lines that were shown, which moves the change. The user allowed these
+    lines and their context, not their position. If such lines occur more than once in the text,
+    they are ambiguous.
 
     Args:
         was: The diff that was shown.
-        of: The text that it would have changed; None: there was none, or it is too large.
-        now: The diff of now.
-        of_now: The text of now.
+        of: The text that it would have changed; None if missing or too large.
+        now: The present diff.
+        of_now: The present text.
     """
     if _HEADER.sub("@@\n", was) != _HEADER.sub("@@\n", now):
         return False

@@ -1,9 +1,9 @@
-"""Which lines of two texts are equal: the shared ends, and the blocks that changed between them.
+"""Finds the equal lines of two texts, and the changed blocks between them.
 
-Lines become small numbers, and a longest common subsequence of those is what stays (rapidfuzz:
-Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines). More
-lines than that is good for are split first at lines that are unique in both texts (patience diff,
-Bram Cohen), so that time and memory stay bounded. This module knows no text, only lines.
+Lines become small numbers, whose longest common subsequence is kept (rapidfuzz: Hyyrö,
+"Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines). Larger
+inputs are first split at lines that are unique in both texts (patience diff, Bram Cohen), so that
+time and memory stay bounded. Apart from the ``common_`` functions this module knows only lines.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from functools import cache
 from itertools import repeat
 from typing import Any, NamedTuple
 
-WHOLE = 1 << 18  # pairs of lines that are solved as they are: 0.05 ms, 32 KB
+WHOLE = 1 << 18  # pairs of lines that are solved directly: 0.05 ms, 32 KB
 MOST = 1 << 25  # pairs of lines that are solved at once: 3 ms, 4 MB
-PER_ANCHOR = 64  # lines of a large text for each one that it is split at
+PER_ANCHOR = 64  # lines of a large text for each line that it is split at
 MAX_ANCHORS = 2_048
-OFTEN = 8  # times that a line may stand in a text and still tell where one is
-WINDOW = 4_096  # lines of both texts that are solved together where nothing splits them: 1.5 ms
+OFTEN = 8  # how often a line may occur and still identify a place
+WINDOW = 4_096  # lines of both texts that are solved together without a split: 1.5 ms
 
 
 class MatchingBlock(NamedTuple):
@@ -34,7 +34,7 @@ class MatchingBlock(NamedTuple):
 
 
 class _EqualRun(NamedTuple):
-    """Lines from ``a`` of the old text and from ``b`` of the new one are the same."""
+    """Equal lines from ``a`` in the old text and from ``b`` in the new one."""
 
     a: int
     b: int
@@ -42,8 +42,8 @@ class _EqualRun(NamedTuple):
 
 
 def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
-    """The changed blocks, in order, with at least one equal line between two of them."""
-    # rapidfuzz compares hashes. Those of small numbers are the numbers, so nothing is confused.
+    """Return the changed blocks in order; at least one equal line separates two blocks."""
+    # rapidfuzz compares hashes. A small number is its own hash, so there are no collisions.
     numbers = dict(zip(new, range(len(new)), strict=True))
     there = list(map(numbers.get, old, repeat(-1)))
     here = list(map(numbers.__getitem__, new))
@@ -58,7 +58,7 @@ def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock
 
 
 def _exact(a: Sequence[int], b: Sequence[int]) -> list[_EqualRun]:
-    """A longest common subsequence."""
+    """Return a longest common subsequence."""
     return [
         _EqualRun(a0, b0, a1 - a0) for kind, a0, a1, b0, _ in _opcodes()(a, b) if kind == "equal"
     ]
@@ -72,20 +72,20 @@ def _opcodes() -> Callable[[Sequence[int], Sequence[int]], Any]:
 
 
 def _split(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
-    """What stays, solved piece by piece between anchors."""
+    """Yield the equal runs, solved separately between anchors."""
     a0 = b0 = 0
     for a1, b1 in [*_anchors(a, b), (len(a), len(b))]:
         solve = _exact if (a1 - a0) * (b1 - b0) <= WHOLE else _by_telling_lines
         for run in solve(a[a0:a1], b[b0:b1]):
             yield _EqualRun(a0 + run.a, b0 + run.b, run.size)
-        a0, b0 = a1, b1  # the anchor itself begins the next piece
+        a0, b0 = a1, b1  # the anchor itself begins the next part
 
 
 def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of equal lines, unique in both texts and in the same order in both; some of them."""
+    """Return some pairs of equal lines that are unique in both texts and in the same order."""
     n_b = Counter(b)
     both = [number for number, n_a in Counter(a).items() if n_a == 1 == n_b.get(number)]
-    # Every so many lines one: enough to split the work, and few enough to be quick.
+    # One for so many lines: enough to split the work, and few enough to be fast.
     n_wanted = min(len(a) // PER_ANCHOR, MAX_ANCHORS) + 1
     both = both[:: 1 + len(both) // n_wanted]
     a_place = dict(zip(a, range(len(a)), strict=True))
@@ -99,7 +99,7 @@ def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
-    """What stays around the lines that tell where one is: most others stay by accident."""
+    """Yield equal runs around distinctive lines; most other lines match by accident."""
     telling = _telling(a, b)
     a_at = [at for at, number in enumerate(a) if number in telling]
     b_at = [at for at, number in enumerate(b) if number in telling]
@@ -110,7 +110,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
         for i in range(run.size):
             x, y = a_at[run.a + i], b_at[run.b + i]
             if x < a_stop or y < b_stop:
-                continue  # within the run before
+                continue  # within the previous run
             n_before = 0
             while x - n_before > a_stop and y - n_before > b_stop:
                 if a[x - n_before - 1] != b[y - n_before - 1]:
@@ -122,7 +122,7 @@ def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]
 
 
 def _telling(a: Sequence[int], b: Sequence[int]) -> AbstractSet[int]:
-    """The lines of both that do not stand everywhere, as empty ones do; else all of both."""
+    """Return lines that occur rarely in both texts; all common lines if there are none."""
     n_a, n_b = Counter(a), Counter(b)
     both = n_a.keys() & n_b.keys()
     most = max(OFTEN, min(len(a), len(b)) // 64)
@@ -130,7 +130,7 @@ def _telling(a: Sequence[int], b: Sequence[int]) -> AbstractSet[int]:
 
 
 def _n_same(a: Sequence[int], b: Sequence[int], x: int, y: int) -> int:
-    """How many lines are the same from ``x`` and ``y`` on, by doubling and halving."""
+    """Count equal lines from ``x`` and ``y`` on, by doubling and halving."""
     most = min(len(a) - x, len(b) - y)
     n_same, step = 0, 1
     is_growing = True
@@ -145,11 +145,11 @@ def _n_same(a: Sequence[int], b: Sequence[int], x: int, y: int) -> int:
 
 
 def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
-    """Runs that stay among lines that repeat too much to be split: good, not always the most."""
+    """Yield equal runs among lines too repetitive for a split: good, not always optimal."""
     a0 = b0 = 0
     while a0 < len(a) and b0 < len(b):
         is_last = a0 + WINDOW >= len(a) and b0 + WINDOW >= len(b)
-        # What is found at the end of a window may be better matched in the next one.
+        # Matches at the end of a window may be better in the next one.
         room = WINDOW if is_last else WINDOW * 3 // 4
         a_stop = b_stop = 0
         for run in _exact(a[a0 : a0 + WINDOW], b[b0 : b0 + WINDOW]):
@@ -159,7 +159,7 @@ def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
                 a_stop, b_stop = run.a + size, run.b + size
         if is_last:
             return
-        if max(a_stop, b_stop) < WINDOW // 4:  # go on, with or without a match
+        if max(a_stop, b_stop) < WINDOW // 4:  # advance, with or without a match
             a_stop = b_stop = WINDOW // 4
         a0, b0 = a0 + a_stop, b0 + b_stop
 
@@ -168,7 +168,7 @@ _END = re.compile(r"\r\n|\n|\r")
 
 
 def common_prefix(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
-    """How many characters, at most ``limit``, two texts share from an offset of each on."""
+    """Count the characters, at most ``limit``, that two texts share from given offsets on."""
     low, step, high = 0, 64, limit
     while low < high:
         stop = min(low + step, high)
@@ -183,7 +183,7 @@ def common_prefix(old: str, new: str, limit: int, old_start: int = 0, new_start:
 
 
 def common_suffix(old: str, new: str, limit: int) -> int:
-    """How many characters, at most ``limit``, two texts share at their end."""
+    """Count the characters, at most ``limit``, that two texts share at their end."""
     low, step, high = 0, 64, limit
     while low < high:
         stop = min(low + step, high)
@@ -198,7 +198,7 @@ def common_suffix(old: str, new: str, limit: int) -> int:
 
 
 def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:
-    """How many characters, at most ``limit``, they share from line starts on, in whole lines."""
+    """Like ``common_prefix`` from line starts on, in whole lines."""
     size = common_prefix(old, new, limit, old_start, new_start)
     while size and not (
         is_line_start(old, old_start + size) and is_line_start(new, new_start + size)
@@ -210,7 +210,7 @@ def common_lines(old: str, new: str, limit: int, old_start: int = 0, new_start: 
 
 
 def common_last_lines(old: str, new: str, limit: int) -> int:
-    """How many characters, at most ``limit``, they share at their end, in whole lines of both."""
+    """Like ``common_suffix``, in whole lines of both texts."""
     size = common_suffix(old, new, limit)
     while size and not (
         is_line_start(old, len(old) - size) and is_line_start(new, len(new) - size)
@@ -221,7 +221,7 @@ def common_last_lines(old: str, new: str, limit: int) -> int:
 
 
 def common_characters(old: str, new: str) -> tuple[int, int]:
-    """How many characters they share at both ends, with no pair of characters parted."""
+    """Count the characters shared at both ends, without splitting a pair of characters."""
     front = common_prefix(old, new, min(len(old), len(new)))
     while front and (_splits(old, front) or _splits(new, front)):
         front -= 1
@@ -232,14 +232,14 @@ def common_characters(old: str, new: str) -> tuple[int, int]:
 
 
 def is_line_start(text: str, offset: int) -> bool:
-    r"""Does a line begin at ``offset``? Between ``\r`` and ``\n`` none does."""
+    r"""Tell whether a line begins at ``offset``; none begins inside a CRLF."""
     if offset == 0 or text[offset - 1] == "\n":
         return True
     return text[offset - 1] == "\r" and text[offset : offset + 1] != "\n"
 
 
 def _splits(text: str, offset: int) -> bool:
-    """Would a cut at ``offset`` part a CRLF or a surrogate pair?"""
+    """Tell whether a cut at ``offset`` splits a CRLF or a surrogate pair."""
     if not 0 < offset < len(text):
         return False
     left, right = text[offset - 1], text[offset]

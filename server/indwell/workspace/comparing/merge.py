@@ -17,7 +17,7 @@ class MergePiece(NamedTuple):
     """A part of one of the three texts, in whole lines.
 
     Attributes:
-        line: Its first line, from 1; where the piece is empty, the line that it stands before.
+        line: Its first line, from 1; for an empty part, the line after it.
         start: Its first code point, from 0.
         text: The lines.
     """
@@ -28,7 +28,7 @@ class MergePiece(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Lines that both sides changed, and not alike."""
+    """Lines that the sides changed differently."""
 
     base: MergePiece
     mine: MergePiece
@@ -36,12 +36,12 @@ class Conflict(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """What came of a merge.
+    """The result of a merge.
 
     Attributes:
-        text: The merged text; with conflicts, theirs stands where the sides collide.
+        text: The merged text; a conflict holds their version.
         base: The base, with the line endings of a side that changed them throughout.
-        conflicts: Where the sides collide, in order.
+        conflicts: The conflicts, in order.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Merge(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """Code points [start, stop) of the base, which both sides changed, or one; and to what."""
+    """Code points [start, stop) of the base that one or both sides changed, with their versions."""
 
     start: int
     stop: int
@@ -64,7 +64,7 @@ _Sides: TypeAlias = tuple[str, str, str]
 
 
 def merge(base: str, mine: str, theirs: str) -> Merge:
-    """Bring the changes from ``base`` to ``mine`` and from ``base`` to ``theirs`` together."""
+    """Merge the changes from ``base`` to ``mine`` and from ``base`` to ``theirs``."""
     texts = _ended_alike(base, mine, theirs)
     base, mine, theirs = texts
     numbers = _Numbers(base), _Numbers(mine), _Numbers(theirs)
@@ -81,7 +81,7 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
 
 
 def _regions(texts: _Sides) -> Iterator[_Region]:
-    """The places that were changed; those that overlap or touch are one."""
+    """Yield the changed places; overlapping or adjacent ones are joined."""
     base, mine, theirs = texts
     marked = [
         *((place, True) for place in slid(base, compare(base, mine).places)),
@@ -104,7 +104,7 @@ def _regions(texts: _Sides) -> Iterator[_Region]:
 def _region(
     base: str, group: Sequence[tuple[ReplacedLines, bool]], shifts: dict[bool, int]
 ) -> _Region:
-    """One region of neighbouring changes; ``shifts`` is moved on behind it."""
+    """Return one region of adjacent changes; ``shifts`` advances past it."""
     start = group[0][0].start
     stop = max(place.stop for place, _ in group)
     sides = {}
@@ -131,20 +131,20 @@ def _conflict(region: _Region, numbers: tuple[_Numbers, _Numbers, _Numbers], old
 
 
 class _Numbers:
-    """The line numbers of line starts that only grow, each line counted once."""
+    """The line numbers of ascending line starts; each line is counted once."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at, self._line = text, 0, 1
 
     def at(self, offset: int) -> int:
-        """The line, from 1, that begins at ``offset``."""
+        """Return the line (from 1) that begins at ``offset``."""
         self._line += n_line_ends(self._text, self._at, offset)
         self._at = offset
         return self._line
 
 
 def _settled(base: str, mine: str, theirs: str) -> str | None:
-    """What a region reads when it is merged; None where the sides collide."""
+    """Merge a region; None if the sides conflict."""
     exact = _one_of(base, mine, theirs)
     if exact is not None:
         return exact
@@ -156,14 +156,14 @@ def _settled(base: str, mine: str, theirs: str) -> str | None:
 
 
 def _one_of(base: str, mine: str, theirs: str) -> str | None:
-    """What a whole of three reads; None if both sides changed it, and not alike."""
+    """Choose the version of the side that changed; None if both changed differently."""
     if mine in (base, theirs):
         return theirs
     return mine if theirs == base else None
 
 
 def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
-    """The three with the line endings of the side that changed them throughout."""
+    """Return the three texts with the line endings of the side that changed them throughout."""
     if "\r" not in base and "\r" not in mine and "\r" not in theirs:
         return base, mine, theirs
     texts = base, mine, theirs
@@ -176,7 +176,7 @@ def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
 
 
 def _ending(text: str) -> str:
-    """The line ending that a text uses throughout; empty if it has none, or several."""
+    """Return the line ending that a text uses throughout; empty if none or several."""
     n_pairs, n_feeds, n_returns = text.count("\r\n"), text.count("\n"), text.count("\r")
     if n_pairs == n_feeds == n_returns:
         return "\r\n" if n_pairs else ""
@@ -186,9 +186,9 @@ def _ending(text: str) -> str:
 
 
 def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
-    """Places of ``text`` where lines only came or only went, as far behind as they mean the same.
+    """Move each insertion or deletion of ``text`` as far down as it means the same.
 
-    At least one equal line stays between two of them.
+    At least one equal line stays between two places.
     """
     for number, place in enumerate(places):
         is_last = number + 1 == len(places)
@@ -197,7 +197,7 @@ def slid(text: str, places: Sequence[ReplacedLines]) -> Iterator[ReplacedLines]:
 
 
 def _slid(text: str, place: ReplacedLines, limit: int) -> ReplacedLines:
-    """What leaves a block in front, if it follows it too, may as well stay, and that one move."""
+    """Move a block down: lines that leave at its front may follow it unchanged."""
     start, stop = place.start, place.stop
     if place.old:
         by = common_lines(text, text, limit - stop, start, stop)

@@ -1,1 +1,1 @@
-"""Bytes of a file to text and back: declared, detected, guessed, and never damaged."""
+"""Decodes and encodes files: encodings are declared, detected or guessed, and never damaged."""

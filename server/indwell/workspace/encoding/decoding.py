@@ -1,9 +1,9 @@
-"""Which encoding a file is in: by its mark, as UTF-8, as declared, at last by a guess. Pure.
+"""Detects a file's encoding: byte order mark, UTF-8, declaration, finally a guess. Pure.
 
-Whatever is accepted gives the very same bytes when it is encoded again.
+Every accepted encoding restores the very same bytes.
 
-A guess decides how a text is shown, never what is written: the round trip keeps bytes outside an
-edit, and an edit may bring in no new character.
+A guess affects how a text is shown, never what is written: bytes outside an edit are kept, and an
+edit may not add new characters.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ from indwell.workspace.text import SNIFF_B, Decoded, Errors, binary_kind, decode
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16, so it is tried before
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16, so it is tried first
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_C1 = re.compile(rb"[\x80-\x9f]")  # controls in Latin-1, signs in what it is taken for
-_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP is all ASCII bytes; this leads in its own characters
+_C1 = re.compile(
+    rb"[\x80-\x9f]"
+)  # control characters in Latin-1, printable in the encodings that browsers use instead
+_JAPANESE_MAIL = (
+    b"\x1b$"  # ISO-2022-JP consists of ASCII bytes; this escape switches to its characters
+)
 
 
 def nothing_declared() -> str | None:
-    """For files that no .editorconfig says anything of."""
+    """Return None: no .editorconfig declares a charset."""
     return None
 
 
@@ -38,12 +42,12 @@ def decode(
     project: Callable[[], str | None] = nothing_declared,
     before: str | None = None,
 ) -> Decoded | None:
-    """The text of a file's bytes; None if it is no text at all (then ``binary_kind`` names it).
+    """Decode a file's bytes; None for a binary file (``binary_kind`` names its type).
 
     Args:
         data: All bytes.
-        project: Looks up what the project declares; asked only where it matters.
-        before: What the same file was guessed to be last time, so that guesses do not waver.
+        project: Looks up the charset that the project declares; called only if needed.
+        before: The last guess for the same file, so that guesses do not change.
     """
     marked = _by_mark(data)
     if marked is not None:
@@ -61,9 +65,9 @@ def decode(
 
 
 def stray_words(n_stray: int, encoding: str) -> str:
-    """Say to the model that a file holds bytes that are no text in ``encoding``.
+    """Tell the model that a file holds bytes that are invalid in ``encoding``.
 
-    Without one they are halves of UTF-16 pairs.
+    Without an encoding they are lone halves of UTF-16 pairs.
     """
     what, how = ("byte", "\\xNN") if encoding else ("half character", "\\uNNNN")
     no_text = f" that {'is' if n_stray == 1 else 'are'} no {encoding}" if encoding else ""
@@ -90,7 +94,7 @@ def _by_mark(data: bytes) -> Decoded | None:
 
 
 def _wide(data: bytes, project: Callable[[], str | None]) -> Decoded | None:
-    """UTF-16 or UTF-32 without a mark."""
+    """Decode UTF-16 or UTF-32 without a byte order mark."""
     wanted = known(project() or "") or ""
     if wanted.startswith(("utf-16", "utf-32")):
         decoded = _first(data, ((mark_of(wanted)[0], "strict"),))
@@ -125,7 +129,7 @@ def _by_declaration(data: bytes, project: Callable[[], str | None]) -> Decoded |
 
 
 def _mostly_utf8(data: bytes) -> Decoded | None:
-    """UTF-8 with stray bytes: no more bytes that are none than characters of several bytes."""
+    """Decode UTF-8 with stray bytes: no more invalid bytes than multi-byte characters."""
     sample = sample_of(data).decode("utf-8", "surrogateescape")
     n_stray = len(halves(sample))
     n_wide = len(sample) - len(sample.encode("ascii", "ignore")) - n_stray
@@ -133,7 +137,7 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    is_given_up = before == "utf-8"  # nothing was guessed of it before, and so it stays
+    is_given_up = before == "utf-8"  # no guess was possible before, and so it stays
     for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
@@ -176,7 +180,7 @@ def _guessed(decoded: Decoded) -> Decoded:
 
 
 def _told(decoded: Decoded) -> Decoded:
-    """With a note on what is no text, if there is anything."""
+    """Add a note about undecodable bytes, if there are any."""
     n_stray = 0 if decoded.errors == "strict" else len(halves(decoded.text))
     if not n_stray:
         return decoded
@@ -188,7 +192,7 @@ def _noted(decoded: Decoded, note: str) -> Decoded:
     return msgspec.structs.replace(decoded, notes=(*decoded.notes, note))
 
 
-HEAD_B = 1_024  # how far a declaration is looked for, as HTML does; modelines also at the end
+HEAD_B = 1_024  # how far a declaration is searched for, as in HTML; modelines also at the end
 _LINES = 5  # first and last lines that may hold a modeline, as in Vim
 
 _NAME = r"([A-Za-z][\w.:-]{1,30})"
@@ -203,7 +207,7 @@ _FIRST_TWO = (
 )
 _MODELINE = re.compile(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
 
-# What browsers and writers of such files take the declared name for, if it does not fit.
+# What browsers and common programs use instead of a declared name that does not fit.
 WIDER = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -228,11 +232,11 @@ _KNOWN = re.compile(
 
 
 def declared(head: bytes, tail: bytes = b"") -> str | None:
-    """The encoding that a file says it has, by Python's name; None if it says none that is known.
+    """Return the declared encoding by Python's name; None if it is missing or unknown.
 
     Args:
-        head: Its first bytes.
-        tail: Its last bytes, where a modeline may stand.
+        head: The first bytes of the file.
+        tail: The last bytes, which may hold a modeline.
     """
     start = head[:HEAD_B].decode("latin-1")
     lines = start.splitlines()
@@ -251,9 +255,9 @@ def declared(head: bytes, tail: bytes = b"") -> str | None:
 
 
 def known(name: str) -> str | None:
-    """Python's name of an encoding that files may have; None for anything else.
+    """Return Python's name for an encoding of files; None for anything else.
 
-    A name out of a file picks no codec that is none, such as ``rot13`` or ``idna``.
+    A name from a file must not select a codec that is not an encoding, such as ``rot13``.
     """
     wanted = name.lower()
     wanted = wanted.removeprefix("x-")
@@ -270,31 +274,31 @@ def known(name: str) -> str | None:
 
 
 def mark_of(encoding: str) -> tuple[str, bytes]:
-    """A declared encoding for a new file: the codec, and the mark that the file begins with."""
+    """Return a new file's codec and byte order mark for a declared encoding."""
     if encoding == "utf-16":
         encoding = "utf-16-le"
     mark = _DECLARED_MARKS.get(encoding, b"")
     return ("utf-8" if encoding == "utf-8-sig" else encoding), mark
 
 
-SAMPLE_B = 8_192  # of lines that are not ASCII; charset-normalizer takes about 1 ms for them
+SAMPLE_B = 8_192  # of lines that are not ASCII; charset-normalizer needs about 1 ms for them
 
 _CANDIDATES = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r",
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp866", "iso8859_2",
 )  # fmt: skip
-_WIDE_B = 8  # less is no evidence
-_WIDE_SHARE = 0.7  # of the characters are below U+0100
+_WIDE_B = 8  # fewer are no evidence
+_WIDE_SHARE = 0.7  # share of characters below U+0100
 _LOOK_PIECE_B = 1 << 16
-_AROUND_B = 200  # of a long line: a minified one must not be the whole sample
+_AROUND_B = 200  # of a long line: a minified line must not fill the whole sample
 _HIGH = re.compile(rb"[\x80-\xff]")
 _SIGN = re.compile(rb"[\x00-\x3f]")  # never the second byte of a character
-_KANA = ("\u3040", "\u30ff")  # from and to
+_KANA = ("\u3040", "\u30ff")  # first and last character
 _HALF_KANA = ("\uff66", "\uff9f")
 _HANGUL = ("\uac00", "\ud7a3")
-_JAPANESE = 0.2  # of the letters are kana, at least
-_NOT_JAPANESE = 0.8  # are of half width; Russian in KOI8-R looks so
-_KOREAN = 0.95  # are Hangul; Chinese read as Korean is Hangul and Han mixed
+_JAPANESE = 0.2  # minimum share of kana among the letters
+_NOT_JAPANESE = 0.8  # maximum share of half-width letters; Russian in KOI8-R looks like that
+_KOREAN = 0.95  # minimum share of Hangul; Chinese read as Korean mixes Hangul and Han
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _INSIDE = re.compile(r"[a-z]([^\w\s])[a-z]")
 _JOINING = frozenset("'-\N{RIGHT SINGLE QUOTATION MARK}\N{SOFT HYPHEN}\N{MIDDLE DOT}\N{EN DASH}")
@@ -302,12 +306,12 @@ _WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßà
 
 
 def guesses(data: bytes) -> Iterator[str]:
-    """Encodings that ``data`` may be in, the likeliest first; each is for the caller to try."""
-    # A line that is repeated says no more than once.
+    """Yield possible encodings of ``data``, likeliest first; the caller tries each."""
+    # A repeated line adds no evidence.
     sample = b"\n".join(dict.fromkeys(sample_of(data).split(b"\n")))
     if _is_western(sample):
         yield "cp1252"
-    # It takes 50 ms to import, and few files need it.
+    # Its import takes 50 ms, and few files need it.
     from charset_normalizer import from_bytes  # noqa: PLC0415
 
     found = [one.encoding for one in from_bytes(sample, cp_isolation=list(_CANDIDATES))]
@@ -315,7 +319,7 @@ def guesses(data: bytes) -> Iterator[str]:
 
 
 def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
-    """What the scripts of East Asia tell better than the frequency of letters does."""
+    """Yield East Asian encodings, which scripts identify better than letter frequencies."""
     for encoding in ("euc_jp", "cp932"):
         if _share(sample, encoding, _KANA) >= _JAPANESE:  # GB 18030 has them at the same place
             yield encoding
@@ -326,7 +330,7 @@ def _asian(sample: bytes, first: list[str]) -> Iterator[str]:
 
 
 def sample_of(data: bytes) -> bytes:
-    """The first lines with bytes above 127; long lines in parts, cut beside ASCII signs."""
+    """Return the first lines with bytes above 127; long lines in part, cut beside ASCII signs."""
     pieces: list[bytes] = []
     room = SAMPLE_B
     for start in range(0, len(data), _LOOK_PIECE_B):
@@ -342,7 +346,7 @@ def sample_of(data: bytes) -> bytes:
 
 
 def _line_around(data: bytes, place: int) -> tuple[bytes, int]:
-    """The line of a byte, or a part of it, and where that ends."""
+    """Return the line of a byte, or a part of it, and its end."""
     begin = data.rfind(b"\n", 0, place) + 1
     end = data.find(b"\n", place)
     end = len(data) if end < 0 else end
@@ -357,7 +361,7 @@ def _line_around(data: bytes, place: int) -> tuple[bytes, int]:
 
 
 def is_wide(data: bytes) -> str | None:
-    """UTF-16 without a mark: which of the two, if every other byte of plain letters is NUL."""
+    """Detect UTF-16 without a mark: every other byte of plain letters is NUL."""
     head = data[:SAMPLE_B]
     if len(head) % 2 or len(head) < _WIDE_B:
         return None
@@ -370,7 +374,7 @@ def is_wide(data: bytes) -> str | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Words of a western language: ASCII letters with accents among them, no odd signs."""
+    """Tell whether these are western words: ASCII letters with accents, no odd signs."""
     try:
         text = sample.decode("cp1252")
     except UnicodeDecodeError:
@@ -385,7 +389,7 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
-    """How many of the characters beyond ASCII are such letters, if it is that encoding."""
+    """Return the share of such letters among non-ASCII characters in an encoding."""
     try:
         text = sample.decode(encoding)
     except UnicodeDecodeError:
@@ -396,5 +400,5 @@ def _share(sample: bytes, encoding: str, letters: tuple[str, str]) -> float:
 
 
 def _is_odd(char: str) -> bool:
-    """Does no text hold this character: a control, or one that is not assigned?"""
+    """Tell whether texts never contain this character: a control or an unassigned one."""
     return char not in "\t\n\r\f\x1b" and unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"}

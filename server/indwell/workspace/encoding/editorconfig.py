@@ -1,7 +1,7 @@
-"""The ``charset`` that .editorconfig files set for a file (editorconfig.org, 0.17).
+"""Reads the ``charset`` that .editorconfig files set for a file (editorconfig.org, 0.17).
 
-Whoever wrote the project wrote these files, so a pattern is no regular expression: it is gone
-through once, with the set of all places in the path that it may have come to.
+These files come with the project and are untrusted, so a pattern does not become a regular
+expression: one pass tracks the set of places in the path that it may have reached.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 
-LIMIT_B = 65_536  # of one .editorconfig that is read
-_TOTAL_CHARS = LIMIT_B  # looked through for one file: about 0.1 s
+LIMIT_B = 65_536  # read from one .editorconfig
+_TOTAL_CHARS = LIMIT_B  # searched for one file: about 0.1 s
 _PATTERN_CHARS = 256
 _PART = re.compile(
     r"(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[!?[^\]/]+\])|\{(?P<range>-?\d+\.\.-?\d+)\}"
@@ -27,12 +27,11 @@ _SET = re.compile(r"(?P<first>.)-(?P<last>.)|(?P<one>.)", re.DOTALL)
 
 
 def charset_of(found: Iterable[tuple[str, str]]) -> str | None:
-    """The charset set for one file, in lower case; None if none is.
+    """Return the charset for one file, in lower case; None if none is set.
 
     Args:
-        found: For each .editorconfig from the innermost folder outwards: the file's path relative
-            to that folder, with slashes, and the text of the .editorconfig. Those that come after
-            too much text are not looked at.
+        found: For each .editorconfig, innermost first: the file's path relative to its folder, with
+            slashes, and its text. Those beyond a total length are ignored.
     """
     room = _TOTAL_CHARS
     for path, text in found:
@@ -48,7 +47,7 @@ def charset_of(found: Iterable[tuple[str, str]]) -> str | None:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Does a section's pattern mean ``path``? Without a slash it means names in any folder."""
+    """Tell whether a section's pattern matches ``path``; without a slash, in any folder."""
     if len(pattern) > _PATTERN_CHARS:
         return False
     if "/" not in pattern:
@@ -58,7 +57,7 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def _charset_in(text: str, path: str) -> tuple[str | None, bool]:
-    """What one file sets (the last section that fits wins), and whether it is the outermost."""
+    """Return one file's charset (the last matching section wins), and whether it is the root."""
     charset, is_root, section = None, False, None
     for line in text.splitlines():
         words = line.strip()
@@ -77,10 +76,10 @@ def _charset_in(text: str, path: str) -> tuple[str | None, bool]:
 
 
 def _reached(pattern: str, path: str) -> int:
-    """The places in ``path`` that the whole pattern can come to, from its beginning.
+    """Return the places in ``path`` that the whole pattern can reach from its beginning.
 
-    A set of places is a number: bit 0 is before the first character, and so on. So one step of
-    the pattern takes all places that were come to one step further at once.
+    A set of places is a number: bit 0 is before the first character, and so on. So each pattern
+    step advances all reached places at once.
     """
     marks = _marks(path)
     every = (1 << len(path)) - 1
@@ -114,7 +113,7 @@ def _reached(pattern: str, path: str) -> int:
 
 @lru_cache(maxsize=16)
 def _marks(path: str) -> Mapping[str, int]:
-    """For each character of ``path`` the places that it stands at."""
+    """Map each character of ``path`` to its places."""
     marks: dict[str, int] = {}
     for place, char in enumerate(path):
         marks[char] = marks.get(char, 0) | 1 << place
@@ -122,20 +121,20 @@ def _marks(path: str) -> Mapping[str, int]:
 
 
 def _any_of(marks: Mapping[str, int], chars: Iterable[str]) -> int:
-    """The places before one of ``chars``."""
+    """Return the places before one of ``chars``."""
     return reduce(or_, (marks.get(char, 0) for char in chars), 0)
 
 
 def _along(places: int, over: int) -> int:
-    """The places, and all that are come to from them over any number of such characters.
+    """Return the places, and all reachable from them over any number of such characters.
 
-    Adding a place to a run of ones carries it to the run's end and clears what it passed.
+    Adding a place to a run of ones carries to the run's end and clears the bits it passed.
     """
     return (((places & over) + over) ^ over) | places
 
 
 def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
-    """The places before a character that is meant between square brackets."""
+    """Return the places before a character that square brackets match."""
     there = 0
     for part in _SET.finditer(body.removeprefix("!")):
         if part["one"]:
@@ -146,14 +145,14 @@ def _in_set(marks: Mapping[str, int], body: str, every: int) -> int:
 
 
 def charset_at(path: Path, roots: Sequence[Path]) -> str | None:
-    """The charset of ``path``, by the files from its folder up to the root; None if none is set."""
+    """Return the charset of ``path`` by the files from its folder up to the root; None if unset."""
     found: list[tuple[str, str]] = []
     for folder in path.parents:
         if not any(folder == root or root in folder.parents for root in roots):
             break
         try:
             data = read_bytes(folder / ".editorconfig", roots, LIMIT_B)
-        except ToolError:  # there is none, or it is none
+        except ToolError:  # missing or unreadable
             continue
         found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
     return charset_of(found)

@@ -1,4 +1,4 @@
-"""Encodes text to the bytes of a file, or refuses if the text would not survive. Pure."""
+"""Encodes a text for its file, or refuses if the text would not survive. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 
 def created(text: str, project: Callable[[], str | None] = nothing_declared) -> bytes:
-    """The bytes of a new file: as it or its project declares, else UTF-8.
+    """Encode a new file: as it or its project declares, else as UTF-8.
 
     Raises:
-        ValueError: They would not mean ``text`` to whoever reads the file next; says why.
+        The next reader would see another text; the message says why.
     """
     like = _for_new_text(text, project)
     _check_characters(text, Decoded(""))
@@ -32,12 +32,12 @@ def created(text: str, project: Callable[[], str | None] = nothing_declared) -> 
 def rewritten(
     text: str, held: Decoded, project: Callable[[], str | None] = nothing_declared
 ) -> bytes:
-    """The bytes of ``text`` in the place of ``held``, in the same encoding.
+    """Encode ``text`` to replace ``held``, in the same encoding.
 
     Raises:
-        ValueError: They would not mean ``text`` to whoever reads the file next; says why.
+        The next reader would see another text; the message says why.
     """
-    if not held.text and not held.mark:  # such as a file that the editor has just made
+    if not held.text and not held.mark:  # for example a file that the editor has just created
         return created(text, project)
     like, told = held, _declared_in(text)
     if held.text.isascii() and not held.mark and held.encoding == "utf-8":
@@ -83,14 +83,14 @@ def _for_new_text(text: str, project: Callable[[], str | None]) -> Decoded:
 
 
 def _for_ascii(text: str, project: Callable[[], str | None]) -> Decoded:
-    """What the first characters beyond ASCII of a file make it: what it declares, else UTF-8."""
+    """Choose the encoding for a file's first non-ASCII characters: its declaration, else UTF-8."""
     like = _for_new_text(text, project)
     return Decoded("") if like.mark or like.encoding.startswith(("utf-16", "utf-32")) else like
 
 
 def _check_characters(text: str, held: Decoded) -> None:
-    r"""Refuse what only looks right: new characters by a guess, bytes retyped as ``\xNN``."""
-    if held.errors != "strict":  # else encoding finds them
+    r"""Refuse misleading text: new characters in a guessed encoding, bytes retyped as ``\xNN``."""
+    if held.errors != "strict":  # otherwise encoding finds them
         _check_halves(text, held)
     if held.is_guess:
         new = sorted(_characters(text) - _characters(held.text))
@@ -118,7 +118,7 @@ def _check_halves(text: str, held: Decoded) -> None:
 
 
 def _counted(chars: str) -> Counter[str]:
-    """How often each character is there; one pass, as noise has them all."""
+    """Count each character; one pass, as noise contains all of them."""
     counted: Counter[str] = Counter()
     for piece in in_pieces(chars):
         counted.update(piece)
@@ -128,12 +128,12 @@ def _counted(chars: str) -> Counter[str]:
 def _check_meaning(
     data: bytes, text: str, like: Decoded, project: Callable[[], str | None]
 ) -> None:
-    """Refuse bytes that would be read as another text next time."""
+    """Refuse bytes that would be decoded to another text next time."""
     if like.encoding == "utf-8" and like.errors == "strict":
-        return  # they cannot
+        return  # they cannot be
     if like.errors == "strict":
         again = decode(data, project, like.encoding)
-    else:  # as what it is read depends on how much of it is no text
+    else:  # the detection depends on how many bytes are invalid
         again = decode_as(data, like.encoding, like.errors, like.mark)
     if again is not None and again.text == text:
         return
@@ -154,7 +154,7 @@ def _is_changed_by(like: Decoded, char: str) -> bool:
 
 
 def _characters(text: str) -> set[str]:
-    """Characters beyond ASCII."""
+    """Return the non-ASCII characters."""
     if text.isascii():
         return set()
     return {char for piece in in_pieces(text) for char in set(piece) if not char.isascii()}

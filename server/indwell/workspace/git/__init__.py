@@ -1,1 +1,1 @@
-"""What git reads and runs for a folder: followed as git does, with nothing run."""
+"""Finds what git reads and runs for a folder, without running git."""

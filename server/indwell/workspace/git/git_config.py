@@ -1,4 +1,4 @@
-"""What in a ``.git/config`` makes git run something, or look for it elsewhere. Pure."""
+"""Finds the entries of a ``.git/config`` that make git run something or read other paths. Pure."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ _HARMLESS = {
 }
 _ADDRESSES = {"url", "pushurl"}
 _HARMLESS_SECTIONS = frozenset({"advice", "gui"})
-_HARMLESS_BEGINNINGS = {"branch": "gk-"}  # notes of an extension of editors
+_HARMLESS_BEGINNINGS = {"branch": "gk-"}  # notes of an editor extension
 
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 class Executing(msgspec.Struct, frozen=True):
-    """The part of a ``.git/config`` that counts.
+    """The relevant part of a ``.git/config``.
 
     Attributes:
-        lines: ``section.key = value``, or a line that is not understood, as it stands.
+        lines: ``section.key = value``, or an unparsed line as written.
         hooks: All values of ``core.hooksPath``.
-        includes: Values of ``include.path`` and the like, whatever their condition.
-        values: What the counting lines set, as git reads it: some name programs.
+        includes: Values of ``include.path`` and similar, for any condition.
+        values: The values of the relevant lines as git reads them; some name programs.
     """
 
     lines: tuple[str, ...] = ()
@@ -72,14 +72,14 @@ class Executing(msgspec.Struct, frozen=True):
 
 
 def executing(text: str) -> Executing:
-    """Leave out what cannot make git run anything."""
+    """Keep only entries that could make git run something."""
     lines: list[str] = []
     section, goes_on = "", False
     for raw in text.split("\n"):
         line = raw.strip()
         was_inside, goes_on = goes_on, raw.rstrip("\r").endswith("\\")
         if was_inside or goes_on:
-            lines.append(line)  # a value over several lines: as it stands
+            lines.append(line)  # a value over several lines: as written
         elif not line or line[0] in "#;":
             continue
         elif line[0] == "[":
@@ -93,7 +93,7 @@ def executing(text: str) -> Executing:
             lines.append(f"{section}.{key} = {value}")
     if not lines:
         return Executing()
-    # Both readings, for where a value goes on the next line they may differ.
+    # Both readings, since they may differ if a value continues on the next line.
     found = dict.fromkeys((*_entries(text), *_entries(re.sub(r"\\\r?\n", "", text))))
     return Executing(
         lines=tuple(lines),
@@ -108,7 +108,7 @@ def executing(text: str) -> Executing:
 
 
 def value_of(written: str) -> str:
-    """A value as git reads it: without comment, quotes and escapes."""
+    """Parse a value like git: without comment, quotes and escapes."""
     kept, text, is_quoted, at = [""], written.strip(), False, 0
     while at < len(text):
         one = text[at]
@@ -126,7 +126,7 @@ def value_of(written: str) -> str:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Section, key and value of each line, also behind a section's name in the same line."""
+    """Yield section, key and value of each line, also after a section header on the same line."""
     section = ""
     for raw in text.removeprefix("\ufeff").split("\n"):
         line = raw.strip()
@@ -137,7 +137,7 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _headers(line: str) -> Iterator[tuple[str, str]]:
-    """Each section that a line begins, and what stands behind its name."""
+    """Yield each section that a line begins, with the rest of the line."""
     while line.startswith("["):
         header = _SECTION.match(line)
         if header is None:

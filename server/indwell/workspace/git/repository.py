@@ -1,4 +1,4 @@
-"""Where git finds what it runs and obeys for a folder: followed as git does, with nothing run."""
+"""Finds the files that git reads and runs for a folder, by git's own rules, without git."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from indwell.workspace.git.git_config import Executing, executing
 
 GIT = ".git"
 READ_B = 256 << 10  # of one file
-MOST_DEEP = 10  # files that include each other; git's own bound
+MOST_DEEP = 10  # depth of includes; git's own limit
 MOST_CONFIGURATIONS = 50  # of one repository
 MOST_REPOSITORIES = 1_000  # beneath one folder
-MOST_PATH = 4_096  # characters; Linux opens no longer one
+MOST_PATH = 4_096  # characters; Linux opens no longer path
 
 OBEYED = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),
@@ -50,13 +50,13 @@ _SHUT = frozenset(
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """One file of configuration.
+    """A git configuration file.
 
     Attributes:
-        path: As git opens it.
-        real: Where that leads.
-        text: What it holds; None if it cannot be read or is too long.
-        part: What of it counts.
+        path: The path that git opens.
+        real: Its resolved path.
+        text: Its content; None if unreadable or too long.
+        part: Its relevant entries.
     """
 
     path: Path
@@ -66,15 +66,15 @@ class ConfigFile(msgspec.Struct, frozen=True):
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """What git takes for the repository of ``holder``. Absolute paths.
+    """The repository that git uses in ``holder``. Absolute paths.
 
     Attributes:
-        holder: The folder that holds ``.git``, or a repository without one.
-        folders: Git's own, resolved: that of the working tree and the common one.
-        configurations: All that are there, included ones too.
-        hooks: Folders of hooks, resolved, be they there or not.
+        holder: The folder with ``.git``, or a bare repository.
+        folders: Git's own folders, resolved: the working tree's and the common one.
+        configurations: All existing configuration files, included ones too.
+        hooks: Folders of hooks, resolved, whether they exist or not.
         programs: Files in ``holder`` that a configuration names.
-        is_whole: There is no more than is looked at.
+        is_whole: Nothing was left out because of a limit.
     """
 
     holder: Path
@@ -86,11 +86,11 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 class GitPlaces(msgspec.Struct, frozen=True):
-    """Absolute and resolved.
+    """Paths that matter to git; absolute and resolved.
 
     Attributes:
-        folders: Git's own, whatever their names; none that ``root`` lies in.
-        obeyed: Files and folders that git runs or obeys, be they there or not.
+        folders: Git's own folders, whatever their names; never one that contains ``root``.
+        obeyed: Files and folders that git runs or reads, whether they exist or not.
         holders: The folders that hold repositories.
     """
 
@@ -100,7 +100,7 @@ class GitPlaces(msgspec.Struct, frozen=True):
 
 
 def git_places(root: Path) -> GitPlaces:
-    """Those of ``root``: of the repository it belongs to, and of all beneath it."""
+    """Return the places of ``root``'s repository, and of all repositories beneath it."""
     base = Path(os.path.realpath(root))
     holders, _ = nested(base)
     found = [places_of(one, base) for one in (*around(base), *holders)]
@@ -112,7 +112,7 @@ def git_places(root: Path) -> GitPlaces:
 
 
 def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
-    """Those of the one repository that ``holder`` holds; none if it holds none."""
+    """Return the places of the repository in ``holder``; none if it holds none."""
     repository = repository_of(holder)
     if repository is None:
         return GitPlaces()
@@ -129,19 +129,19 @@ def places_of(holder: Path, root: Path | None = None) -> GitPlaces:
 
 
 def around(root: Path) -> tuple[Path, ...]:
-    """The folders at or above ``root`` whose repository git may take for its own."""
+    """Return the folders at or above ``root`` whose repository git may use."""
     found = []
     for one in (root, *root.parents):
         if not (exists(one / GIT) or is_bare(one)):
             continue
         found.append(one)
         if exists(one / "HEAD") or exists(one / GIT / "HEAD") or not (one / GIT).is_dir():
-            break  # what is no repository, git passes by
+            break  # git skips a ``.git`` that is not a repository
     return tuple(found)
 
 
 def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
-    """The folders beneath ``root`` that hold repositories, and whether there are no more."""
+    """Return the folders beneath ``root`` with repositories, and whether these are all."""
     look = _tree(root).look()
     above = {one.path.rpartition("/")[0] for one in look.found} | {*look.unreadable}
     holders = [root / at for at in sorted(above - {""})]
@@ -150,14 +150,14 @@ def nested(root: Path) -> tuple[tuple[Path, ...], bool]:
 
 
 def is_bare(folder: Path) -> bool:
-    """Would git take the folder itself for a repository?"""
+    """Tell whether git would use the folder itself as a repository."""
     if not exists(folder / "HEAD"):
         return False
     return exists(folder / "commondir") or all(exists(folder / one) for one in ("objects", "refs"))
 
 
 def repository_of(holder: Path) -> Repository | None:
-    """What git finds in ``holder``; None if it finds nothing there."""
+    """Describe the repository that git finds in ``holder``; None if it finds none."""
     if exists(holder / GIT):
         own = _pointed(holder)
     elif is_bare(holder):
@@ -182,7 +182,7 @@ def repository_of(holder: Path) -> Repository | None:
 
 
 def _pointed(holder: Path) -> Path | None:
-    """The folder that ``.git`` is or names; None if it names none."""
+    """Return the folder that ``.git`` is or names; None if it names none."""
     git = holder / GIT
     if git.is_dir():
         return Path(os.path.realpath(git))
@@ -191,9 +191,9 @@ def _pointed(holder: Path) -> Path | None:
 
 
 def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
-    """All that are there, and what they include, each once."""
+    """Yield all existing files and those they include, each once."""
     waiting, known = [(one, 0) for one in names], set[Path]()
-    for path, depth in waiting:  # grows meanwhile
+    for path, depth in waiting:  # grows during the loop
         real = Path(os.path.realpath(path))
         if real in known or not exists(path) or real.is_dir():
             continue
@@ -204,7 +204,7 @@ def _configurations(names: Iterable[Path]) -> Iterator[ConfigFile]:
         part = executing(text) if text is not None else Executing()
         yield ConfigFile(path, real, text, part)
         if depth < MOST_DEEP:
-            # Git goes on from where it opened the file, or from where that leads, by its version.
+            # Depending on its version, git continues from the opened path or from the resolved one.
             found = (_at(base, one) for one in part.includes for base in (path.parent, real.parent))
             waiting += [(one, depth + 1) for one in dict.fromkeys(found) if one is not None]
 
@@ -218,7 +218,7 @@ def _hooks(
 
 
 def _programs(holder: Path, configurations: Iterable[ConfigFile]) -> Iterator[Path]:
-    """Files of the working tree that the values name, such as ``diff.external = tools/diff.sh``."""
+    """Yield files of the working tree that values name: ``diff.external = tools/diff.sh``."""
     top = Path(os.path.realpath(holder))
     words = dict.fromkeys(
         word for one in configurations for value in one.part.values for word in _words(value)
@@ -237,7 +237,7 @@ def _words(value: str) -> list[str]:
 
 
 def _at(base: Path, written: str) -> Path | None:
-    """Where a path in one of git's files leads; None if it is none."""
+    """Resolve a path from one of git's files; None if invalid."""
     text = written.strip()
     if not text or "\0" in text or len(text) > MOST_PATH:
         return None
@@ -248,7 +248,7 @@ def _at(base: Path, written: str) -> Path | None:
 
 
 def _text(path: Path) -> str | None:
-    """What a file holds, wherever it leads, as for git; None if it cannot be read."""
+    """Read a file through any links, as git does; None if unreadable."""
     real = Path(os.path.realpath(path))
     try:
         return read_bytes(real, [real.parent], READ_B).decode("utf-8", "replace")
@@ -272,7 +272,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:
-    """The branch's name, ten digits of a detached commit, or nothing outside a repository."""
+    """Return the branch name, ten digits of a detached commit, or empty outside a repository."""
     try:
         head = await workspace.read(workspace.resolve(".git/HEAD"))
     except ToolError:
@@ -280,4 +280,4 @@ async def branch_of(workspace: Workspace) -> str:
     line = head.text.split("\n", 1)[0].strip()
     if line.startswith(_REF):
         return line.removeprefix(_REF)
-    return line[:10] if _COMMIT.fullmatch(line) else ""  # it may be a link to something else
+    return line[:10] if _COMMIT.fullmatch(line) else ""  # it may link to something else

@@ -1,1 +1,1 @@
-"""Problems of files: what an edit did to them, what checks say, which checks there are."""
+"""Problems in files: the effect of an edit, the output of checks, and available checks."""

@@ -1,7 +1,7 @@
-"""Which commands check a project, from its own files, and which scripts only look. Pure.
+"""Finds a project's check commands in its own files, and which scripts are read-only. Pure.
 
-Scripts of ``package.json`` are judged by a list of what a script may consist of. Others are left
-out; the user can name them as ``check_command``.
+A ``package.json`` script counts only if every part of it is on a list of known programs. The user
+can set other ones as ``check_command``.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     """A command that checks a project.
 
     Attributes:
-        name: What people call it.
-        arguments: What stands behind the program, as shell text.
+        name: Its name for the user.
+        arguments: The arguments, as shell text.
         programs: Where the program may be: a path in the project, or a name for PATH; the first
-            that exists counts.
-        suffixes: Ends of the files that it looks at; none for all.
+            existing one is used.
+        suffixes: Endings of the files that it checks; empty for all.
     """
 
     name: str
@@ -42,16 +42,16 @@ class ProjectCheck(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: str) -> bool:
-        """Does it look at this file?"""
+        """Tell whether it checks this file."""
         return not self.suffixes or path.endswith(self.suffixes)
 
 
 def found_checks(contents: Mapping[str, str]) -> tuple[ProjectCheck, ...]:
-    """The checks of a project, in the order in which they run.
+    """Return the checks of a project, in the order in which they run.
 
     Args:
-        contents: Texts of those ``FILES`` that are there, by name. They are the project's, so
-            nothing of them becomes part of a command but fixed words.
+        contents: Texts of the existing ``FILES``, by name. They come from the project, so only
+            fixed words become part of a command.
     """
     found = [*_python(contents.get("pyproject.toml", ""))]
     found += _scripts(contents.get("package.json", ""), has_types="tsconfig.json" in contents)
@@ -77,7 +77,7 @@ def _python(text: str) -> Iterator[ProjectCheck]:
 
 
 def _of_environment(program: str) -> tuple[str, ...]:
-    """The project's own one knows what is installed there."""
+    """Prefer the project's environment, which has its packages installed."""
     return (f".venv/bin/{program}", f"venv/bin/{program}", program)
 
 
@@ -119,13 +119,13 @@ _RUNNERS = frozenset({"npm", "pnpm", "yarn"})
 
 
 class _Program(msgspec.Struct, frozen=True):
-    """How a program is called that only looks.
+    """How a program is called that writes no files.
 
     Attributes:
-        needs: One of these words has to be there, if there are any.
+        needs: One of these words must be present, if there are any.
         bare: Options without a value.
-        valued: Options whose value is the next word, or stands behind ``=``.
-        has_files: It may be given files and folders.
+        valued: Options whose value is the next word or follows ``=``.
+        has_files: Files and folders may be passed to it.
     """
 
     needs: frozenset[str] = frozenset()
@@ -169,12 +169,12 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 def only_checks(scripts: Mapping[str, object], name: str) -> bool:
-    """Is it known of all that ``npm run name`` does that it writes no file and ends?"""
+    """Tell whether ``npm run name`` certainly writes no file and ends."""
     return _only_checks(scripts, name, MOST_DEEP)
 
 
 def _only_checks(scripts: Mapping[str, object], name: str, depth: int) -> bool:
-    """With what npm runs before and after a script."""
+    """Check a script and what npm runs before and after it."""
     if not depth or name not in scripts:
         return False
     around = [one for one in (f"pre{name}", name, f"post{name}") if one in scripts]
@@ -192,7 +192,7 @@ def _is_program(scripts: Mapping[str, object], text: str, depth: int) -> bool:
         return False
     try:
         program, *words = shlex.split(text)
-    except ValueError:  # nothing, or an open quote
+    except ValueError:  # empty, or an unclosed quote
         return False
     if program in _RUNNERS:
         words = [word for word in words if word not in {"--silent", "-s"}]

@@ -1,4 +1,4 @@
-"""What an edit did to the problems of a file: which are new, gone, or only moved. Pure."""
+"""Compares a file's problems before and after an edit: new, gone, or only moved. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from indwell.workspace.text import line_at
 
 
 class ChangedLines(NamedTuple):
-    """Lines in place of lines, 1-based; either side may have none.
+    """Lines that replace lines, 1-based; either side may be empty.
 
     Attributes:
         old: First line in the old text.
-        n_old: How many.
+        n_old: Number of old lines.
         new: First line in the new text.
-        n_new: How many.
+        n_new: Number of new lines.
     """
 
     old: int
@@ -32,11 +32,11 @@ class ChangedLines(NamedTuple):
 
 
 class LineMap:
-    """From lines of an old text to those of a new one.
+    """Maps lines of an old text to those of a new one.
 
     Args:
-        blocks: What was replaced, in order; none for equal texts.
-        is_known: False if nobody knows what was edited: then every line may have moved.
+        blocks: The replaced lines, in order; none for equal texts.
+        is_known: False if the edit is unknown: then every line may have moved.
     """
 
     def __init__(self, blocks: tuple[ChangedLines, ...] = (), *, is_known: bool = True) -> None:
@@ -46,7 +46,7 @@ class LineMap:
         self._new = [block.new for block in blocks]
 
     def moved(self, line: int) -> tuple[int, bool]:
-        """Where an old line stands now, and whether it still stands: else, what replaced it."""
+        """Return an old line's new number, and whether it survived; else its replacement's."""
         at = bisect_right(self._old, line) - 1
         if at < 0:
             return line, True
@@ -57,12 +57,12 @@ class LineMap:
         return line + block.new + block.n_new - block.old - block.n_old, True
 
     def is_new(self, line: int) -> bool:
-        """Is this line of the new text one that came with the edit?"""
+        """Tell whether the edit created this line of the new text."""
         at = bisect_right(self._new, line) - 1
         return at >= 0 and line - self._new[at] < self.blocks[at].n_new
 
     def is_touched(self, line: int) -> bool:
-        """As ``is_new``, or do lines right before or behind it go with the edit?"""
+        """Like ``is_new``, or the edit removed lines right before or after it."""
         if self.is_new(line):
             return True
         return any(not block.n_new and line in {block.new - 1, block.new} for block in self.blocks)
@@ -73,7 +73,7 @@ UNKNOWN = LineMap(is_known=False)
 
 
 def line_map(before: str | None, after: str | None) -> LineMap:
-    """The map of an edit; None stands for a file that is not there."""
+    """Build the map of an edit; None stands for a missing file."""
     blocks = []
     text = before or ""
     at, line, shift = 0, 1, 0
@@ -85,9 +85,9 @@ def line_map(before: str | None, after: str | None) -> LineMap:
     return LineMap(tuple(blocks))
 
 
-MOST = 2_000  # problems of one file that are compared; who has more has another trouble
-NEAR = 3  # lines that a checker may point elsewhere although the line stands as it was
-OWN = "indwell"  # source of our own hints, which are no problems
+MOST = 2_000  # problems of one file that are compared
+NEAR = 3  # lines by which a checker's position may differ for an unchanged line
+OWN = "indwell"  # the source of our own hints, which do not count as problems
 SEVERITIES = ("error", "warning")
 """Those that count, the worse first; hints and information never do."""
 
@@ -96,12 +96,12 @@ _Key: TypeAlias = tuple[str, str, str, str]
 
 
 class ProblemDifference(msgspec.Struct, frozen=True):
-    """Problems before and after an edit, compared; errors stand before warnings.
+    """Problems before and after an edit, compared; errors come before warnings.
 
     Attributes:
-        new: As they are now.
-        gone: As they were.
-        moved: Those that stand in another line than before: as they were, and as they are.
+        new: Problems in their present form.
+        gone: Problems in their former form.
+        moved: Problems on another line than before: former and present form.
     """
 
     new: tuple[Problem, ...] = ()
@@ -110,7 +110,7 @@ class ProblemDifference(msgspec.Struct, frozen=True):
 
 
 def counted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Those that count: errors and warnings of others than ourselves, the worse first."""
+    """Return errors and warnings of other sources than ourselves, errors first."""
     wanted = (
         one
         for one in problems
@@ -122,12 +122,12 @@ def counted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def difference(
     before: Iterable[Problem], after: Iterable[Problem], edits: LineMap = SAME
 ) -> ProblemDifference:
-    """Compare; a line that the edit only moved makes no problem new.
+    """Compare problems; a line that the edit only moved does not make its problem new.
 
-    A problem is the same if severity, source, code and message are, and it stands where its line
-    stands now. Where its line was replaced it is the nearest such one in the new lines; where it
-    stands as it was, one at most ``NEAR`` lines away. Of more than ``MOST`` the rest is not
-    compared; then only what stands in changed lines is new.
+    A problem is the same if severity, source, code and message are equal and its line was moved
+    there. If its line was replaced, the nearest such problem in the new lines counts; if it is
+    unchanged, one at most ``NEAR`` lines away. Beyond ``MOST`` problems the rest is not compared,
+    and only those in changed lines are new.
     """
     old_ones, new_ones = counted(before), counted(after)
     new: list[Problem] = []
@@ -155,7 +155,7 @@ def difference(
 
 
 def in_changed_lines(problems: Iterable[Problem], edits: LineMap) -> tuple[Problem, ...]:
-    """Problems in lines that an edit made: all that counts as new if nobody knows what was."""
+    """Return problems in lines that the edit created: all new ones, if the old are unknown."""
     return tuple(one for one in counted(problems) if edits.is_touched(one.line))
 
 
@@ -187,14 +187,14 @@ def _paired(
 
 
 def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
-    """May what stood at a place that is ``line`` now be what is said of line ``now``?"""
+    """Tell whether a problem that was moved to ``line`` may be the one on line ``now``."""
     if not edits.is_known:
         return True
     return abs(now - line) <= NEAR if stands else edits.is_new(now)
 
 
 def _key(problem: Problem) -> _Key:
-    """What makes it the same; numbers of other lines in a message move as well."""
+    """Return what identifies a problem; line numbers in a message are ignored."""
     message = _LINE_NUMBER.sub("line", " ".join(problem.message.split()))
     return problem.severity, problem.source, problem.code, message
 

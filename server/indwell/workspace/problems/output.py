@@ -1,7 +1,7 @@
-"""Reads what checkers print: where a problem is, how bad, and what it says. Pure.
+"""Parses the output of checkers: where a problem is, its severity and its message. Pure.
 
-One reader for ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and all that print alike. What
-it does not know it leaves out; it never fails. Work is proportional to the text.
+One parser for ruff, mypy, pyright, tsc, eslint, cargo, go vet, gcc and similar output. It skips
+what it does not know and never fails. Its time is proportional to the text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 
 from indwell.context.attachments import MESSAGE_LIMIT, Problem
 
-MOST = 5_000  # problems that are read
-MOST_CHARACTERS = 2_000_000  # of an output that are looked at
-LINE_LIMIT = 2_000  # characters of a line that are; a path and what is wrong stand at its beginning
+MOST = 5_000  # problems that are kept
+MOST_CHARACTERS = 2_000_000  # of an output that are read
+LINE_LIMIT = 2_000  # characters of a line that are read; path and message are at its beginning
 _MOST_LINE = 10_000_000  # no file has more lines
 
 _PATH = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:()<>\"'|*?][^:()<>\"'|*?\n]{0,400})"
@@ -42,10 +42,10 @@ _NO_PROBLEM = frozenset({"note", "help", "hint", "info", "information"})
 
 
 class ProblemReport(msgspec.Struct, frozen=True):
-    """What an output says: problems by path as it is written there, in order.
+    """The problems of an output, by path as written there, in order.
 
     Attributes:
-        problems: At most ``MOST`` in all.
+        problems: At most ``MOST`` in total.
         is_cut: There may be more.
     """
 
@@ -60,12 +60,12 @@ class _At(msgspec.Struct, frozen=True):
 
 
 def read_output(text: str, source: str) -> ProblemReport:
-    """Read an output without escapes; ``source`` is the name of what printed it."""
+    """Parse an output without escape codes; ``source`` names the program that printed it."""
     found: dict[str, list[Problem]] = defaultdict(list)
     n_found = 0
     is_cut = len(text) > MOST_CHARACTERS
-    headed: tuple[str, str, str] | None = None  # severity, code, message of the line before
-    heading = ""  # a path alone in its line
+    headed: tuple[str, str, str] | None = None  # severity, code and message of the line before
+    heading = ""  # a line that is only a path
     for full in text[:MOST_CHARACTERS].splitlines():
         line = full[:LINE_LIMIT].rstrip()
         if n_found == MOST:
@@ -98,7 +98,7 @@ def read_output(text: str, source: str) -> ProblemReport:
 
 
 def _placed(line: str) -> _At | None:
-    """A line that begins with a place."""
+    """Parse a line that begins with a place."""
     match = _BRACKETED.match(line)
     if match is not None and _is_path(match["path"]):
         return _At(match["path"].strip(), int(match["line"]), match["rest"])
@@ -112,7 +112,7 @@ def _placed(line: str) -> _At | None:
 
 
 def _said(at: _At, source: str) -> Problem | None:
-    """What a line says behind its place; nothing if it is a note to another line."""
+    """Parse the part after the place; None if it is a note about another line."""
     severity, code, rest = "error", "", at.rest
     match = _SEVERITY.match(rest)
     if match is not None:
@@ -126,13 +126,13 @@ def _said(at: _At, source: str) -> Problem | None:
     if not code:
         rest, code = _without(_TAIL, rest)
         kind, slash, rule_name = code.partition("/")
-        if slash and kind in {"Error", "Warning"}:  # eslint's form `unix`
+        if slash and kind in {"Error", "Warning"}:  # eslint's `unix` format
             severity, code = kind.lower(), rule_name
     return _problem(at.line, severity, rest, source, code) if rest.strip() else None
 
 
 def _headed(line: str) -> tuple[str, str, str] | None:
-    """A line that says what is wrong, before one that says where: cargo, ruff."""
+    """Parse a message that comes before the line with its place: cargo, ruff."""
     match = _HEAD.match(line)
     if match is not None:
         return match["severity"], match["code"] or "", match["rest"]
@@ -143,7 +143,7 @@ def _headed(line: str) -> tuple[str, str, str] | None:
 
 
 def _without(tail: re.Pattern[str], rest: str) -> tuple[str, str]:
-    """A message and the code at its end, if there is one."""
+    """Split a message from the code at its end, if there is one."""
     match = tail.search(rest[-120:])
     if match is None:
         return rest, ""
@@ -155,7 +155,7 @@ def _problem(line: int, severity: str, message: str, source: str, code: str) -> 
 
 
 def _is_path(text: str) -> bool:
-    """Does it look like a file, and not like a time or a host?"""
+    """Tell whether it looks like a file, and not like a time or a host."""
     name = text.strip().replace("\\", "/").rpartition("/")[2]
     stem, dot, end = name.rpartition(".")
     has_end = bool(dot and end.isalnum() and not end.isdigit() and len(end) <= 10)  # noqa: PLR2004
