@@ -1,1 +1,1 @@
-"""Secrets in texts: what is one, by its own form, and how it is kept from the model and the log."""
+"""Secrets in texts: how they are recognized, and kept from the model and the log."""

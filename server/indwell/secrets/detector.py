@@ -1,4 +1,4 @@
-"""Finds secrets in a text, by their forms. Pure; 4 ms for 100,000 characters."""
+"""Finds secrets in a text by their patterns. Pure; 4 ms for 100,000 characters."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import msgspec
 PRIVATE_KEY = "private key"
 PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_MOST_KEY = 20_000  # characters of a private key, with what stands before its lines
+_MOST_KEY = 20_000  # characters of a private key, including line prefixes
 _MOST_HEADERS = 160  # characters between its first line and the key, such as `Proc-Type: 4,…`
-_MOST_BETWEEN = 40  # characters between two lines, such as a line's number
+_MOST_BETWEEN = 40  # characters between two lines, such as a line number
 _LAST_LINE = 64  # characters of a key's last line, which may be short
-_LEAST_CUT = 100  # characters of a key whose end is not there; one line could be anything
+_LEAST_CUT = 100  # characters of a key without its end; a single line could be anything
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
 _ADDRESS = re.compile(
     r"://[^\s/:@\"'`<>{}()$]{0,60}:(?P<secret>[^\s/:@\"'`<>{}()$]{8,200})@(?!sha\d)[\w.\[-]"
 )
-_WORD = re.compile(r"[\w+/=.~:@-]{20,}")  # no kind of secret is shorter
-_DIGIT = re.compile(r"[0-9]")  # of 36 random letters and digits, one in 500 has none
-_PIECE = 100_000  # characters searched in one go: a search holds all threads up, here for 4 ms
-_OVERLAP = 1_000  # between two pieces; a secret is shorter
-_BEFORE = 60  # characters before the word, where its name may stand
-_LEAST_ENTROPY = 2.8  # bits a character of a password in an address; they are short
+_WORD = re.compile(r"[\w+/=.~:@-]{20,}")  # the shortest kind of secret
+_DIGIT = re.compile(r"[0-9]")  # of 36 random letters and digits, one word in 500 has none
+_PIECE = 100_000  # characters in one search: it blocks all threads, here for 4 ms
+_OVERLAP = 1_000  # between two pieces; every secret is shorter
+_BEFORE = 60  # characters before the word that may hold its name
+_LEAST_ENTROPY = 2.8  # bits a character of a password in an address, which is short
 _EXAMPLES = re.compile(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ _EXAMPLES = re.compile(
 
 
 class FoundSecret(msgspec.Struct, frozen=True, order=True):
-    """A secret in a text: from ``start`` to ``stop``, and what it seems to be."""
+    """A secret in a text, from ``start`` to ``stop``, and its kind."""
 
     start: int
     stop: int
@@ -43,7 +43,7 @@ class FoundSecret(msgspec.Struct, frozen=True, order=True):
 
 
 def find(text: str) -> tuple[FoundSecret, ...]:
-    """The secrets in a text, in order, none within another."""
+    """Find the secrets in a text, in order, without overlaps."""
     found: list[FoundSecret] = []
     for start in range(0, len(text), _PIECE):
         found += _in_piece(text, max(start - _OVERLAP, 0), start + _PIECE)
@@ -67,7 +67,7 @@ def _in_piece(text: str, start: int, stop: int) -> list[FoundSecret]:
 
 
 def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The long words with a digit, each with what stands before it: all else holds no secret."""
+    """Yield long words with a digit and the text before them: nothing else holds a secret."""
     start = stop = -1
     for word in _WORD.finditer(text, first, last):
         if not _DIGIT.search(word[0]):
@@ -91,7 +91,7 @@ def _of(kind: Kind, text: str, start: int, stop: int) -> Iterator[FoundSecret]:
 
 
 def _passwords(text: str) -> Iterator[FoundSecret]:
-    """Those of addresses, which may hold any sign and so are no words; a name may be left out."""
+    """Yield passwords in addresses, which may contain any character; the user name may be empty."""
     at = -1
     while (at := text.find("://", at + 1)) >= 0:
         match = _ADDRESS.match(text, at)
@@ -104,7 +104,7 @@ def _passwords(text: str) -> Iterator[FoundSecret]:
 
 
 def _private_keys(text: str) -> Iterator[FoundSecret]:
-    """What stands between the two lines of a private key; to where it looks like one, if cut."""
+    """Yield private keys between their two lines; a truncated key ends where its text does."""
     for match in _BEGIN.finditer(text):
         start = stop = match.end()
         most = text.find("-----", start, start + _MOST_KEY)
@@ -120,7 +120,7 @@ def _private_keys(text: str) -> Iterator[FoundSecret]:
 
 
 def open_key(text: str) -> int | None:
-    """Where a private key begins that goes to the end of the text, and may go on behind it."""
+    """Return where an incomplete private key at the end of the text begins."""
     if "PRIVATE KEY" not in text[-_MOST_KEY:]:
         return None
     begins = tuple(_BEGIN.finditer(text, max(len(text) - _MOST_KEY, 0)))
@@ -136,13 +136,13 @@ def open_key(text: str) -> int | None:
 
 
 def entropy(text: str) -> float:
-    """Shannon's entropy of a text's characters, in bits a character."""
+    """Return the Shannon entropy of a text, in bits a character."""
     n = len(text)
     return -sum(k / n * math.log2(k / n) for k in Counter(text).values()) if n else 0.0
 
 
 def _apart(found: list[FoundSecret]) -> tuple[FoundSecret, ...]:
-    """In order; of two that overlap, the one that begins first or is longer covers both."""
+    """Sort and merge overlaps; the earlier or longer secret covers both."""
     apart: list[FoundSecret] = []
     for one in sorted(found, key=lambda one: (one.start, -one.stop)):
         if apart and one.start < apart[-1].stop:
@@ -154,13 +154,13 @@ def _apart(found: list[FoundSecret]) -> tuple[FoundSecret, ...]:
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """One form of secret.
+    """A kind of secret.
 
     Attributes:
-        name: For people and the model.
-        needles: One of them stands in every text that holds such a secret; found quickly.
-        form: A regular expression; its group ``secret`` is hidden, the whole if it has none.
-        entropy: Bits a character that it has at least; what has less is an example.
+        name: Shown to the user and the model.
+        needles: Every text with such a secret contains one of these; quick to search for.
+        form: A regular expression; hides its group ``secret``, or the whole match without one.
+        entropy: The minimum in bits a character; less is an example, not a secret.
     """
 
     name: str
@@ -170,7 +170,7 @@ class Kind(msgspec.Struct, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The form, compiled when it is needed first; all of them take a tenth of a second."""
+        """The compiled form; compiling all of them takes 0.1 s, so it waits until needed."""
         return _compiled(self.form)
 
 

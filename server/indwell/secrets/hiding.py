@@ -1,4 +1,4 @@
-"""Texts without the secrets in them, and how that is said to the model. Pure."""
+"""Replaces secrets in texts by marks for the model. Pure."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterable
 from indwell.secrets.detector import entropy, find
 
 MARK = "[secret " + "hidden:"  # in two parts, so that a tool may write this very file
-_LEAST = 12  # characters of a known secret; shorter ones may be words of a program
+_LEAST = 12  # characters of a known secret; shorter ones may be ordinary words
 _LEAST_OWN = 8
-_LEAST_ENTROPY = 3.0  # bits a character; words of a language have about as much
+_LEAST_ENTROPY = 3.0  # bits a character; natural language has about as much
 _ASSIGNED = re.compile(r"[=:][ \t]{0,4}[\"']?([^\s\"',;]+)")
 _PLAIN = re.compile(r"[a-z]+|[A-Z]+|[0-9.]+")
 _PATH = re.compile(r"[~./]|[A-Za-z]:[\\/]|[a-z]+://[^@]*\Z")
 
 
 class Hider:
-    """Takes secrets out of texts: those with a form of their own, and those that are known.
+    """Hides secrets in texts: those with a known pattern, and known values.
 
     Args:
-        own: Keys of ours; hidden wherever they stand.
-        known: Values of variables that hold secrets; hidden unless they look like a word or path.
-        knows_forms: Hide what is a secret by its form?
+        own: Our own keys; always hidden.
+        known: Values of secret variables; hidden unless they look like a word or path.
+        knows_forms: Whether to hide secrets by pattern.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Hider:
         self._known = tuple(sorted(kept, key=len, reverse=True))
 
     def hide(self, text: str) -> str:
-        """The text with a mark in place of each secret; the same object if there is none."""
+        """Replace each secret with a mark; returns the same object if there is none."""
         for secret in self._known:
             if secret in text:
                 text = text.replace(secret, mark("of this machine's environment"))
@@ -49,17 +49,17 @@ class Hider:
 
 
 def mark(kind: str) -> str:
-    """What stands in place of a secret."""
+    """Return the mark for a secret of this kind."""
     return f"{MARK} {kind}]"
 
 
 def kinds_in(text: str) -> tuple[str, ...]:
-    """What kinds of secrets a text seems to hold; for a question to the user (SEC-07)."""
+    """Return the kinds of secrets that a text seems to contain, for a question (SEC-07)."""
     return tuple(dict.fromkeys(one.kind for one in find(text)))
 
 
 def values_in(text: str) -> frozenset[str]:
-    """The values of a file that assigns them, such as ``NAME=value``: no words, numbers, paths."""
+    """Return values that a file assigns (``NAME=value``), except words, numbers and paths."""
     values = {match[1] for match in _ASSIGNED.finditer(text)}
     return frozenset(
         one for one in values if len(one) >= _LEAST_OWN and not _PLAIN.fullmatch(one)
@@ -68,7 +68,7 @@ def values_in(text: str) -> frozenset[str]:
 
 
 def has_mark(text: str) -> bool:
-    """Does it hold a mark, which would overwrite a secret if it were written to a file?"""
+    """Tell whether a text has a mark; writing it to a file would overwrite a secret."""
     return MARK in text
 
 

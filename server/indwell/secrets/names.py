@@ -1,4 +1,4 @@
-"""Which environment variables hold secrets, by their names. Pure."""
+"""Recognizes environment variables that hold secrets, by name. Pure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _LEAST = 8  # characters; shorter values are words like "true"
 
 
 def is_secret(name: str) -> bool:
-    """Does the name of a variable speak of a secret?"""
+    """Tell whether a variable's name suggests a secret."""
     return bool(_SECRET_NAME.search(name)) and not _OTHER_NAME.search(name)
 
 
 def is_proxy(name: str) -> bool:
-    """May it hold an address with a password, which libraries in this process need?"""
+    """Tell whether a variable may hold an address with a password that our libraries need."""
     return bool(_PROXY.search(name))
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of variables whose names speak of secrets, longest first."""
+    """Return the values of variables with secret names, longest first."""
     found = {
         value.strip()
         for name, value in environment.items()

@@ -1,1 +1,1 @@
-"""Settings: one frozen value out of environment, files and editor, and who may set what."""
+"""Settings: one frozen value from environment, files and editor, and who may set what."""

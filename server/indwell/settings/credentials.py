@@ -1,4 +1,4 @@
-"""Keys that never appear in output, the origin of a key, and texts with keys removed. Pure."""
+"""Secret values that never appear in output, origins of endpoints, and redaction. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from indwell.errors import SettingsError
 
 
 class Secret:
-    """A text that no log, traceback or settings dump shows; ``reveal`` is the only way in.
+    """A text that no log, traceback or settings dump shows; only ``reveal`` returns it.
 
-    No struct on purpose: ``msgspec`` refuses to encode it.
+    Deliberately not a struct, so that ``msgspec`` refuses to encode it.
     """
 
     __slots__ = ("_text",)
@@ -23,7 +23,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself; for the one place that sends it."""
+        """Return the text; only for the code that sends it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -46,38 +46,38 @@ class Secret:
 
 _SHAPES = re.compile(
     r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
-    r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # by their beginnings
+    r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # by their prefixes
     r"|\bAIza[\w-]{20,}"  # Google's
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
 )
-_RANDOM = re.compile(r"[A-Za-z0-9+=~]{16,}")  # no name of a host's folder is so long a word …
+_RANDOM = re.compile(r"[A-Za-z0-9+=~]{16,}")  # no folder name of a host is such a long word …
 _MIXED = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
-_LONGEST_NAME = 24  # characters; no provider's name is longer
+_LONGEST_NAME = 24  # characters; the longest provider name is shorter
 _MANY_DIGITS = 4
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """``text`` without the ``secrets``, nor what looks like one."""
+    """Remove ``secrets``, and whatever looks like one, from ``text``."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
     return _SHAPES.sub("[secret]", text)
 
 
 def plain_address(url: str) -> str:
-    """Origin and path of ``url``, without user, password, query, fragment and key-like parts.
+    """Return origin and path of ``url``, without user, password, query, fragment and keys.
 
-    Empty if it is no address.
+    Empty if it is not an address.
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # checked only when it is asked for
+        _ = parts.port  # checked only on access
     except ValueError:
         return ""
     return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
 
 
 def told_address(text: str) -> str:
-    """``text``, which should be an address and may be none, without the same."""
+    """Like ``plain_address``, for a ``text`` that may not be an address."""
     scheme, separator, rest = re.split(r"[?#]", text, maxsplit=1)[0].rpartition("://")
     host, *path = rest.split("/")
     host = host.rpartition("@")[2] if separator else _plain_part(host)
@@ -85,7 +85,7 @@ def told_address(text: str) -> str:
 
 
 def name_or_nothing(text: str) -> str:
-    """A name that somebody typed, quoted; empty if it might as well be a key."""
+    """Quote a name that the user typed; empty if it could be a key."""
     n_digits = sum(character.isdigit() for character in text)
     is_key = len(text) > _LONGEST_NAME or n_digits >= _MANY_DIGITS or redacted(text) != text
     return "" if is_key or not text.isprintable() else repr(text)
@@ -101,12 +101,12 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def origin_of(base_url: str | None) -> str:
-    """The origin of an endpoint, such as ``https://host`` or ``http://127.0.0.1:8000``.
+    """Return the origin of an endpoint, such as ``https://host`` or ``http://127.0.0.1:8000``.
 
-    A default port is left out, so each origin has one spelling. None is OpenAI itself.
+    A default port is left out, so each origin has a single spelling. None means OpenAI.
 
     Raises:
-        SettingsError: It is no http address.
+        It is not an http address.
     """
     try:
         parts = urlsplit((base_url or OPENAI_URL).strip())

@@ -1,6 +1,6 @@
-"""Changes of the user's settings file that keep its comments, order and spelling. Pure.
+"""Edits the user's settings file, keeping its comments, order and spelling. Pure.
 
-Importing this takes a twentieth of a second: only the commands that change settings do.
+Importing this module takes 50 ms, so only commands that change settings do.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from indwell.settings.values import check, parse_toml
 
 
 def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str:
-    """The text of a settings file with some top-level values set, or taken out (None).
+    """Set top-level values in the text of a settings file, or remove them (None).
 
     Args:
         text: Valid TOML; empty for a new file.
-        changes: By the setting's name.
-        name: What the user calls the file.
+        changes: New values by setting name.
+        name: The user's name for the file.
 
     Raises:
-        SettingsError: The file is broken, or so unusual that the change does not come out right.
+        The file is invalid, or too unusual to be edited reliably.
     """
-    parse_toml(text, name)  # words the fault, with its line
+    parse_toml(text, name)  # raises the error, with its line
     try:
         document = tomlkit.parse(text.removeprefix("\ufeff"))
         for setting, value in changes.items():
@@ -42,7 +42,7 @@ def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str
 
 
 def _set(document: MutableMapping[str, Any], setting: str, value: str | int | None) -> None:
-    """A setting may also stand in a table whose name comes first: ``[base] url``."""
+    """Set a value, also where the setting is in a table: ``[base] url``."""
     prefix, _, rest = setting.partition("_")
     table = document.get(prefix)
     if isinstance(table, MutableMapping) and rest in table:

@@ -1,4 +1,4 @@
-"""Keys of endpoints, each kept for one origin and given out for no other."""
+"""Stores API keys of endpoints; each key belongs to one origin and is used for no other."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from indwell.settings.values import convert
 
 FILE_NAME = "keys.json"
 LOCK_NAME = "settings.lock"
-LIMIT_B = 1 << 20  # a key file larger than this is none of ours
-LOCK_S = 60.0  # another login may be waiting for the password of the keyring
+LIMIT_B = 1 << 20  # a larger file was not written by Indwell
+LOCK_S = 60.0  # another login may be waiting for the keyring's password
 
 Where: TypeAlias = Literal["client", "keyring", "file", "none"]
 """``none``: this origin is known to need no key. ``client``: the client has it, and so do we."""
 
 
 class KeyringUnusable(SettingsError):
-    """The system's keyring does not work here; says why."""
+    """The system's keyring cannot be used; the message says why."""
 
 
 class Ring(Protocol):
-    """The system's keyring, for one program; each method may raise ``KeyringUnusable``."""
+    """The system's keyring for Indwell; each method may raise ``KeyringUnusable``."""
 
     def get(self, origin: str) -> str | None:
-        """The key of an origin; None if there is none."""
+        """Return the key of an origin; None if there is none."""
         ...
 
     def set(self, origin: str, key: str) -> None:
-        """Keep a key."""
+        """Store a key."""
         ...
 
     def delete(self, origin: str) -> None:
-        """Forget a key; nothing happens if there is none."""
+        """Delete a key, if there is one."""
         ...
 
 
 class StoredKey(msgspec.Struct, frozen=True):
-    """Where the key of an origin lies, and how that is said; ``key`` is None for ``none``."""
+    """Where an origin's key is stored, with a note for the user; ``key`` is None for ``none``."""
 
     where: Where
     key: Secret | None
@@ -54,19 +54,19 @@ class StoredKey(msgspec.Struct, frozen=True):
 
 
 class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the file; ``key`` stands in it only when no keyring works."""
+    """An entry of the key file; it holds the ``key`` only where no keyring works."""
 
     where: Where
     key: str | None = None
 
 
 class KeyStore:
-    """The keys of one user.
+    """The API keys of one user.
 
     Args:
-        path: ``keys.json``; need not exist.
-        open_ring: Gives the system's keyring, or raises ``KeyringUnusable``.
-        held: Those that the client keeps.
+        path: ``keys.json``; may be missing.
+        open_ring: Opens the system's keyring, or raises ``KeyringUnusable``.
+        held: Keys that the client passed in.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class KeyStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other login and logout of this user out, here and in other processes.
+        """Exclude all other logins and logouts of this user, in every process.
 
         Raises:
-            SettingsError: One of them does not come to its end.
+            Another one does not finish.
         """
         with ExitStack() as stack:
             try:
@@ -98,28 +98,28 @@ class KeyStore:
             yield
 
     def origins(self) -> Mapping[str, Where]:
-        """All origins for which something is kept; asks no keyring.
+        """Return all origins with an entry, and where its key is; does not access the keyring.
 
         Raises:
-            SettingsError: The file cannot be read.
+            The key file cannot be read.
         """
         held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")
         return {origin: entry.where for origin, entry in self._entries().items()} | held
 
     def get(self, origin: str) -> StoredKey | None:
-        """What is kept for an origin, by the client or here; None if nothing is.
+        """Return the key of an origin, from the client or stored; None if there is none.
 
         Raises:
-            SettingsError: As ``stored``.
+            As for ``stored``.
         """
         held = self.held.get(origin)
         return self.stored(origin) if held is None else StoredKey("client", held)
 
     def stored(self, origin: str) -> StoredKey | None:
-        """What is kept here for an origin; None if nothing is.
+        """Return the stored key of an origin; None if there is none.
 
         Raises:
-            SettingsError: The file, or the keyring that should hold the key, cannot be read.
+            The key file, or the keyring that holds the key, cannot be read.
         """
         entry = self._entries().get(origin)
         match entry:
@@ -139,10 +139,10 @@ class KeyStore:
                 return StoredKey("none", None)
 
     def put(self, origin: str, key: Secret | None) -> StoredKey:
-        """Keep a key for an origin, or that it needs none; ``note`` says where it went.
+        """Store a key for an origin, or that it needs none; ``note`` says where.
 
         Raises:
-            SettingsError: It cannot be kept at all.
+            It cannot be stored.
         """
         self._entries()  # a broken file is the user's to mend, before anybody waits for a lock
         with self.locked():
@@ -167,10 +167,10 @@ class KeyStore:
         return StoredKey("keyring", key, "the key lies in the system's keyring")
 
     def forget(self, origin: str) -> bool:
-        """Forget what is kept for an origin; False if nothing was.
+        """Delete the entry of an origin; False if there was none.
 
         Raises:
-            SettingsError: The keyring or the file does not let go of it.
+            The keyring or the key file could not be changed.
         """
         if origin not in self._entries():
             return False
@@ -196,7 +196,7 @@ class KeyStore:
         except FileNotFoundError:
             return {}
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            # msgspec's words name a place in the file, never its contents.
+            # msgspec's message names a place in the file, never its content.
             raise SettingsError(
                 f"the file of keys {str(self.path)!r} cannot be read ({error}); mend or delete it, "
                 "and run `indwell login` again"
@@ -223,35 +223,35 @@ class KeyStore:
 
 
 VARIABLE = "INDWELL_KEYS"
-MOST_CHARACTERS = 100_000  # of the variable; systems allow hardly more
+MOST_CHARACTERS = 100_000  # of the variable; systems hardly allow more
 MOST_KEYS = 100
 
 
 class HeldKeys:
-    """One key an origin, as long as the process runs."""
+    """One key for each origin, while the process runs."""
 
     def __init__(self) -> None:
         self._keys: dict[str, Secret] = {}
 
     def get(self, origin: str) -> Secret | None:
-        """The key of an origin; None if the client has handed none over."""
+        """Return the key of an origin; None if the client passed none."""
         return self._keys.get(origin)
 
     def origins(self) -> tuple[str, ...]:
-        """Those that have one."""
+        """Return the origins with a key."""
         return tuple(self._keys)
 
     def hold(self, keys: Mapping[str, Secret]) -> None:
-        """Hold these too; an origin that has one gets the new one."""
+        """Add or replace keys."""
         self._keys.update(keys)
 
     def drop(self, origin: str) -> None:
-        """Let go of one; nothing happens if there is none."""
+        """Remove a key, if there is one."""
         self._keys.pop(origin, None)
 
 
 def parsed_keys(text: str) -> tuple[Mapping[str, Secret], str]:
-    """The keys of ``INDWELL_KEYS`` by origin, and what was wrong with it; empty if all is well."""
+    """Parse ``INDWELL_KEYS`` to keys by origin, and an error; empty if all is well."""
     if not text.strip():
         return {}, ""
     try:

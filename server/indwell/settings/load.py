@@ -1,7 +1,7 @@
-"""Merges environment, the user's file, editor options and a workspace's file into ``Settings``.
+"""Merges environment, user file, editor options and workspace file into ``Settings``.
 
-Pure: texts and tables come in. Environment over user's file over defaults; the editor's options
-and the workspace's file then only tighten.
+Pure: takes texts and tables. The environment overrides the user's file, which overrides the
+defaults. Editor options and the workspace's file can only tighten the result.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ VARIABLES: Mapping[str, str] = {
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
 MAX_WORKSPACE_CHARACTERS = 64 * 1024
-MAX_WORKSPACE_DOTS = 1_000  # the reader's time grows with the square of the dots in a name
+MAX_WORKSPACE_DOTS = 1_000  # parsing time grows with the square of the dots in a name
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """Settings, and what was ignored on the way: one sentence each, for the user."""
+    """The settings, and a sentence for the user about each ignored entry."""
 
     settings: Settings
     notices: tuple[str, ...] = ()
@@ -51,19 +51,19 @@ def load(
     editor_options: object = None,
     workspace_file: str | None = None,
 ) -> Loaded:
-    """Put the settings together.
+    """Merge the settings of all sources.
 
     Args:
-        environment: Of the process; never from a file of the workspace (TRU-04).
-        user_file: Text of the user's own file; None if there is none.
-        user_file_name: What notices call it.
-        editor_options: ``initializationOptions``, or the section ``indwell`` of the editor's
-            configuration; any JSON.
-        workspace_file: Text of the workspace's file; None if there is none or it is not trusted.
+        environment: Of this process; never from a workspace file (TRU-04).
+        user_file: Text of the user's settings file; None if missing.
+        user_file_name: Its name in notices.
+        editor_options: ``initializationOptions``, or the editor's configuration section
+            ``indwell``; any JSON.
+        workspace_file: Text of the workspace's file; None if missing or not trusted.
 
     Raises:
-        SettingsError: The user's file is broken, or a value of it or of the environment that must
-            not be guessed (address, key, mode, provider, deny).
+        The user's file is invalid, or one of its values or of the environment's that must not be
+        guessed (address, key, mode, provider, deny).
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
     from_environment = _environment(environment)
@@ -81,9 +81,9 @@ def load(
 
 
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
-    """Say what has to be set before a model can be called; empty if nothing is missing.
+    """Say which setting is missing for calling a model; empty if none is.
 
-    An endpoint of the user's own may do without a key; OpenAI's does not.
+    The user's own endpoint may need no key; OpenAI's does.
     """
     if settings.provider == "scripted":
         return ""
@@ -102,10 +102,10 @@ def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
 
 
 def state_folder(environment: Mapping[str, str], default: Path) -> Path:
-    """Where sessions are kept: ``INDWELL_STATE``, or the platform's ``default``.
+    """Return the folder of sessions: ``INDWELL_STATE``, or the platform's ``default``.
 
     Raises:
-        SettingsError: The variable is no absolute path, and would lead into the workspace.
+        The variable is not an absolute path, so it would be inside the workspace.
     """
     text = environment.get("INDWELL_STATE", "").strip()
     if not text:
@@ -118,7 +118,7 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values = {}
     for variable, name in VARIABLES.items():
-        text = environment.get(variable, "").strip()  # set but empty means not set
+        text = environment.get(variable, "").strip()  # an empty variable counts as unset
         if text:
             try:
                 values[name] = convert(name, _folders(text) if name == "trusted" else text)
@@ -132,14 +132,14 @@ def _folders(text: str) -> list[str]:
 
 
 def _with_default_deny(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's own globs come on top: nobody should lose the defaults by adding one."""
+    """Add the user's globs to the defaults: adding one must not disable the defaults."""
     if "deny" not in values:
         return dict(values)
     return {**values, "deny": Settings().deny + tuple(dict.fromkeys(values["deny"]))}
 
 
 def _with_unreadable(settings: Settings) -> Settings:
-    """Files that a rule denies to read are kept from searches, selections and commands as well."""
+    """Hide files with a read-deny rule from searches, selections and commands too."""
     split = (rule.partition(":") for rule in settings.rules_deny)
     globs = (rest.strip() for head, _, rest in split if head.strip().casefold() == "read")
     new = tuple(glob for glob in dict.fromkeys(globs) if glob not in ("", *settings.deny))
@@ -149,7 +149,7 @@ def _with_unreadable(settings: Settings) -> Settings:
 def _keep_key_at_home(
     settings: Settings, file: SourceSettings, environment: Mapping[str, Any], file_name: str
 ) -> tuple[Settings, tuple[str, ...]]:
-    """Send a key of the file only to the file's own endpoint (editor.md §2)."""
+    """Send the file's key only to the file's own endpoint (editor.md §2)."""
     if "api_key" in environment or settings.api_key is None:
         return settings, ()
     if origin_of(settings.base_url) == origin_of(file.values.get("base_url")):
@@ -162,7 +162,7 @@ def _keep_key_at_home(
 
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:
-    """A repository's broken file must not keep anybody from working; it is said instead."""
+    """Tighten by the workspace's file; an invalid one must not stop the user, so it is a notice."""
     try:
         table = workspace_table(text)
     except SettingsError as error:
@@ -176,10 +176,10 @@ def _with_workspace(loaded: Loaded, text: str) -> Loaded:
 
 
 def workspace_table(text: str) -> Mapping[str, Any]:
-    """The table of a workspace's file, as it stands there.
+    """Parse the workspace's file into a table.
 
     Raises:
-        SettingsError: It is no TOML, or too long to be looked at.
+        It is not TOML, or too long.
     """
     if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
         raise SettingsError(

@@ -1,7 +1,7 @@
-"""The facts that Indwell keeps: two Markdown pages of the user's, in the state folder.
+"""Remembered facts, kept in two Markdown pages in the state folder.
 
-One is of this workspace, one of the user wherever they work. Nothing of a workspace can write them,
-nor can the agent's tools: the state folder is the user's alone (``policy.decide``).
+One page belongs to this workspace, the other to the user everywhere. Neither files of the workspace
+nor the agent's tools can write them: the state folder is reserved for the user (``policy.decide``).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TOO_LARGE = f"it may hold {PAGE_LIMIT_B >> 20} MB; take out what is not needed"
 
 
 class MemoryPages:
-    """Both pages; read again when they were changed, for people edit them. Everything blocks.
+    """Both pages; they are read again after a change, since users edit them. All methods block.
 
-    A page that cannot be read gives no facts, and is not written over.
+    An unreadable page has no facts, and is never overwritten.
 
     Args:
-        folder: ``memory`` of the state folder; need not exist.
+        folder: ``memory`` in the state folder; may be missing.
         workspace: The name of the workspace's page.
     """
 
@@ -43,23 +43,23 @@ class MemoryPages:
         self._known: dict[Scope, tuple[_Mark, tuple[Fact, ...], str]] = {}
 
     def path(self, scope: Scope) -> Path:
-        """Where a page is, or would be."""
+        """Return the path of a page, which may not exist yet."""
         return self._paths[scope]
 
     def facts(self, scope: Scope) -> tuple[Fact, ...]:
-        """The facts of a page, the newest last."""
+        """Return the facts of a page, newest last."""
         return self._look(scope)[0]
 
     @property
     def problem(self) -> str:
-        """Why a page gives no facts, and how to mend it; empty if both could be read."""
+        """Explain why a page cannot be read, and how to fix that; empty if both can."""
         return "; ".join(filter(None, (self._look(scope)[1] for scope in self._paths)))
 
     def page(self, scope: Scope) -> Path:
-        """The file of a page; it is made if it is not there, so that it can be edited.
+        """Return the file of a page, created if missing, so that the user can edit it.
 
         Raises:
-            SettingsError: It cannot be.
+            It cannot be created.
         """
         path = self._paths[scope]
         try:
@@ -72,18 +72,18 @@ class MemoryPages:
         return path
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Write a fact down; in the place of the one that reads ``instead_of``, if it is there.
+        """Add a fact; it replaces the fact with text ``instead_of``, if there is one.
 
         Raises:
-            SettingsError: The page cannot be read or written; nothing is kept.
+            The page cannot be read or written; nothing was stored.
         """
         self._write(fact.scope, lambda page: with_fact(page, fact, instead_of))
 
     def forget(self, scope: Scope, texts: frozenset[str]) -> None:
-        """Delete the facts that read so.
+        """Delete the facts with these texts.
 
         Raises:
-            SettingsError: The page cannot be read or written; nothing is deleted.
+            The page cannot be read or written; nothing was deleted.
         """
         self._write(scope, lambda page: without(page, scope, texts))
 
@@ -130,7 +130,7 @@ def _read(path: Path) -> bytes:
 
 
 def _mark(path: Path) -> _Mark:
-    """What changes when the file does, or who may write it; takes some microseconds."""
+    """Return stat values that change with the file or its permissions; takes some microseconds."""
     try:
         kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
         folder = os.stat(path.parent)  # noqa: PTH116 - as above

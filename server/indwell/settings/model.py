@@ -75,14 +75,14 @@ HookEvent: TypeAlias = Literal[
 
 
 class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command of the user's that runs when something happens (H56).
+    """A user's command that runs on an event (H56).
 
     Attributes:
-        event: When.
-        command: Shell text; it gets a JSON object on standard input.
-        tools: Globs of tool names, for the events of tools; all tools if there are none.
+        event: The event.
+        command: Shell text; receives a JSON object on standard input.
+        tools: Globs of tool names, for tool events; empty for all tools.
         timeout_s: Seconds until it is ended.
-        if_broken: What a hook that cannot be run, ends badly or takes too long means.
+        if_broken: The decision if the hook cannot run, fails or takes too long.
     """
 
     event: HookEvent
@@ -93,7 +93,7 @@ class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user wants. Times are seconds, sizes tokens, prices US dollars."""
+    """The user's settings. Times are seconds, sizes tokens, prices US dollars."""
 
     model: Annotated[
         str, Meta(description="The endpoint's name of the model; there is no default")

@@ -1,6 +1,6 @@
-"""Where the user's settings and Indwell's state lie on this platform, and how they are read.
+"""Paths of the user's settings and Indwell's state on this platform, and reading the settings.
 
-Everything here blocks for the time of one small file.
+All functions block for reading one small file.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from indwell.files.append_log import read_bytes_private
 from indwell.files.reading import why_foreign
 from indwell.settings import load
 
-MOST_B = 1 << 20  # of a file that people write by hand; a larger one is none of these
+MOST_B = 1 << 20  # limit of a file written by hand
 
 _NAME = "indwell"
 
 
 def user_file() -> Path:
-    """The user's own settings file; it need not exist."""
+    """Return the path of the user's settings file, which may be missing."""
     return platformdirs.user_config_path(_NAME, appauthor=False) / "config.toml"
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """The folder for sessions and approvals: ``INDWELL_STATE``, or the platform's.
+    """Return the folder for sessions and approvals: ``INDWELL_STATE``, or the platform's.
 
     Raises:
-        SettingsError: ``INDWELL_STATE`` is no absolute path.
+        ``INDWELL_STATE`` is not an absolute path.
     """
     return load.state_folder(environment, platformdirs.user_state_path(_NAME, appauthor=False))
 
 
 def undo_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where edits in place keep the old text until they are done; None without a state folder."""
+    """Return the folder for old texts during writes in place; None without a state folder."""
     try:
         return state_folder(environment) / "undo"
-    except SettingsError:  # said when a session is begun
+    except SettingsError:  # reported when a session starts
         return None
 
 
 def read_user_file(path: Path) -> str | None:
-    """Read a settings file, through a link too (many keep theirs elsewhere); None if missing.
+    """Read a settings file, also through a link (many users link theirs); None if missing.
 
     Raises:
-        SettingsError: It cannot be read, is no UTF-8, or far too large.
+        It is unreadable, not UTF-8, or far too large.
     """
     try:
         text = read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()
@@ -69,10 +69,10 @@ def read_user_file(path: Path) -> str | None:
 
 
 def trusted_folders(trusted: tuple[str, ...]) -> tuple[Path, ...]:
-    """The folders that the user trusts, resolved, for comparison with a resolved workspace.
+    """Resolve the folders that the user trusts.
 
     Raises:
-        SettingsError: One is no absolute path.
+        One of them is not an absolute path.
     """
     folders = []
     for text in trusted:

@@ -1,6 +1,6 @@
-"""Standing permissions of the user by workspace, in the state folder (editor §9).
+"""The user's permanent permissions for each workspace, in the state folder (editor §9).
 
-Never in the repository: a rule that travels with it would be the repository's, not the user's.
+Never in the repository: its authors must not grant permissions.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic
 from indwell.files.locks import locked
 
-LIMIT_B = 1 << 20  # a rule file larger than this is none of ours
+LIMIT_B = 1 << 20  # a larger file was not written by Indwell
 LOCK_TIMEOUT_S = 5.0  # for other servers that write the same file; each takes milliseconds
-_LAST_COMMA = re.compile(rb",\s*\]\s*$")  # what stays when somebody deletes the last line
+_LAST_COMMA = re.compile(rb",\s*\]\s*$")  # left over if the user deletes the last line
 
 _Mark: TypeAlias = tuple[int, int, int] | None
 
 
 class RuleBook:
-    """Exact rules: those for always are kept on disk, those for the session in memory.
+    """Exact permission rules: permanent ones on disk, those for the session in memory.
 
-    The file is looked at again when it was changed, so that what is taken back ends at once. One
-    that cannot be read grants nothing, and is not written over: people edit it.
+    A changed file is read again, so that a revoked rule ends at once. An unreadable file grants
+    nothing and is not overwritten, since users edit it.
 
     Args:
-        path: A JSON list of rules; need not exist.
+        path: A JSON list of rules; may be missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,27 +43,27 @@ class RuleBook:
 
     @property
     def granted(self) -> frozenset[str]:
-        """All rules in force."""
+        """Return all rules in force."""
         self._look()
         return self._always | self._session
 
     @property
     def always(self) -> tuple[str, ...]:
-        """Those for always, sorted."""
+        """Return the permanent rules, sorted."""
         self._look()
         return tuple(sorted(self._always))
 
     @property
     def problem(self) -> str:
-        """Why the file grants nothing, and how to mend it; empty if it could be read."""
+        """Explain why the file grants nothing, and how to fix that; empty if it can be read."""
         self._look()
         return self._problem
 
     async def grant(self, rule: str, always: bool) -> None:  # noqa: FBT001 - the answer's two kinds
-        """Remember a rule.
+        """Add a rule.
 
         Raises:
-            SettingsError: It cannot be written; then it counts for this session only.
+            It cannot be written; the rule counts for this session only.
         """
         if not always:
             self._session |= {rule}
@@ -75,17 +75,17 @@ class RuleBook:
             raise SettingsError(f"{error}; the rule counts for this session only") from error
 
     def revoke(self, rules: Iterable[str]) -> int:
-        """Take rules for always back; gives how many there were. Blocks.
+        """Revoke permanent rules; returns how many there were. Blocks.
 
         Raises:
-            SettingsError: The file cannot be read or written; nothing is taken back.
+            The file cannot be read or written; nothing was revoked.
         """
         gone = frozenset(rules)
         before = self._change(lambda known: known - gone)
         return len(before & gone)
 
     def _change(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
-        """Change what is on disk now, which others may have changed; gives what was there."""
+        """Change the rules on disk, including those of other processes; returns the former ones."""
         try:
             make_private_folder(self._path.parent)
             with locked(self._path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
@@ -109,7 +109,7 @@ class RuleBook:
 
 
 def _mark(path: Path) -> _Mark:
-    """What changes when the file does; takes some microseconds."""
+    """Return stat values that change with the file; takes some microseconds."""
     try:
         kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
     except OSError:
@@ -118,7 +118,7 @@ def _mark(path: Path) -> _Mark:
 
 
 def _load(path: Path) -> tuple[frozenset[str], str]:
-    """The rules on disk, and why there are none if the file cannot be read."""
+    """Read the rules on disk; returns an explanation if that fails."""
     try:
         text = _LAST_COMMA.sub(b"]", read_own(path, LIMIT_B))
         return frozenset(msgspec.json.decode(text, type=list[str])), ""

@@ -1,7 +1,7 @@
-"""The system's keyring, through the package ``keyring``: bounded in time, faults in plain words.
+"""The system's keyring through the package ``keyring``, with time limits and clear errors.
 
-Importing this takes a tenth of a second, and a keyring may ask the user for its password: import
-and call it in a thread, and only when a key is needed.
+Importing this module takes 0.1 s, and a keyring may ask the user for its password. So import and
+call it in a thread, and only when a key is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from keyring.backend import KeyringBackend
 from indwell.settings.keys import KeyringUnusable
 
 SERVICE = "indwell"
-ANSWER_S = 30.0  # a locked keyring opens a window for its password; a person needs that long
+ANSWER_S = 30.0  # a locked keyring opens a password window, and a person needs time
 
 T = TypeVar("T")
 
@@ -26,11 +26,11 @@ class SystemRing:
     """Implements ``keys.Ring``.
 
     Args:
-        backend: One of the package's.
-        answer_s: Seconds that one call may take.
+        backend: A backend of the package.
+        answer_s: The time limit of one call in seconds.
 
     Raises:
-        KeyringUnusable: The backend keeps nothing, or keeps it unprotected.
+        The backend stores nothing, or stores it unprotected.
     """
 
     def __init__(self, backend: KeyringBackend, *, answer_s: float = ANSWER_S) -> None:
@@ -68,19 +68,19 @@ class SystemRing:
 
 
 def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
-    """The keyring of this system.
+    """Open this system's keyring.
 
     Args:
-        answer_s: Seconds that looking for it, and each call later, may take.
+        answer_s: The time limit in seconds for opening it, and for each later call.
 
     Raises:
-        KeyringUnusable: There is none that works.
+        There is no usable keyring.
     """
     return SystemRing(_bounded(keyring.get_keyring, answer_s), answer_s=answer_s)
 
 
 def _bounded(call: Callable[[], T], answer_s: float) -> T:
-    """Call in a thread that may be left behind: D-Bus has no time-out that can be trusted."""
+    """Call in a thread that may be abandoned: D-Bus has no reliable time-out."""
     answers: list[T] = []
     faults: list[Exception] = []
 
@@ -101,7 +101,7 @@ def _bounded(call: Callable[[], T], answer_s: float) -> T:
 
 
 def _unusable(error: Exception) -> KeyringUnusable:
-    """The words of the fault's kind only: a backend's own message may hold what it was given."""
+    """Describe only the type of error: a backend's own message may contain the key."""
     if isinstance(error, keyring.errors.KeyringLocked):
         return KeyringUnusable("the keyring is locked")
     if isinstance(error, keyring.errors.NoKeyringError):

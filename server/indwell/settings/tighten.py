@@ -1,7 +1,7 @@
-"""Lets editor options and workspace files only tighten settings (TRU-02, TRU-03).
+"""Lets editor options and workspace files tighten settings, never widen them (TRU-02, TRU-03).
 
-Clients fill their options from repository files, so both are as foreign as the repository. Pure:
-each rule gives back the tighter of two values, so nothing that comes in can widen.
+Editors may fill their options from repository files, so both sources are as untrusted as the
+repository. Pure: each rule returns the tighter of two values, so no input can widen a setting.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rule: TypeAlias = Callable[[Any, Any], tuple[Any, str]]
 
 
 class Tightened(msgspec.Struct, frozen=True):
-    """Settings that are no wider than before, and what was not taken."""
+    """Settings that are no wider than before, and notices about rejected entries."""
 
     settings: Settings
     notices: tuple[str, ...] = ()
@@ -36,19 +36,19 @@ class Tightened(msgspec.Struct, frozen=True):
 def tighten(
     settings: Settings, table: Mapping[str, Any], source: str, *, chooses: bool
 ) -> Tightened:
-    """Take from ``table`` what makes ``settings`` tighter.
+    """Apply those entries of ``table`` that tighten ``settings``.
 
     Args:
-        settings: The user's own, or what another source left of them.
-        table: Any JSON or TOML table; nothing in it is trusted.
-        source: What the user calls it.
-        chooses: May it choose the model, among the user's?
+        settings: The user's settings, perhaps tightened already.
+        table: Any JSON or TOML table; untrusted.
+        source: The user's name for the source.
+        chooses: Whether it may choose among the user's models.
     """
     notices: list[str] = []
     entries = list(flatten(table))
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
-            continue  # an editor's way to say that nothing is set
+            continue  # how an editor leaves a setting unset
         settings, notice = _take(settings, name, value, source, chooses=chooses)
         if notice:
             notices.append(notice)
@@ -135,16 +135,16 @@ def _more_rules(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
 
 
 def _is_harmless(glob: str) -> bool:
-    """Takes nothing out again, and cannot keep the matcher busy.
+    """Tell whether a glob restores nothing and is cheap to match.
 
-    The time of wcmatch grows with the power of the stars: three ``**`` and a path of 1,000
-    folders took 18 s, one ``**`` 0.06 s.
+    wcmatch's time is exponential in the stars: three ``**`` and a path of 1,000 folders took 18 s,
+    one ``**`` 0.06 s.
     """
     stars = re.findall(r"\*+", glob)
     return (
         not glob.startswith("!")
         and len(glob) <= MAX_GLOB_CHARACTERS
-        and len(stars) <= 4  # noqa: PLR2004 -- said in the docstring and in the notice
+        and len(stars) <= 4  # noqa: PLR2004 -- stated in the docstring and the notice
         and sum(len(run) > 1 for run in stars) <= 1
     )
 

@@ -1,10 +1,10 @@
-"""Which folders the user trusts, and as what: in the state folder, never in a repository.
+"""The user's trust decisions by folder, kept in the state folder, never in a repository.
 
-A trusted folder is kept with digests of what was executable or obeyed in it, so that nothing else
-is trusted later (TRU-05). A file that cannot be read, or that others could have written, trusts
-nothing and is not written over (TRU-07).
+A trusted folder is stored with digests of its executable and loaded files, so that later changes
+are not trusted (TRU-05). A file that is unreadable, or that others could have written, trusts
+nothing and is not overwritten (TRU-07).
 
-Everything here blocks: call it in a thread.
+All methods block: call them in a thread.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FILE = Path("trust") / "answers.json"
 """In the state folder."""
 
 LIMIT_B = 16 << 20  # some thousand folders with long instruction files
-MOST_LINES = 2_000  # of one answer, for diffs; the other files are known as a whole
-LOCK_S = 60.0  # a hundred writers at once are through in a second
+MOST_LINES = 2_000  # lines of one answer, for diffs; further files are compared as a whole
+LOCK_S = 60.0  # a hundred writers at once finish in a second
 
 
 class Answers(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class _TrustFile(msgspec.Struct, frozen=True):
 
 
 class TrustStore:
-    """The answers of one user.
+    """The trust decisions of one user.
 
     Args:
         state: The state folder.
@@ -52,17 +52,17 @@ class TrustStore:
         self.path = state / FILE
 
     def read(self) -> Answers:
-        """All answers; never raises for what is wrong with the file."""
+        """Read all answers; never raises for an invalid file."""
         try:
             return Answers(self._folders())
         except SettingsError as error:
             return Answers(problem=str(error))
 
     def keep(self, folder: Path, answer: FolderAnswer) -> None:
-        """Keep an answer about a folder.
+        """Store an answer for a folder.
 
         Raises:
-            SettingsError: The file cannot be read or written; it stays as it is.
+            The file cannot be read or written; it is unchanged.
         """
 
         def put(folders: dict[str, FolderAnswer]) -> bool:
@@ -72,10 +72,10 @@ class TrustStore:
         self._change(put)
 
     def forget(self, folder: Path) -> bool:
-        """Forget what was said of a folder; False if nothing was.
+        """Delete the answer for a folder; False if there was none.
 
         Raises:
-            SettingsError: The file cannot be read or written; it stays as it is.
+            The file cannot be read or written; it is unchanged.
         """
         return self._change(lambda folders: folders.pop(str(folder), None) is not None)
 
@@ -88,7 +88,7 @@ class TrustStore:
                 is_changed = change(folders)
                 if is_changed:
                     data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
-                    if len(data) > LIMIT_B:  # it could not be read again, and then trusts nothing
+                    if len(data) > LIMIT_B:  # too large to be read again and trusted
                         raise SettingsError(
                             f"the file of trusted folders {str(self.path)!r} is full; take back "
                             "what you need no longer with `indwell trust --revoke FOLDER`"
@@ -96,16 +96,16 @@ class TrustStore:
                     if exists(self.path):
                         write_atomic(self.path, data, [folder])
                     else:
-                        write_durable(self.path, data)  # with a mode that is the user's alone
+                        write_durable(self.path, data)  # with a mode for the user only
                 return is_changed
         except (ToolError, OSError) as error:
             raise SettingsError(f"the answer could not be kept ({error})") from error
 
     def _folders(self) -> dict[str, FolderAnswer]:
-        """What stands in the file.
+        """Read the answers from the file.
 
         Raises:
-            SettingsError: It cannot be used.
+            The file cannot be used.
         """
         try:
             kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_TrustFile)
@@ -120,7 +120,7 @@ class TrustStore:
 
 
 def shortened(answer: FolderAnswer) -> FolderAnswer:
-    """The same answer with so many lines that a thousand folders fit into the file."""
+    """Reduce the lines of an answer, so that a thousand folders fit into the file."""
     left = MOST_LINES
     files: dict[str, TrustedFile] = {}
     for name, one in answer.files.items():

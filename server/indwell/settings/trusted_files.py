@@ -1,6 +1,6 @@
-"""Which executable or obeyed files of a folder the user has trusted, by digest. Pure.
+"""Records which executable or loaded files of a folder the user trusts, by digest. Pure.
 
-No text is kept: of each line only a digest, for the diff.
+It stores no text, only a digest of each line, for the diff.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import msgspec
 
 
 class TrustedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file as it was trusted: the digest of all of it, and of each line if it is a short text."""
+    """A trusted file: the digest of its content, and of each line if it is a short text."""
 
     digest: str
     lines: tuple[str, ...] = ()
 
 
 class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the user said of a folder.
+    """The user's trust decision for a folder.
 
     Attributes:
-        trusted: Is it trusted?
-        at: When that was said; ISO 8601, UTC.
-        files: What was executable or obeyed in it then, by name.
+        trusted: Whether it is trusted.
+        at: The time of the decision; ISO 8601, UTC.
+        files: Its executable and loaded files at that time, by name.
     """
 
     trusted: bool
@@ -33,15 +33,15 @@ class FolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def seen(data: bytes, *, lines: tuple[str, ...] = ()) -> TrustedFile:
-    """A file as it is now."""
+    """Record a file in its present state."""
     return TrustedFile(digest_of(data), tuple(map(line_digest, lines)))
 
 
 def digest_of(data: bytes) -> str:
-    """What a file's whole content is known by."""
+    """Return the digest that identifies a file's content."""
     return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def line_digest(line: str) -> str:
-    """What a line is known by, for a diff; too short to be relied on for anything else."""
+    """Return a line's digest for a diff; too short for anything else."""
     return hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

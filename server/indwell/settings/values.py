@@ -1,4 +1,4 @@
-"""Converts loose tables (TOML, JSON) to checked settings; unknown keys become notices."""
+"""Converts untyped tables (TOML, JSON) to checked settings; unknown keys become notices."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ STRICT = frozenset(
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
 """Words in front of the colon of a pattern that is for no command."""
 
-_SHOWN = 60  # characters of a name or value that a notice repeats
-_HUGE = 10**_SHOWN  # Python refuses to write numbers of over 4,300 digits
+_SHOWN = 60  # characters of a name or value in a notice
+_HUGE = 10**_SHOWN  # Python refuses to format numbers of over 4,300 digits
 _DOT_NAME = re.compile(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
-_KEY = re.compile(r"[\x21-\x7e]+")  # what fits an HTTP header
+_KEY = re.compile(r"[\x21-\x7e]+")  # characters that an HTTP header allows
 
 
 class SourceSettings(msgspec.Struct, frozen=True):
-    """Settings that one source gives, and what it says besides.
+    """The settings of one source, with notices.
 
     Attributes:
         values: Checked and converted, by name.
-        notices: One sentence for each entry that is left out.
+        notices: A sentence for each ignored entry.
     """
 
     values: Mapping[str, Any]
@@ -48,16 +48,16 @@ class SourceSettings(msgspec.Struct, frozen=True):
 
 
 def parse_toml(text: str, name: str) -> Mapping[str, Any]:
-    """Read a settings file's table.
+    """Parse a settings file.
 
     Raises:
-        SettingsError: It is no TOML; with the line.
+        It is not TOML; names the line.
     """
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
         raise SettingsError(f"{name} is nested too deep; mend it and try again") from error
-    except ValueError as error:  # TOMLDecodeError, and numbers of thousands of digits
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         message = str(error)
         at = _AT_LINE.search(message)
         last = text.rstrip("\n").count("\n") + 1
@@ -73,12 +73,12 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
     """Check every entry of a table.
 
     Args:
-        table: Flat names, or tables whose name comes first (``[attach] selection`` is
+        table: Flat names, or tables that hold the rest of a name (``[attach] selection`` is
             ``attach_selection``).
-        source: What the user calls it, such as ``config.toml``.
+        source: The user's name for the source, such as ``config.toml``.
 
     Raises:
-        SettingsError: A value of ``STRICT`` is broken.
+        A value of ``STRICT`` is invalid.
     """
     values: dict[str, Any] = {}
     notices: list[str] = []
@@ -98,7 +98,7 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
 
 
 def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Entries with their full names; one level of tables, as no setting needs a second."""
+    """Yield entries with their full names; one level of tables, as no setting needs two."""
     for name, value in table.items():
         if isinstance(value, Mapping) and name not in TYPES:
             yield from ((f"{name}_{inner}", item) for inner, item in value.items())
@@ -107,10 +107,10 @@ def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types as settings
-    """Check one value against its setting's type.
+    """Check a value against its setting's type.
 
     Raises:
-        SettingsError: It does not fit; half a sentence that names value and type.
+        It does not fit; the message is a clause with value and type.
     """
     if name == "api_key":
         return _key(value)
@@ -133,20 +133,20 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
 
 
 def _pattern(name: str, written: str) -> str:
-    """Take a rule's pattern, without the blanks around it.
+    """Parse a rule's pattern, without surrounding blanks.
 
     Raises:
-        SettingsError: It is empty, or holds what no pattern shows.
+        It is empty, or contains what no pattern may.
     """
     pattern = written.strip()
     head, colon, rest = pattern.partition(":")
     names_nothing = (
         colon
         and head.strip().casefold() in RULE_SUBJECTS
-        and (not rest.strip() or rest.strip().startswith("!"))  # nothing is taken out of a rule
+        and (not rest.strip() or rest.strip().startswith("!"))  # a rule cannot exclude anything
     )
     is_unknown = (
-        colon and head.strip().isalpha() and rest[:1].isspace()  # no program is called so
+        colon and head.strip().isalpha() and rest[:1].isspace()  # no program has such a name
     ) and head.strip().casefold() not in RULE_SUBJECTS
     if is_unknown:
         raise SettingsError(
@@ -162,10 +162,10 @@ def _pattern(name: str, written: str) -> str:
 
 
 def _dot_name(written: str) -> str:
-    """Take a name that begins with a dot; a star may end it.
+    """Parse a name that begins with a dot and may end with a star.
 
     Raises:
-        SettingsError: It is none, or stands for all such names.
+        It is not such a name, or matches all of them.
     """
     name = written.strip().removesuffix("/")
     if not _DOT_NAME.fullmatch(name) or not name.isprintable():
@@ -177,16 +177,16 @@ def _dot_name(written: str) -> str:
 
 
 def unknown(name: str, source: str) -> str:
-    """Say that there is no such setting, and which may be meant."""
+    """Say that there is no such setting, and suggest a similar one."""
     near = difflib.get_close_matches(name[:_SHOWN], TYPES, n=3)
-    # Two letters swapped is the likeliest slip: `modle` is `model`, though `mode` scores higher.
+    # A swap of two letters is the likeliest typo: `modle` is `model`, though `mode` scores higher.
     near.sort(key=lambda known: sorted(known) != sorted(name))
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"unknown setting {shown(name)} in {source} is ignored{hint}"
 
 
 def shown(value: object) -> str:
-    """A value as a notice repeats it: escaped, cut, and never deep or huge enough to fail."""
+    """Format a value for a notice: escaped, shortened, and safe for deep or huge values."""
     if isinstance(value, str):
         value = redacted(value)
         return repr(value) if len(value) <= _SHOWN else f"{value[:_SHOWN]!r}…"
@@ -205,7 +205,7 @@ def _choices(name: str) -> str:
 
 
 def _key(value: object) -> Secret:
-    """Take a key, without ever repeating it."""
+    """Parse a key, without ever repeating it in a message."""
     if not isinstance(value, str):
         raise SettingsError("api_key does not fit, expected a text in quotes")
     if _KEY.fullmatch(value.strip()) is None:
@@ -237,18 +237,18 @@ def _address(value: object) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Can every character of ``text`` be seen? ``urlsplit`` drops line feeds without a word."""
+    """Tell whether ``text`` has only visible characters: ``urlsplit`` silently drops line feeds."""
     return text.isprintable() and " " not in text
 
 
-MOST_HOOKS = 30  # of one file; each may run at every call of a tool
+MOST_HOOKS = 30  # of one file; each may run at every tool call
 
 
 def hooks_of(value: object) -> tuple[Hook, ...]:
-    """Check what ``hooks`` is set to.
+    """Check the value of ``hooks``.
 
     Raises:
-        SettingsError: It is no list of hooks; half a sentence that names the table.
+        It is not a list of hooks; the message is a clause that names the table.
     """
     if not isinstance(value, list | tuple):
         raise SettingsError("hooks do not fit, expected tables that begin with [[hooks]]")
@@ -258,10 +258,10 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
 
 
 def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
-    """The hooks of a trusted workspace's file, and what is wrong with them, for the user.
+    """Return the hooks of a trusted workspace's file, and their errors for the user.
 
-    They are no setting: nothing but the hooks' own code may take them from there. If one is broken
-    none counts, for what it was to keep from happening is not known.
+    They are not a setting: only the hooks feature may use them. If one is invalid none counts,
+    since what it should prevent is unknown.
     """
     try:
         return hooks_of(table.get("hooks", ())), ""

@@ -1,1 +1,1 @@
-"""Skills: instructions in folders, in the Agent Skills layout; what they say of themselves."""
+"""Skills: instructions in folders, in the Agent Skills format."""

@@ -1,4 +1,4 @@
-"""Which skills there are, told in few words: one line each, and what changed since. Pure."""
+"""The list of skills for the model: one line each, and what changed since. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise, seen
 from indwell.skills.skill import Origin, Skill
 
-LINE_TOKENS = 40  # of a skill in a catalogue, its name included (H53)
-MOST_LISTED = 50  # of one catalogue; the others load all the same
+LINE_TOKENS = 40  # of a skill in the catalogue, name included (H53)
+MOST_LISTED = 50  # in one catalogue; further skills can still be loaded
 HEADING = "# Skills"
 
 _OPENING = "If one of these fits the task, load it with load_skill before you begin:"
@@ -22,14 +22,14 @@ _WHOSE: Mapping[Origin, str] = {
 
 
 class Ranked(NamedTuple):
-    """The skills that count.
+    """The skills in force.
 
     Attributes:
-        own: The user's, and those that ship and are not replaced by one of the user's.
-        workspace: Those of the workspace that no skill of the user's replaces.
-        by_name: What a name means.
-        notices: What the user should know of names that stand twice.
-        withheld: Names of the workspace's skills that do not count: they are not what was trusted.
+        own: The user's skills, and shipped ones that the user did not replace.
+        workspace: Workspace skills that no user skill replaces.
+        by_name: The skill for each name.
+        notices: Remarks for the user about duplicate names.
+        withheld: Names of workspace skills that changed since they were trusted.
     """
 
     own: tuple[Skill, ...] = ()
@@ -40,7 +40,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(found: Iterable[Skill]) -> Ranked:
-    """Which of the skills count: user > workspace > shipped, and of equals the first that came."""
+    """Choose among skills of one name: user, workspace, shipped; then the first one found."""
     by_name: dict[str, Skill] = {}
     notices: list[str] = []
     kept: dict[Origin, dict[str, Skill]] = {"user": {}, "workspace": {}, "indwell": {}}
@@ -64,19 +64,19 @@ def ranked(found: Iterable[Skill]) -> Ranked:
 
 
 def listed(skills: Sequence[Skill]) -> Mapping[str, str]:
-    """The line of each skill that the model may load by itself, by its name."""
+    """Return the catalogue line of each skill that the model may load, by name."""
     offered = [one for one in skills if one.is_offered]
     return {one.name: _line(one) for one in offered[:MOST_LISTED]}
 
 
 def catalogue(skills: Sequence[Skill]) -> str:
-    """The part of a prompt that names skills; empty if there are none."""
+    """Format the skills for the prompt; empty if there are none."""
     lines = listed(skills).values()
     return "\n".join((HEADING, _OPENING, *lines)) if lines else ""
 
 
 def lines_in(prompt: str) -> Mapping[str, str]:
-    """The lines of the catalogue that stands in a system prompt, by the names of their skills."""
+    """Parse the catalogue in a system prompt into lines by skill name."""
     before, _, rest = f"\n{prompt}".partition(f"\n{HEADING}\n{_OPENING}\n")
     del before
     lines = rest.split("\n\n", 1)[0].split("\n")
@@ -84,14 +84,14 @@ def lines_in(prompt: str) -> Mapping[str, str]:
 
 
 def without_catalogue(prompt: str) -> str:
-    """A system prompt without its catalogue, which may differ where nothing else does."""
+    """Remove the catalogue from a system prompt, to compare the rest."""
     front, found, rest = prompt.partition(f"\n\n{HEADING}\n{_OPENING}\n")
     _, gap, behind = rest.partition("\n\n")
     return f"{front}{gap}{behind}" if found else prompt
 
 
 def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What is new, changed and gone between two catalogues; empty if nothing is."""
+    """Describe added, changed and removed skills between two catalogues; empty if equal."""
     new = [line for name, line in now.items() if name not in before]
     changed = [line for name, line in now.items() if before.get(name, line) != line]
     gone = [name for name in before if name not in now]
@@ -106,9 +106,9 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def _line(skill: Skill) -> str:
-    """``- name: description``, with as much of it as ``LINE_TOKENS`` hold; harmless as it is.
+    """Format ``- name: description``, shortened to ``LINE_TOKENS`` and made harmless.
 
-    It may stand in a system prompt, so nothing in it is a tag or shows other than it is.
+    It may become part of a system prompt, so it must not contain tags or deceptive characters.
     """
     text = seen(neutralise(f"- {skill.name}: {' '.join(skill.description.split())}")).text
     if estimate_tokens(text) <= LINE_TOKENS:

@@ -1,8 +1,8 @@
-"""Markdown with YAML front matter: a few named values between two lines ``---``, then a body. Pure.
+"""Parses Markdown with YAML front matter: named values between two ``---`` lines. Pure.
 
-What stands there is data of whoever wrote the file. So every value is the text that was written
-(``on`` is no boolean, ``1.10`` no number), nothing can refer to something else, and sizes are
-bounded; who needs a truth value or a number asks for one by name.
+The values are untrusted data from the file's author. So each value stays the text as written
+(``on`` is not a boolean, ``1.10`` not a number), references are impossible, and sizes are bounded.
+Callers ask for a boolean or number by name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from indwell.errors import UserError
 
 MOST_CHARACTERS = 8_192  # of the YAML; a line or two for each of a dozen keys
-MOST_DEPTH = 8  # collections within collections
+MOST_DEPTH = 8  # nested collections
 MOST_NODES = 500
 _TOO_MUCH = "the front matter is nested too deeply, or has too many values"
 
@@ -36,25 +36,25 @@ _FALSE = frozenset({"false", "no", "off"})
 
 
 class BadFrontMatter(UserError):
-    """It cannot be read; the sentence says what is wrong, without the file's name."""
+    """The front matter is invalid; the message says why, without the file's name."""
 
 
 class MarkdownDocument(msgspec.Struct, frozen=True):
-    """A Markdown file that was read.
+    """A parsed Markdown file.
 
     Attributes:
-        values: What stands in front; empty if nothing does.
-        body: The Markdown behind it.
+        values: The front matter; empty if there is none.
+        body: The Markdown after it.
     """
 
     values: Mapping[str, Any]
     body: str
 
     def text(self, name: str) -> str:
-        """A value on one line; empty if it is not there.
+        """Return a value as one line; empty if missing.
 
         Raises:
-            BadFrontMatter: It is a list or a mapping.
+            It is a list or a mapping.
         """
         value = self.values.get(name, "")
         if not isinstance(value, str):
@@ -62,10 +62,10 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return " ".join(value.split())
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """A list of words, as YAML's or with commas or spaces between; None if it is not there.
+        """Return a list of words, as YAML or separated by commas or spaces; None if missing.
 
         Raises:
-            BadFrontMatter: Something else stands there.
+            It is anything else.
         """
         value = self.values.get(name)
         if value is None:
@@ -77,10 +77,10 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return tuple(" ".join(one.split()) for one in value)
 
     def flag(self, name: str) -> bool | None:
-        """A truth value; None if it is not there.
+        """Return a boolean; None if missing.
 
         Raises:
-            BadFrontMatter: It is neither ``true`` nor ``false``.
+            It is neither ``true`` nor ``false``.
         """
         word = self.text(name).lower()
         if not word:
@@ -90,10 +90,10 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         return word in _TRUE
 
     def number(self, name: str) -> int | None:
-        """A whole number, at most nine digits long; None if it is not there.
+        """Return a whole number of at most nine digits; None if missing.
 
         Raises:
-            BadFrontMatter: It is none.
+            It is not such a number.
         """
         word = self.text(name)
         if not word:
@@ -104,10 +104,10 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
 
 
 def read_document(text: str) -> MarkdownDocument:
-    """Take a Markdown file apart; one without front matter is all body.
+    """Parse a Markdown file; without front matter all of it is the body.
 
     Raises:
-        BadFrontMatter: It has no end, is too large, or is no YAML of names and plain values.
+        The front matter has no end, is too large, or is not YAML of names and plain values.
     """
     text = text.removeprefix("\ufeff")
     begin = _MARK.match(text)
@@ -159,10 +159,10 @@ def _loaded(front: str) -> Value | None:
 
 
 class _Plain(yaml.BaseLoader):
-    """Composes text, lists and mappings; no value can stand for another one.
+    """Composes texts, lists and mappings; a value cannot refer to another one.
 
-    Brackets are counted as they are scanned, a thousand of them ahead of what is composed: what
-    each costs grows with those that are open.
+    Brackets are counted while they are scanned, up to a thousand ahead of composing: their cost
+    grows with the number of open ones.
     """
 
     def __init__(self, front: str) -> None:
@@ -171,10 +171,10 @@ class _Plain(yaml.BaseLoader):
         self._n_nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - PyYAML's
-        """Compose what comes next.
+        """Compose the next node.
 
         Raises:
-            BadFrontMatter: It is an alias, or there is too much.
+            It is an alias, or there is too much.
         """
         if self.check_event(yaml.AliasEvent):
             raise BadFrontMatter("the front matter may not use aliases (`*name`)")
@@ -187,10 +187,10 @@ class _Plain(yaml.BaseLoader):
         return node
 
     def fetch_flow_collection_start(self, token_class: Any) -> None:  # noqa: ANN401 - PyYAML's
-        """Scan a bracket that opens.
+        """Scan an opening bracket.
 
         Raises:
-            BadFrontMatter: Too many are open.
+            Too many brackets are open.
         """
         if self.flow_level >= MOST_DEPTH:
             raise BadFrontMatter(_TOO_MUCH)
@@ -198,10 +198,10 @@ class _Plain(yaml.BaseLoader):
 
 
 def _plain(node: yaml.Node) -> Value:
-    """The text of a node, and of those in it.
+    """Return the text of a node and of its children.
 
     Raises:
-        BadFrontMatter: A name is no text, or stands twice.
+        A key is not a text, or occurs twice.
     """
     if isinstance(node, yaml.ScalarNode):
         return str(node.value)

@@ -1,4 +1,4 @@
-"""A skill: what its ``SKILL.md`` says of it, and where it lies. Pure."""
+"""A skill: the content of its ``SKILL.md``, and its folder. Pure."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Origin: TypeAlias = Literal["user", "workspace", "indwell"]
 """Whose it is: of two skills with one name the first of these wins."""
 
 FILE_NAME = "SKILL.md"
-BODY_CHARACTERS = 40_000  # about 12,000 tokens; the layout's own advice is less than half of that
-DESCRIPTION_CHARACTERS = 1_024  # as the layout has it; a catalogue shows less
+BODY_CHARACTERS = 40_000  # about 12,000 tokens; the format recommends less than half of that
+DESCRIPTION_CHARACTERS = 1_024  # the limit of the format; a catalogue shows less
 _NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _NAME_CHARACTERS = 64
 
 
 class Skill(msgspec.Struct, frozen=True):
-    """What is known of a skill before it is loaded.
+    """A skill before it is loaded.
 
     Attributes:
-        name: As the model and the user call it.
-        description: What it is for, on one line.
-        origin: Whose it is.
-        folder: Where it lies, absolute and resolved.
-        tags: Words to find it by.
-        is_offered: May the model load it by itself? Else only the user does, by its name.
+        name: The name for the model and the user.
+        description: Its purpose, on one line.
+        origin: Its source: user, workspace or shipped.
+        folder: Its folder, absolute and resolved.
+        tags: Words for searches.
+        is_offered: The model may load it by itself; otherwise only the user, by name.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 class SkillFile(msgspec.Struct, frozen=True):
-    """A skill that was read.
+    """A skill with its content.
 
     Attributes:
-        skill: What is known of it.
-        body: The Markdown that instructs.
-        asks_for_tools: It names tools that it wants allowed, which no skill can do here.
+        skill: Its description.
+        body: The instructions in Markdown.
+        asks_for_tools: It lists tools to allow, which skills cannot do here.
     """
 
     skill: Skill
@@ -55,10 +55,10 @@ class SkillFile(msgspec.Struct, frozen=True):
 
 
 def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
-    """What a ``SKILL.md`` says; ``folder`` is where it lies, with slashes.
+    """Parse a ``SKILL.md``; ``folder`` is its location, with slashes.
 
     Raises:
-        BadFrontMatter: It cannot be used; the sentence says why.
+        It cannot be used; the message says why.
     """
     document = _document(text)
     name = document.text("name") or folder.rpartition("/")[2].lower()
@@ -83,12 +83,12 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
 
 
 def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
-    """As much of a body as the model gets at once.
+    """Shorten a body to what the model gets at once.
 
     Args:
-        body: All of it.
-        path: Where it can be read.
-        room: Characters that one text may have in this conversation.
+        body: The whole body.
+        path: Where the model can read the rest.
+        room: The limit of one text in this conversation, in characters.
     """
     most = min(room, BODY_CHARACTERS)
     if len(body) <= most:
@@ -101,10 +101,10 @@ def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
 
 
 def _document(text: str) -> MarkdownDocument:
-    """What was read of it.
+    """Parse the file, with a cache.
 
     Raises:
-        BadFrontMatter: It cannot be read.
+        It is invalid.
     """
     found = _read_once(text)
     if isinstance(found, str):
@@ -114,7 +114,7 @@ def _document(text: str) -> MarkdownDocument:
 
 @lru_cache(maxsize=256)
 def _read_once(text: str) -> MarkdownDocument | str:
-    """Or why not. YAML takes some milliseconds, and skills are looked at with each turn."""
+    """Parse it or return why not; cached, as YAML takes milliseconds and each turn reads skills."""
     try:
         return read_document(text)
     except BadFrontMatter as error:
@@ -122,6 +122,6 @@ def _read_once(text: str) -> MarkdownDocument | str:
 
 
 def _first_words(body: str) -> str:
-    """The first line that is no heading."""
+    """Return the first line that is not a heading."""
     lines = (line.strip() for line in body.split("\n"))
     return next((line for line in lines if line and not line.startswith("#")), "")

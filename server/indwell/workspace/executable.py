@@ -150,9 +150,7 @@ def git_executables(root: Path) -> Iterator[Executable]:
     """Yield them for the repository of ``root``, a real path, and for those beneath it."""
     for holder in around(root):
         git = holder / GIT
-        if (
-            git.is_symlink() or git.is_file()
-        ):  # a worktree or a submodule: the file names the repository
+        if git.is_symlink() or git.is_file():  # a worktree or a submodule: names the repository
             pointer = known_file(root, git, "programs", [holder])
             yield from [pointer] if pointer else []
         yield from _of(root, holder)

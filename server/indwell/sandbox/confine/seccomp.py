@@ -33,11 +33,7 @@ _ALLOW = 0x7FFF0000  # SECCOMP_RET_ALLOW
 _KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
 _ERROR = 0x00050000  # SECCOMP_RET_ERRNO
 
-_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = (
-    0,
-    4,
-    16,
-)  # struct seccomp_data; little endian on both
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # struct seccomp_data; little endian on both
 
 REFUSED = (
     *("mount", "umount2", "pivot_root", "chroot", "move_mount", "mount_setattr", "open_tree"),
@@ -58,13 +54,7 @@ ABSENT = ("clone3", "openat2")
 
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
 _PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into another process's terminal
-_PERSONALITIES = (
-    0x0,
-    0x8,
-    0x20000,
-    0x20008,
-    0xFFFFFFFF,
-)  # as container runtimes allow them
+_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # as container runtimes allow them
 _MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE adds to O_DIRECTORY
 _SETUID, _SETGID = 0o4000, 0o2000
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # address families

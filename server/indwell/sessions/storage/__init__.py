@@ -1,1 +1,1 @@
-"""Sessions on disk: logs, drafts, and how long they are kept."""
+"""Sessions on disk: logs, drafts and retention."""

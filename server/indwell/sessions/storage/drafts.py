@@ -1,15 +1,15 @@
-"""Keeps unsent prompts on disk: those that wait, and the drafts that a stopped server leaves.
+"""Keeps unsent prompts on disk: waiting ones, and the drafts of a stopped server.
 
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
                                                         /task-<time>.jsonl
 
-Those of a server that was killed are in its file of ``waiting``, and become such a draft here.
-Such a file also says whose task the next new session was to take along.
+A killed server's unsent prompts are in its file of ``waiting``, and become such a draft here. Such
+a file also names the task that the next new session inherits.
 
-Everything here blocks; on the event loop it is called through a thread.
+All functions block; call them in a thread, not on the event loop.
 
-A file of waiting prompts is locked as long as its process lives, so another process knows whether
-the words are still waiting. It goes when nothing waits.
+A file of waiting prompts is locked while its process lives, so other processes know whether the
+prompts still wait. The file is removed when nothing waits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftTask(NamedTuple):
-    """The task of the session ``origin`` is to go along; ``since`` was the newest one then."""
+    """The task of session ``origin`` is inherited; ``since`` was the newest session then."""
 
     origin: str
     since: str
@@ -48,8 +48,8 @@ class DraftStore:
     """The drafts of one workspace.
 
     Args:
-        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
-        workspace: First root of the workspace; resolved here.
+        state_folder: The platform's state folder, or ``INDWELL_STATE``.
+        workspace: The first root of the workspace; resolved here.
     """
 
     def __init__(self, state_folder: Path, workspace: Path) -> None:
@@ -58,10 +58,10 @@ class DraftStore:
         self._task = WaitingWords(self._folder, _TASK)
 
     def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
-        """Write drafts into one file, as Markdown with a rule between them; gives where it stands.
+        """Write drafts to one Markdown file, separated by rules; returns its path.
 
         Raises:
-            SessionError: The state folder cannot be written.
+            The state folder cannot be written.
         """
         text = "\n\n---\n\n".join(draft.strip("\n") for draft in drafts) + "\n"
         path = self._folder / f"{_UNTOLD}{new_id(now, os.urandom(RANDOM_B))}.md"
@@ -80,15 +80,15 @@ class DraftStore:
         return path
 
     def keep_waiting(self, unsent: Mapping[str, str], *, now: datetime) -> None:
-        """Have the words on disk that wait for their turn, by the id of their prompt.
+        """Store the waiting prompts, by id.
 
         Raises:
-            SessionError: The state folder cannot be written.
+            The state folder cannot be written.
         """
         self._waiting.keep(unsent, now=now)
 
     def take_over(self, *, now: datetime) -> None:
-        """Make drafts of what waited in servers that were killed; what fails stays for later."""
+        """Turn waiting prompts of killed servers into drafts; failures are tried again later."""
         try:
             for path, words in left_behind(self._folder):
                 if words:
@@ -98,15 +98,15 @@ class DraftStore:
             _log.warning("words of a server that was killed stay where they are: %s", error)
 
     def keep_task(self, task: LeftTask | None, *, now: datetime) -> None:
-        """Have on disk whose task the next new session takes along.
+        """Store whose task the next new session inherits.
 
         Raises:
-            SessionError: The state folder cannot be written.
+            The state folder cannot be written.
         """
         self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
 
     def take_over_task(self, *, now: datetime) -> LeftTask | None:
-        """What a session of a server that is gone was to take along; kept for this process now."""
+        """Return the task that a dead server's next session would inherit; ours keeps it now."""
         found: LeftTask | None = None
         try:
             for path, lines in left_behind(self._folder, _TASK):
@@ -119,32 +119,32 @@ class DraftStore:
         return found
 
     def untold(self) -> tuple[Path, ...]:
-        """Drafts that nobody was told of, oldest first; asking marks them as told."""
+        """Return unreported drafts, oldest first, and mark them as reported."""
         try:
             names = [name for name in list_names(self._folder) if name.startswith(_UNTOLD)]
             return tuple(
                 rename_own(self._folder / name, name.removeprefix(_UNTOLD)) for name in names
             )
         except OSError:
-            return ()  # they stay where they are, and are told when the folder can be read
+            return ()  # reported later, once the folder can be read
 
 
 WAITING, _TAKEN = "waiting-", "taken-"
 
 
 class _DraftLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came to wait, by id, and the ids of what waits no more."""
+    """Newly waiting prompts by id, and the ids that no longer wait."""
 
     came: dict[str, str] = {}
     went: tuple[str, ...] = ()
 
 
 class WaitingWords:
-    """What waits in this process.
+    """The waiting prompts of this process.
 
     Args:
-        folder: Of the drafts of the workspace; need not exist.
-        kind: How the names of such files begin.
+        folder: The folder of the workspace's drafts; may be missing.
+        kind: The prefix of the file names.
     """
 
     def __init__(self, folder: Path, kind: str = WAITING) -> None:
@@ -155,10 +155,10 @@ class WaitingWords:
         self._kept: Mapping[str, str] = {}
 
     def keep(self, unsent: Mapping[str, str], *, now: datetime) -> None:
-        """Have exactly these words on disk.
+        """Store exactly these prompts.
 
         Raises:
-            SessionError: The state folder cannot be written.
+            The state folder cannot be written.
         """
         line = _DraftLine(
             came={one: words for one, words in unsent.items() if self._kept.get(one) != words},
@@ -180,7 +180,7 @@ class WaitingWords:
             name = f"{self._kind}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
             self._path = self._folder / name
             self._log = AppendLog(self._path)
-        # A line that was torn by a full disk must not swallow this one.
+        # A torn line, from a full disk, must not merge with this one.
         self._log.append(line if self._log.ends_whole else b"\n" + line)
         self._log.sync()
 
@@ -192,15 +192,15 @@ class WaitingWords:
 
 
 def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """The words of each process that was killed, with the file to remove when they are safe.
+    """Return the prompts of each killed process, with the file to remove once they are safe.
 
     Raises:
-        OSError: The folder cannot be read.
+        The folder cannot be read.
     """
     found = []
     for name in list_names(folder):
         if name.startswith((kind, _TAKEN + kind)):
-            with suppress(OSError):  # its process lives, or another one takes it right now
+            with suppress(OSError):  # its process lives, or another one is taking it over
                 found.append(_taken(folder / name))
     return tuple(found)
 
@@ -211,7 +211,7 @@ def _taken(path: Path) -> tuple[Path, tuple[str, ...]]:
         words = _words(path)
     finally:
         log.close()
-    # Windows knows no such lock, but it does not rename what is open.
+    # Windows lacks such locks, but does not rename open files.
     if not path.name.startswith(_TAKEN):
         path = rename_own(path, _TAKEN + path.name)
     return path, words

@@ -1,4 +1,4 @@
-"""The end of sessions: which are kept on this machine, and how they are deleted."""
+"""Lists the sessions of this machine, and deletes them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from indwell.sessions.overview import Overview
 from indwell.sessions.storage.store import AGENTS, NAME, READERS, overview_of
 
 _LOG = "log.jsonl"
-_DELETED = ".deleted-"  # before the id of a session that is being deleted
+_DELETED = ".deleted-"  # prefix of a session's folder while it is being deleted
 _logger = logging.getLogger(__name__)
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A session that lies on this machine.
+    """A session on this machine.
 
     Attributes:
-        id: Its name.
-        workspace: The folder it was for; empty if its log does not say.
-        used: When it was last written to, ISO 8601 in UTC.
-        size_b: Bytes of all its files.
-        overview: What a list shows of it.
+        id: Its id.
+        workspace: Its workspace folder; empty if the log does not say.
+        used: The last write, ISO 8601 in UTC.
+        size_b: The size of all its files.
+        overview: Its summary for lists.
     """
 
     id: str
@@ -43,25 +43,25 @@ class Stored(msgspec.Struct, frozen=True):
 def stored(
     state: Path, *, folder: str | None = None, limit: int | None = None
 ) -> tuple[Stored, ...]:
-    """Sessions of the state folder, newest first.
+    """Return the sessions in the state folder, newest first.
 
     Args:
         state: The state folder.
-        folder: Only those of the workspace whose folder has this name.
-        limit: At most so many of them are looked at.
+        folder: Only sessions of the workspace with this folder name.
+        limit: How many sessions to read.
 
     Raises:
-        SessionError: The state folder cannot be listed.
+        The state folder cannot be listed.
     """
     paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
     return tuple(_stored(path) for path in paths[:limit])
 
 
 def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
-    """The names of all sessions, of whatever workspace or of one.
+    """Return all session ids, of every workspace or of one.
 
     Raises:
-        SessionError: The state folder cannot be listed.
+        The state folder cannot be listed.
     """
     return tuple(path.name for path in session_paths(state, folder))
 
@@ -69,25 +69,25 @@ def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
 def logs(
     state: Path, *, folder: str | None = None, used_after_s: float = 0.0
 ) -> tuple[tuple[str, Path], ...]:
-    """The id and the log of each session, newest first; those that lie unused are not opened.
+    """Return id and log path of each session, newest first; skips those not written to since.
 
     Args:
         state: The state folder.
-        folder: As in ``stored``.
-        used_after_s: Only those that were written to since; seconds since 1970.
+        folder: As for ``stored``.
+        used_after_s: Only sessions written to since; seconds since 1970.
 
     Raises:
-        SessionError: The state folder cannot be listed.
+        The state folder cannot be listed.
     """
     paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
     return tuple((path.name, path / _LOG) for path in paths if used_s(path) >= used_after_s)
 
 
 def delete(state: Path, session: str) -> None:
-    """Delete one session, of whatever workspace.
+    """Delete one session, of any workspace.
 
     Raises:
-        SessionError: There is none of that id, it is open, or the system refuses.
+        There is no such session, it is open, or the system refuses.
     """
     check_id(session)
     paths = [path for path in session_paths(state) if path.name == session]
@@ -99,10 +99,10 @@ def delete(state: Path, session: str) -> None:
 
 
 def session_paths(state: Path, folder: str | None = None) -> list[Path]:
-    """The folders of all sessions; names that are no ids are none of ours.
+    """Return the folders of all sessions; names that are not ids are skipped.
 
     Raises:
-        SessionError: The state folder cannot be listed.
+        The state folder cannot be listed.
     """
     try:
         return [
@@ -120,7 +120,7 @@ def session_paths(state: Path, folder: str | None = None) -> list[Path]:
 
 
 def _all_paths(state: Path) -> list[Path]:
-    """All that stands in the folders of the workspaces."""
+    """Return all entries of the workspaces' folders."""
     top = state / "sessions"
     return [
         top / workspace / name
@@ -131,18 +131,18 @@ def _all_paths(state: Path) -> list[Path]:
 
 
 def _is_rest(path: Path) -> bool:
-    """Is this what was left of a deleted session, for its forks?"""
+    """Tell whether this is the remainder of a deleted session, kept for its forks."""
     return not exists(path / _LOG) and exists(path / READERS)
 
 
 def _is_read(path: Path) -> bool:
-    """Does a fork that is still there name texts of this session?"""
+    """Tell whether an existing fork refers to texts of this session."""
     readers = list_names(path / READERS) if exists(path / READERS) else ()
     return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
 
 
 def remove_unread(folder: Path) -> None:
-    """Remove what is left of deleted sessions of a workspace, where no fork needs it any more."""
+    """Remove the remains of a workspace's deleted sessions that no fork needs."""
     try:
         for name in list_names(folder):
             path = folder / name
@@ -153,14 +153,14 @@ def remove_unread(folder: Path) -> None:
 
 
 def remove_leftovers(state: Path) -> None:
-    """Remove what a process that was killed in the middle of deleting has left."""
+    """Finish deletions that a killed process left half done."""
     for path in _all_paths(state):
         if path.name.startswith(_DELETED) and is_id(path.name.removeprefix(_DELETED)):
             remove_own_tree(path)
 
 
 def used_s(path: Path) -> float:
-    """When a session was last written to; one without a log may be just beginning."""
+    """Return the last write to a session; one without a log may just be starting."""
     log = path / _LOG
     return modified_s(log if exists(log) else path)
 
@@ -181,21 +181,21 @@ def _stored(path: Path) -> Stored:
 
 
 def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
-    """Delete the session in a folder, unless it changed; True if it is gone by this.
+    """Delete a session unless it changed; True if this call deleted it.
 
     Args:
         path: The session's folder.
-        is_changed: Asked once nobody else can write to the session.
+        is_changed: Called once nobody else can write to the session.
 
     Raises:
-        SessionError: It is open, or the system refuses.
+        It is open, or the system refuses.
     """
     try:
         log = AppendLog(path / _LOG) if (path / _LOG).exists() else None
     except BlockingIOError as error:
         raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
     except OSError:
-        log = None  # no log that anybody could be writing to
+        log = None  # no log, so nobody can write to it
     try:
         if is_changed():
             return False

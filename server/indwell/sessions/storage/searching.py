@@ -1,4 +1,4 @@
-"""Which sessions of a workspace a list shows: the newest, or those that hold what is looked for."""
+"""Selects the sessions of a workspace for a list: the newest, or those matching a search."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from indwell.sessions.storage.store import SessionStore
 def listed(
     store: SessionStore, *, limit: int, before: str | None, query: str = ""
 ) -> tuple[tuple[Overview, ...], bool]:
-    """A page of the sessions, newest first, and whether there are older ones; blocks.
+    """Return a page of sessions, newest first, and whether older ones exist; blocks.
 
     Args:
-        store: Of the workspace.
-        limit: At most so many.
-        before: Only those older than this one.
-        query: Words that must all stand in the title or in what the user said; in any case.
+        store: The workspace's sessions.
+        limit: The size of the page.
+        before: Only sessions older than this one.
+        query: Words that the title or the user's prompts must all contain, ignoring case.
 
     Raises:
-        SessionError: They cannot be listed or read.
+        They cannot be listed or read.
     """
     ids = [one for one in store.ids() if before is None or one < before]
     if not query.strip():

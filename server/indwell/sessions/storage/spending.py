@@ -1,4 +1,4 @@
-"""What was spent, by day: a small file a day that all sessions and processes append to."""
+"""Spending by day: a small file for each day that all sessions and processes append to."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from indwell.files.locks import locked
 from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Reservation, is_plausible
 
 KEPT_DAYS = 31
-LOCK_S = 5.0  # a look and a line take a millisecond; who has it for longer is stopped
+LOCK_S = 5.0  # a read and a line take a millisecond; a longer holder is stopped
 _CHUNK_B = 1 << 20
 
 _log = logging.getLogger(__name__)
 
 
 def local_day(now: datetime) -> str:
-    """The user's date, such as ``2026-11-21``; UTC's where TZ is beyond what a day can be off."""
+    """Return the user's date, such as ``2026-11-21``; UTC's if TZ is invalid."""
     try:
         return now.astimezone().date().isoformat()
     except (ValueError, OverflowError, OSError):
@@ -32,27 +32,26 @@ def local_day(now: datetime) -> str:
 
 
 class SpendingLedger:
-    """The ledger of one user; implements ``agent.core.ledger.Ledger``.
+    """The spending ledger of one user; implements ``agent.core.ledger.Ledger``.
 
-    One thread does all reading and writing, so nothing waits for the disk but ``hold`` and
-    ``today``.
+    One thread reads and writes, so only ``hold`` and ``today`` wait for the disk.
 
     Args:
-        state_folder: Indwell's.
-        now: The time, aware.
+        state_folder: Indwell's state folder.
+        now: Returns the time, with its zone.
     """
 
     def __init__(self, state_folder: Path, now: Callable[[], datetime]) -> None:
         self._folder = state_folder / "spending"
         self._now = now
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="indwell-spending")
-        # These belong to the thread: the day that is being read, how far, and its sum.
+        # Used by the thread only: the day that is being read, the offset, and its sum.
         self._day = ""
         self._offset = 0
         self._sum = DaySum()
 
     def add(self, dollars: float) -> None:
-        """Count a call; nothing waits for it, and a disk that fails is logged."""
+        """Add the cost of a call without waiting; a disk error is logged."""
         if not is_plausible(dollars):
             _log.warning(
                 "a call is said to cost $%g, which no call does; it is not counted for the day",
@@ -62,9 +61,9 @@ class SpendingLedger:
         self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
 
     async def hold(self, dollars: float, limit: float) -> Reservation | float:
-        """Keep money for a call until ``release``; or the day's sum, if it would pass ``limit``.
+        """Reserve money until ``release``; returns the day's sum if it would exceed ``limit``.
 
-        Looking and keeping are one step, also among processes.
+        Check and reservation are atomic, also between processes.
         """
         holding = self._thread.submit(self._hold, self._today(), dollars, limit)
         try:
@@ -74,11 +73,11 @@ class SpendingLedger:
             raise
 
     def release(self, hold: Reservation) -> None:
-        """Let go of a hold; nothing waits for it."""
+        """Release a reservation, without waiting."""
         self._thread.submit(self._append, hold.day, f"free {hold.id}")
 
     async def today(self) -> float:
-        """US dollars spent or held today by every process; own calls are in it at once."""
+        """Return US dollars spent or reserved today by all processes, own calls included."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._total, self._today())
 
@@ -127,7 +126,7 @@ class SpendingLedger:
             while data := read_from(self._path(day), self._offset, _CHUNK_B):
                 whole = data[: data.rfind(b"\n") + 1]
                 if not whole:
-                    break  # another process is in the middle of its line
+                    break  # another process is writing its line
                 self._offset += len(whole)
                 for line in whole.split(b"\n"):
                     self._sum.take(line)

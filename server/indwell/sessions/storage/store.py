@@ -1,4 +1,4 @@
-"""Where sessions lie on disk: a private folder per workspace, in it one per session."""
+"""Sessions on disk: a private folder for each workspace, with a folder for each session."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SessionStore:
     """The sessions of one workspace.
 
     Args:
-        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
-        workspace: First root of the workspace; resolved here.
+        state_folder: The platform's state folder, or ``INDWELL_STATE``.
+        workspace: The first root of the workspace; resolved here.
     """
 
     def __init__(self, state_folder: Path, workspace: Path) -> None:
@@ -49,16 +49,16 @@ class SessionStore:
         random_bytes: bytes | None = None,
         readers_of: Sequence[str] = (),
     ) -> tuple[str, LogWriter]:
-        """Begin a session: its folder, and a writer whose first line is queued.
+        """Create a session: its folder, and a writer with the first line queued.
 
         Args:
-            model: Written into the first line.
+            model: Written to the first line.
             now: With its time zone.
-            random_bytes: Part of the id; drawn from the system if left out.
-            readers_of: Sessions whose long texts it names; these stay as long as it does.
+            random_bytes: Part of the id; random by default.
+            readers_of: Sessions whose long texts it refers to; they are kept as long as it is.
 
         Raises:
-            SessionError: The state folder cannot be written.
+            The state folder cannot be written.
         """
         drawn = os.urandom(RANDOM_B) if random_bytes is None else random_bytes
         session = new_id(time_after(self._newest(), now), drawn)
@@ -68,7 +68,7 @@ class SessionStore:
         try:
             for owner in readers_of:
                 self._mark_reader(owner, session)
-            log = AppendLog(path)  # first: a folder with its writer's lock is no leftover
+            log = AppendLog(path)  # first: a folder with its writer's lock is not a leftover
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -89,10 +89,10 @@ class SessionStore:
         return session, writer
 
     def open(self, session: str) -> LogReading:
-        """Read a session, and touch nothing.
+        """Read a session without changing anything.
 
         Raises:
-            SessionError: The id is none, there is no such session here, or it cannot be read.
+            The id is invalid, there is no such session here, or it cannot be read.
         """
         log = self._log_path(check_id(session))
         try:
@@ -103,10 +103,10 @@ class SessionStore:
             raise _unreadable(session, log, error) from error
 
     def overview(self, session: str) -> Overview:
-        """Sum a session up as a line of a list, without reading all that was said in it.
+        """Summarize a session for a list, without reading the whole conversation.
 
         Raises:
-            SessionError: As ``open``.
+            As for ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -117,10 +117,10 @@ class SessionStore:
             raise _unreadable(session, log, error) from error
 
     def scan(self, session: str) -> LogReading:
-        """Read the short records of a session: all but the conversation itself.
+        """Read the short records of a session: all except the conversation.
 
         Raises:
-            SessionError: As ``open``.
+            As for ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -134,13 +134,13 @@ class SessionStore:
         """Return if there is such a session here.
 
         Raises:
-            SessionError: There is none; names the one that was probably meant.
+            There is none; suggests a similar id.
         """
         if not exists(self._log_path(check_id(session))):
             raise self._missing(session)
 
     def is_open(self, session: str) -> bool:
-        """Has an Indwell of another process this session open? As far as the system knows."""
+        """Tell whether another process has this session open, as far as the system knows."""
         path = self._log_path(check_id(session))
         if not exists(path):
             return False
@@ -148,18 +148,18 @@ class SessionStore:
             AppendLog(path).close()
         except BlockingIOError:
             return True
-        except OSError:  # not ours to write: nobody can say
+        except OSError:  # not writable for us: unknown
             return False
         return False
 
     def resume(self, session: str, *, now: datetime) -> tuple[LogReading, LogWriter]:
-        """Read a session in order to go on with it; nobody else can write between the two.
+        """Read a session to continue it; no other process can write in between.
 
-        Damage that was not told before is told in the notices and written down as ``Repaired``.
+        New damage is reported in the notices and recorded as ``Repaired``.
 
         Raises:
-            SessionOpen: Another Indwell has it open.
-            SessionError: As ``open``; or a newer one wrote it. Then the log is as it was.
+            Another Indwell has it open.
+            As for ``open``; or a newer version wrote it. The log is unchanged.
         """
         self.check(session)
         try:
@@ -187,10 +187,10 @@ class SessionStore:
         return reading, writer
 
     def ids(self) -> tuple[str, ...]:
-        """Sessions of this workspace, newest first.
+        """Return the sessions of this workspace, newest first.
 
         Raises:
-            SessionError: The folder cannot be listed.
+            The folder cannot be listed.
         """
         try:
             names = list_names(self._folder)
@@ -201,22 +201,22 @@ class SessionStore:
         return tuple(name for name in reversed(names) if is_id(name) and self._has_log(name))
 
     def spill(self, session: str) -> Path:
-        """The folder for texts of a session that were cut for the model.
+        """Return the folder for texts of a session that were shortened for the model.
 
         Raises:
-            SessionError: ``session`` is no session id.
+            ``session`` is not a session id.
         """
         return self._folder / check_id(session) / "spill"
 
     def _mark_reader(self, owner: str, reader: str) -> None:
-        """Note that ``reader`` names texts of ``owner``; one that is gone has none any more."""
+        """Record that ``reader`` refers to texts of ``owner``; skipped if ``owner`` is gone."""
         folder = self._folder / check_id(owner)
         if folder.is_dir():
             make_private_folder(folder / READERS)
             write_private(folder / READERS / reader, b"")
 
     def _newest(self) -> str:
-        """The newest session; empty if there is none, or they cannot be listed."""
+        """Return the newest session; empty if there is none, or they cannot be listed."""
         try:
             return next(iter(self.ids()), "")
         except SessionError:
@@ -264,7 +264,7 @@ def _check_format(session: str, reading: LogReading) -> None:
 
 
 def folder_name(workspace: Path) -> str:
-    """Name the folder of a workspace: readable, and different for different paths.
+    """Name a workspace's folder: readable, and different for different paths.
 
     Args:
         workspace: Absolute and resolved; any bytes that a path can hold.
@@ -275,23 +275,23 @@ def folder_name(workspace: Path) -> str:
 
 
 def timestamp(now: datetime) -> str:
-    """Write a moment as the log does: ISO 8601, UTC, milliseconds."""
+    """Format a time for the log: ISO 8601, UTC, milliseconds."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 NAME = "overview.json"
-MADE_BY = f"{__version__}.1"  # count on when the same log gives another overview
+MADE_BY = f"{__version__}.1"  # increment when the same log gives another overview
 _MOST_B = 1 << 20
 _logger = logging.getLogger(__name__)
 
 
 class _LogFile(msgspec.Struct, frozen=True):
-    """What is in the file.
+    """A cached overview.
 
     Attributes:
-        made_by: Which Indwell made it.
-        log: Times, size and number of the log when it was read.
-        overview: What was found in it.
+        made_by: The version of Indwell that wrote it.
+        log: Times, size and inode of the log when it was read.
+        overview: The overview of that log.
     """
 
     made_by: str
@@ -300,17 +300,17 @@ class _LogFile(msgspec.Struct, frozen=True):
 
 
 def overview_of(session: str, log: Path) -> Overview:
-    """The overview of the session with this log; the log is only read if it changed.
+    """Return the overview of a session's log; reads the log only if it changed.
 
     Raises:
-        OSError: There is no log, or it cannot be read.
+        There is no log, or it cannot be read.
     """
     before = state_of(log)
     kept = _read(log.with_name(NAME))
     if kept is not None and before is not None and kept.log == before.seen:
         return kept.overview
     seen = scanned(session, pieces_of(log))
-    if before is not None and state_of(log) == before:  # nobody wrote to it meanwhile
+    if before is not None and state_of(log) == before:  # unchanged since
         _keep(log.with_name(NAME), _LogFile(MADE_BY, before.seen, seen))
     return seen
 
@@ -330,7 +330,7 @@ def _keep(path: Path, kept: _LogFile) -> None:
         _logger.info("the overview of a session cannot be kept: %s", error)
 
 
-REVIEW_FOLDER = "_review"  # beside the sessions, and no session's id
+REVIEW_FOLDER = "_review"  # beside the sessions; not a valid session id
 
 
 def review_folder(state_folder: Path, workspace: Path) -> Path:

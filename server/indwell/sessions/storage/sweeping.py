@@ -1,4 +1,4 @@
-"""Which sessions are deleted without being asked for: old ones, and the oldest of too many."""
+"""Deletes sessions automatically: old ones, and the oldest ones when there are too many."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from indwell.sessions.storage.retention import (
     used_s,
 )
 
-FOLDER = "swept"  # of the state folder: the record of what was deleted, and the lock of a sweep
-COPIES = "undo"  # of the state folder: copies of the user's files, ``<name>.old``
+FOLDER = "swept"  # in the state folder: the record of deletions, and the lock of a sweep
+COPIES = "undo"  # in the state folder: copies of the user's files, ``<name>.old``
 LEAP = timedelta(days=7)  # since the newest session: a longer gap may come from a wrong clock
-CONFIRM = timedelta(days=1)  # for which a clock runs on after a leap, before it is believed
+CONFIRM = timedelta(days=1)  # how long a clock must run after a leap before it is trusted
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)  # no session is older than Indwell
-YOUNG = timedelta(days=1)  # copies that are never deleted because of their size
+YOUNG = timedelta(days=1)  # younger copies are never deleted for space
 MOST_ENTRIES = 20  # of the record
 _RECORD_B = 1 << 20
 _logger = logging.getLogger(__name__)
@@ -41,11 +41,11 @@ Pending: TypeAlias = Callable[[Path], Collection[str] | None]
 
 
 class RetentionLimits(NamedTuple):
-    """What may be kept.
+    """The retention limits.
 
     Attributes:
-        keep_days: Days since a session was used; None for any number.
-        most_b: Bytes of sessions and copies; 0 for any number.
+        keep_days: Days since a session was used; None for no limit.
+        most_b: Bytes of sessions and copies; 0 for no limit.
     """
 
     keep_days: int | None = None
@@ -53,15 +53,15 @@ class RetentionLimits(NamedTuple):
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """What one sweep deleted.
+    """The deletions of one sweep.
 
     Attributes:
-        at: When, ISO 8601 in UTC.
-        sessions: Ids of those too old, then of those that made room.
-        n_for_room: How many of them made room.
-        n_copies: Copies of the user's files.
-        freed_b: Bytes of all of it.
-        is_told: The user has heard of it.
+        at: The time, ISO 8601 in UTC.
+        sessions: Ids of sessions that were too old, then of those deleted for space.
+        n_for_room: How many were deleted for space.
+        n_copies: Deleted copies of the user's files.
+        freed_b: Bytes freed in total.
+        is_told: The user was told.
     """
 
     at: str
@@ -73,12 +73,12 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class SweepRecord(msgspec.Struct, frozen=True):
-    """What is known from one sweep to the next.
+    """The state kept between sweeps.
 
     Attributes:
-        doubted: Since when the clock is not believed; empty if it is.
-        believed: When it was believed last.
-        gone: What was deleted, oldest first.
+        doubted: Since when the clock is doubted; empty if it is trusted.
+        believed: When it was last trusted.
+        gone: The deletions, oldest first.
     """
 
     doubted: str = ""
@@ -87,13 +87,13 @@ class SweepRecord(msgspec.Struct, frozen=True):
 
 
 class _Due(NamedTuple):
-    """What there is to do.
+    """What a sweep would delete.
 
     Attributes:
-        used: When each session was used last, None if nobody can know.
+        used: When each session was last used; None if unknown.
         old: Sessions that are too old.
-        copies: Copies that are.
-        over_b: Bytes that are too many.
+        copies: Copies that are too old.
+        over_b: Bytes above the limit.
     """
 
     used: Mapping[Path, datetime | None]
@@ -105,16 +105,16 @@ class _Due(NamedTuple):
 def sweep(
     state: Path, limits: RetentionLimits, *, now: datetime, pending: Pending, ours: str = ""
 ) -> Gone | None:
-    """Delete what is too old or too much; gives what went, None if nothing did.
+    """Delete what exceeds the limits; returns the deletions, None if there were none.
 
-    Only one process sweeps at a time; another one finds nothing to do.
+    Only one process sweeps at a time; others do nothing.
 
     Args:
         state: The state folder.
-        limits: What may be kept.
+        limits: The retention limits.
         now: With its time zone.
-        pending: Which sessions must stay.
-        ours: The session of the caller: it stays, and proves nothing about the clock.
+        pending: Returns the sessions that must stay.
+        ours: The caller's session: it stays, and is no evidence for the clock.
     """
     if limits == RetentionLimits() or not exists(state / "sessions"):
         return None
@@ -134,7 +134,7 @@ def sweep(
 
 
 def record_of(state: Path) -> SweepRecord:
-    """What is known of earlier sweeps; a session that is still there is left out."""
+    """Read the record of earlier sweeps, without sessions that still exist."""
     record = _read(state)
     there = {path.name for path in session_paths(state)} if record.gone else set[str]()
     gone = (
@@ -149,7 +149,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """What was deleted and nobody has told the user yet; each is given once."""
+    """Return deletions that the user was not told of; each one once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:
@@ -157,26 +157,26 @@ def take_untold(state: Path) -> tuple[Gone, ...]:
                 record = _read(state)
                 told = (msgspec.structs.replace(one, is_told=True) for one in record.gone)
                 _write(state, msgspec.structs.replace(record, gone=tuple(told)))
-        except OSError as error:  # a sweep is under way, or the disk is full: told once more
+        except OSError as error:  # a sweep is running, or the disk is full: it will be told again
             _logger.info("the record of deleted sessions stays as it is: %s", error)
     return untold
 
 
 def held_b(state: Path) -> int:
-    """Bytes of all sessions and of the copies of the user's files."""
+    """Return the size of all sessions and of the copies of the user's files."""
     return size_b(state / "sessions") + sum(size_b(path) for path in _copies(state))
 
 
 def is_believed(
     record: SweepRecord, newest: datetime | None, now: datetime, keep_days: int | None
 ) -> tuple[bool, SweepRecord]:
-    """May a clock that says ``now`` decide what is old? Also gives what to remember. Pure.
+    """Decide whether the clock's ``now`` may decide what is old, and what to record. Pure.
 
     Args:
-        record: What is remembered.
-        newest: When another session was used last; None if there is none.
-        now: What the clock says.
-        keep_days: A leap over more days than these is a leap, too.
+        record: The record of earlier sweeps.
+        newest: When another session was last used; None if there is none.
+        now: The clock's time.
+        keep_days: A gap of more days than this counts as a leap too.
     """
     leap = min(LEAP, timedelta(days=keep_days or LEAP.days))
     believed = msgspec.structs.replace(record, doubted="", believed=now.isoformat())
@@ -204,7 +204,7 @@ class _Sweep:
         self._waiting: dict[Path, Collection[str] | None] = {}
 
     def due(self) -> _Due | None:
-        """What there is to do; None for nothing."""
+        """Return what to delete; None for nothing."""
         sessions = [path for path in session_paths(self._state) if path.name != self._ours]
         used = {path: self._used(path) for path in sessions}
         due = _Due(
@@ -217,7 +217,7 @@ class _Sweep:
         return due if is_any or _read(self._state).doubted else None
 
     def run(self) -> Gone | None:
-        """Delete what must go, if the clock can be believed."""
+        """Delete what is due, if the clock can be trusted."""
         due = self.due()
         if due is None:  # another process was faster
             return None
@@ -255,7 +255,7 @@ class _Sweep:
     def _oldest(
         self, paths: Sequence[Path], used: Mapping[Path, datetime | None]
     ) -> Iterator[Path]:
-        """The oldest first; those of which nobody knows how old they are come last."""
+        """Sort oldest first; sessions of unknown age come last."""
         end = datetime.max.replace(tzinfo=UTC)
         for path in sorted(paths, key=lambda one: (used[one] or end, one.name)):
             if self._may_go(path):
@@ -276,13 +276,13 @@ class _Sweep:
         record: SweepRecord,
         why: Why,
     ) -> Gone:
-        """``gone`` with one session more, if it could be deleted."""
+        """Delete one session and add it to ``gone``, if possible."""
         planned = msgspec.structs.replace(
             gone,
             sessions=(*gone.sessions, path.name),
             n_for_room=gone.n_for_room + (why == "size"),
         )
-        # Before it goes: after a kill in the middle the user still hears of it.
+        # Before the deletion: if killed midway, the user is still told.
         self._note(msgspec.structs.replace(record, gone=_latest(record, planned)))
         before_b = size_b(path)
         try:
@@ -306,7 +306,7 @@ class _Sweep:
         return msgspec.structs.replace(gone, n_copies=n_copies, freed_b=freed_b)
 
     def _note(self, record: SweepRecord) -> None:
-        """Write the record; a full disk does not keep what makes room from going."""
+        """Write the record; a full disk must not prevent deletions that free space."""
         try:
             _write(self._state, record)
         except OSError as error:
@@ -317,9 +317,9 @@ class _Sweep:
         return days is not None and used is not None and used < self._now - timedelta(days=days)
 
     def _used(self, path: Path) -> datetime | None:
-        """When a session was used last: the later of its log's time and its name's.
+        """Return when a session was last used: the later of its log's time and its id's.
 
-        None if nobody can know: it is dated before there was an Indwell, or in the future.
+        None if unknown: the date is before Indwell existed, or in the future.
         """
         times = (began(path.name), datetime.fromtimestamp(used_s(path), UTC))
         return max((one for one in times if one and self._is_likely(one)), default=None)
@@ -333,7 +333,7 @@ class _Sweep:
 
 
 def _copies(state: Path) -> tuple[Path, ...]:
-    """Copies of the user's files that nothing removes but a sweep."""
+    """Return copies of the user's files that only a sweep removes."""
     folder = state / COPIES
     with suppress(OSError):
         paths = (folder / name for name in list_names(folder) if name.endswith(".old"))
@@ -353,7 +353,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _read(state: Path) -> SweepRecord:
-    """The record; a broken one is as good as none."""
+    """Read the record; an invalid one counts as missing."""
     try:
         data = read_own(state / FOLDER / "record.json", _RECORD_B)
         return msgspec.json.decode(data, type=SweepRecord)

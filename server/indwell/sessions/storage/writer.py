@@ -1,8 +1,8 @@
-"""Writes the log of a session without blocking the event loop; what is acknowledged is on disk.
+"""Writes a session's log without blocking the event loop; committed records are on disk.
 
-Durability blocks side effects, not thought (H59): ``append`` only queues, ``commit`` waits for the
-disk. One thread a log does all the writing, in order; what it has not yet written stays queued, so
-a full disk costs nothing but time.
+Side effects wait for durability, the model does not (H59): ``append`` only queues, ``commit`` waits
+for the disk. One thread for each log writes everything in order. Unwritten records stay queued, so
+a full disk costs only time.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ def _nothing() -> None:
 
 
 class LogWriter:
-    """The one writer of one session's log.
+    """The single writer of a session's log.
 
-    If the log ends in the middle of a line, that line is ended first, so that it cannot swallow
-    the next record; nothing is ever cut off (invariant 6: a log only grows).
+    If the log ends in an incomplete line, that line is terminated first, so that it cannot merge
+    with the next record. Nothing is ever truncated (invariant 6: a log only grows).
 
     Args:
-        log: Owned from here on; closed by ``close``.
-        thread: Does one thing after the other; a RuntimeError says that no thread can start.
+        log: Owned by the writer and closed by ``close``.
+        thread: Runs one job at a time; a RuntimeError means that no thread can start.
     """
 
     def __init__(self, log: AppendLog, thread: Executor | None = None) -> None:
         self._log = log
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
-        # The loop appends on the right, the thread takes from the left: a cancelled caller can
-        # neither lose a line nor write it twice.
+        # The event loop appends on the right, the thread takes from the left: a cancelled caller
+        # can neither lose a line nor write it twice.
         self._queue: deque[bytes] = deque()
         self._n_queued = 0
         self._flushes = True
@@ -57,30 +57,29 @@ class LogWriter:
         self._begin(_nothing)  # the thread starts now: later there may be no room for one
 
     def append(self, record: Record) -> None:
-        """Queue a record; it reaches the file soon after, and the disk at the next ``commit``."""
+        """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
         self._put(lines.encode(record))
         if self._flushes:
             self._flushes = False  # one flush takes everything that is queued until it runs
             self._begin(self._flush)
 
     def commit_soon(self) -> None:
-        """Let everything appended so far become durable while the caller goes on (H59).
+        """Flush everything appended so far while the caller continues (H59).
 
-        What goes wrong is told by the next ``commit``, which tries again.
+        The next ``commit`` reports any error, and tries again.
         """
         if not self._commits:
             self._commits = True
             self._begin(self._settle_quietly)
 
     async def commit(self) -> None:
-        """Return when everything appended so far survives a kill and a loss of power.
+        """Return once everything appended so far survives a kill and a power cut.
 
-        Concurrent commits share one fsync. A cancelled commit loses nothing: the lines stay queued.
+        Concurrent commits share one fsync. A cancelled commit loses nothing: its lines stay queued.
 
         Raises:
-            SessionError: The disk did not take it. The lines stay queued; commit again when there
-                is room.
-            RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
+            The disk did not take it. The lines stay queued; commit again when there is space.
+            An fsync failed, which is final (see ``AppendLog.sync``).
         """
         try:
             await self._in_thread(self._n_queued, close=False)
@@ -92,12 +91,12 @@ class LogWriter:
             ) from error
 
     async def close(self) -> None:
-        """Commit what is left and let go of the file and its lock, whatever becomes of that.
+        """Commit the rest, then close and unlock the file in any case.
 
-        Closing twice is nothing. Who can still wait for room commits first.
+        May be called twice. A caller who can wait for disk space should commit first.
 
         Raises:
-            SessionError: The disk did not take what was left, which is lost with this.
+            The disk did not take the remaining records, which are lost.
         """
         if self._is_closed:
             return
@@ -125,9 +124,9 @@ class LogWriter:
         await settling
 
     def _begin(self, work: Callable[[], None]) -> None:
-        """Do it in the thread; where the system has room for none, at once.
+        """Run work in the thread; if the system allows no thread, run it right here.
 
-        Then no thread runs, so the two never meet.
+        In that case no thread exists, so the two never run at once.
         """
         try:
             self._thread.submit(work)
@@ -135,7 +134,7 @@ class LogWriter:
             work()
 
     def _worded(self, error: OSError, otherwise: str) -> SessionError:
-        """What the user is told; ``otherwise``: where the disk may be full, and has not failed."""
+        """Word the error for the user; ``otherwise`` is for a disk that may be full but works."""
         if self._lost is not None:
             return RecordsLost(
                 f"the disk failed while the session was saved ({error.strerror}); its last "
@@ -149,16 +148,16 @@ class LogWriter:
         return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
-        """In the thread: put what is queued into the file, without waiting for the disk."""
+        """In the thread: write the queue to the file, without flushing it to disk."""
         self._flushes = True
         try:
             self._write()
         except OSError as error:
-            # Not lost: the next commit tries again, and tells the user if that fails too.
+            # Not lost: the next commit tries again, and reports a failure.
             _log.warning("session log: %s; the records stay queued", error)
 
     def _settle_quietly(self) -> None:
-        """In the thread: a commit that nobody waits for."""
+        """In the thread: a commit without a waiting caller."""
         self._commits = False
         try:
             self._settle(self._n_queued, close=False)
@@ -166,7 +165,7 @@ class LogWriter:
             _log.warning("session log: %s; the next commit tells", error)
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
-        """In the thread: make the first ``target`` lines durable, with all others queued by now."""
+        """In the thread: flush the first ``target`` lines, and whatever else is queued by now."""
         try:
             if self._lost is not None:
                 raise self._lost
@@ -184,9 +183,9 @@ class LogWriter:
                 self._log.close()
 
     def _find_again(self) -> None:
-        """In the thread: a log that was removed while it was open is written again, whole.
+        """In the thread: write the whole log again if it was removed while open.
 
-        What went into a file that has no name any more would be gone with the process.
+        Otherwise its records would vanish with the process.
         """
         if not self._log.stands:
             self._log.write_again()
@@ -204,19 +203,19 @@ class LogWriter:
 
 
 class MemoryLog:
-    """An in-memory log for where no place can be written; implements ``agent.core.log.Log``.
+    """An in-memory log where no folder is writable; implements ``agent.core.log.Log``.
 
-    Whoever puts it there tells the user that the session is not saved.
+    The caller must tell the user that the session is not saved.
     """
 
     def append(self, record: Record) -> None:
-        """Let it go: what the session needs of it is in the session."""
+        """Drop the record: the session itself holds what it needs."""
 
     async def commit(self) -> None:
-        """Nothing waits."""
+        """Do nothing."""
 
     def commit_soon(self) -> None:
-        """Nothing waits."""
+        """Do nothing."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""

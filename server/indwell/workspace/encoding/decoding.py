@@ -24,12 +24,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_C1 = re.compile(
-    rb"[\x80-\x9f]"
-)  # control characters in Latin-1, printable in the encodings that browsers use instead
-_JAPANESE_MAIL = (
-    b"\x1b$"  # ISO-2022-JP consists of ASCII bytes; this escape switches to its characters
-)
+# Control characters in Latin-1, printable in the encodings that browsers use instead.
+_C1 = re.compile(rb"[\x80-\x9f]")
+_JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP is all ASCII bytes; this escape starts its characters
 
 
 def nothing_declared() -> str | None:
