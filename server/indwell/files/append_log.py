@@ -110,7 +110,7 @@ class AppendLog:
         self._path = path
         self._is_open = True
         self.written = 0
-        """Bytes that this object has put into the file, also when an append failed half-way."""
+        """Bytes that this object wrote, including those of an append that failed midway."""
 
     @property
     def ends_whole(self) -> bool:
@@ -282,7 +282,7 @@ def _sync_folder(path: Path) -> None:
 
 
 PIECE_B = 256 << 10
-"""Bytes at a time; what is done with one of them must not hold other threads up for long."""
+"""Bytes read at a time; handling one piece must not block other threads for long."""
 
 _FLAGS = (
     os.O_RDONLY

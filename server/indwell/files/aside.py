@@ -29,7 +29,7 @@ MOST_B = 1 << 30  # largest file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
 MOST_DEPTH = 100
 NOTE = "from.txt"
-"""The file beside each thing that says where the thing came from."""
+"""The file beside each moved file that names its former path."""
 
 _RANDOM_B = 16
 _SAFE = re.compile(r"quarantined-[0-9a-f]{32}\.txt")

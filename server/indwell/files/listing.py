@@ -169,10 +169,10 @@ class Newest:
 
 
 PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", "build"})
-"""Folders of what others made; with all whose names begin with a dot."""
+"""Folders of generated files; so are all names that begin with a dot."""
 
 OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
-"""Ends of names of files that come and go while somebody types."""
+"""Endings of files that editors create and remove while someone types."""
 
 MOST_FILES = 20_000  # 60 ms
 COARSE_NS = 20_000_000  # the kernel's file clock lags by a tick or two

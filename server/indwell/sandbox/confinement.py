@@ -13,12 +13,13 @@ from indwell.errors import ToolError
 from indwell.files.aside import Quarantine
 
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
-"""From the best to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, limits of the
-process only, nothing (Windows, unknown shells)."""
+"""From strongest to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, only limits of
+the process, nothing (Windows, unknown shells).
+"""
 
 
 Hear: TypeAlias = Callable[[tuple[str, ...]], None]
-"""Hears what a running command made although it may not, a sentence each; in any thread."""
+"""Called in any thread with notes about what a running command planted."""
 
 
 class Hold(Protocol):

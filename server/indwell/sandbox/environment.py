@@ -22,8 +22,9 @@ ALLOWED = frozenset(
         *("USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA"),
     ]
 )
-"""Names that toolchains need to be found. Proxies are left out: their addresses hold passwords.
-So are sockets (SSH_AUTH_SOCK, DBUS_…) and what a shell or loader would run (BASH_ENV, LD_…)."""
+"""Variables that toolchains need. Excluded are proxies, whose addresses hold passwords, sockets
+(SSH_AUTH_SOCK, DBUS_…), and what a shell or loader would run (BASH_ENV, LD_…).
+"""
 
 FIXED: Mapping[str, str] = {
     "LANG": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
@@ -44,9 +45,10 @@ FIXED: Mapping[str, str] = {
     "GIT_CONFIG_VALUE_1": "explicit",
 }
 """The same in every run and for every user: nothing waits for a person, a pager or an editor, and
-messages are English (PRC-04, PRC-14). ``CI`` is never set: with it build tools take warnings for
-errors, and test runners write no snapshots. Git starts no program that a repository names for a
-mere ``git status``, and takes no folder for a repository that only looks like one (TRU-17)."""
+messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools treat warnings as
+errors and test runners write no snapshots. Git starts no program that a repository names for a mere
+``git status``, and ignores folders that only look like repositories (TRU-17).
+"""
 
 
 def clean_environment(

@@ -145,7 +145,7 @@ class Guard:
 
 
 guard = Guard()
-"""The one of this process, as marks and process groups are its own."""
+"""One for the process, since marks and process groups belong to it."""
 
 
 def _stub_line(stub: str) -> bytes:

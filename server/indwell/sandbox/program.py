@@ -60,14 +60,15 @@ class Pool:
 
 
 COMMANDS = Pool(8)
-"""Commands mostly wait, for tests, for the network; but each may hold a compiler's memory. Eight is
-more than a person can follow, and what a laptop stands."""
+"""Commands mostly wait for tests or the network, but each may need a compiler's memory. Eight is
+more than a person can follow, and what a laptop can take.
+"""
 
 BACKGROUND = Pool(8)
-"""Those that run on beside the work keep no other command waiting."""
+"""Background commands must not delay other commands."""
 
 PROGRAMS = Pool(8)
-"""Searches use all cores by themselves; more at once only takes turns on the same disk."""
+"""A search uses all cores already; more at once would only compete for the disk."""
 
 
 DRAIN_S = 0.2  # after the program's end, for leftovers that hold the pipe (PRC-07)

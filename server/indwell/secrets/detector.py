@@ -279,4 +279,4 @@ KINDS = (
         3.2,
     ),
 )  # fmt: skip
-"""Needles stand in the same word as the secret, or a few characters before it."""
+"""A needle is in the same word as the secret, or a few characters before it."""

@@ -22,7 +22,7 @@ LIMIT_B = 1 << 20  # a larger file was not written by Indwell
 LOCK_S = 60.0  # another login may be waiting for the keyring's password
 
 Where: TypeAlias = Literal["client", "keyring", "file", "none"]
-"""``none``: this origin is known to need no key. ``client``: the client has it, and so do we."""
+"""``none``: this origin needs no key. ``client``: the client passed in the key."""
 
 
 class KeyringUnusable(SettingsError):

@@ -26,9 +26,9 @@ VARIABLES: Mapping[str, str] = {
     "INDWELL_PROVIDER": "provider",
     "INDWELL_TRUSTED": "trusted",
 }
-"""Environment variables and the settings they set; ``INDWELL_STATE`` is apart, no setting.
+"""Maps environment variables to settings; ``INDWELL_STATE`` is not a setting.
 
-``INDWELL_TRUSTED`` is a list as ``PATH`` is, and adds to the folders of the user's file.
+``INDWELL_TRUSTED`` is a list like ``PATH``, and adds to the folders of the user's file.
 """
 
 WORKSPACE_FILE = ".indwell/config.toml"

@@ -15,16 +15,16 @@ CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d"
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
-"""Modes from the tightest to the freest."""
+"""Modes from the strictest to the freest."""
 
 DAY_S = 86_400
-"""No wait is longer; it also keeps `inf` out."""
+"""The longest wait; it also excludes `inf`."""
 
 _DATA = (
     *("json", "y*ml", "toml", "ini", "cfg", "conf", "xml", "csv", "txt", "properties"),
     *("db", "sqlite", "enc", "gpg", "age", "bak", "old"),
 )
-"""Ends of files that hold data: ``credentials.py`` is source text, and git is to see it."""
+"""Endings of data files: ``credentials.py`` is source text, which git should see."""
 
 SECRETS = (
     ".env",
@@ -62,7 +62,7 @@ SECRETS = (
     ".gnupg/**",
     *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
 )
-"""Globs of files that hold keys by custom; templates without keys are taken out again by ``!``."""
+"""Globs of files that usually hold keys; ``!`` excludes templates without keys."""
 
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
 _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]

@@ -17,13 +17,13 @@ from indwell.settings.model import FREEDOM, Mode, Settings
 from indwell.settings.values import TYPES, convert, flatten, shown, unknown
 
 MAX_ENTRIES = 100
-"""More entries than this no honest table has; the rest is not looked at."""
+"""No honest table has more entries; the rest is ignored."""
 
 MAX_GLOBS = 50
 MAX_GLOB_CHARACTERS = 100
 
 Rule: TypeAlias = Callable[[Any, Any], tuple[Any, str]]
-"""From the current and the wanted value to the tighter one, and why not all was taken."""
+"""Maps the current and the requested value to the tighter one, and why the request was cut."""
 
 
 class Tightened(msgspec.Struct, frozen=True):
@@ -185,4 +185,4 @@ RULES: Mapping[str, Rule] = {
     "budget_day": _lower,
     "budget_turn_tokens": _lower,
 }
-"""Settings that others may tighten; the model is apart, because it is chosen and not tightened."""
+"""Settings that others may tighten; the model is separate, as it is chosen, not tightened."""

@@ -23,10 +23,10 @@ TYPES: Mapping[str, Any] = {
 STRICT = frozenset(
     {"api_key", "base_url", "deny", "hooks", "mode", "provider", "rules_ask", "rules_deny"}
 )
-"""Settings where a default in the place of a broken value could give away what is protected."""
+"""Settings where a default instead of an invalid value could expose what is protected."""
 
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
-"""Words in front of the colon of a pattern that is for no command."""
+"""Words before the colon of a pattern that is not for a command."""
 
 _SHOWN = 60  # characters of a name or value in a notice
 _HUGE = 10**_SHOWN  # Python refuses to format numbers of over 4,300 digits

@@ -30,7 +30,7 @@ _LOOSE = re.compile(
     r"^([A-Za-z][\w-]*):[ \t]+(?![\s\"'|>\[{&*!#%@`])(.*:(?:[ \t].*)?)$", re.MULTILINE
 )
 _BAD = (yaml.YAMLError, ValueError, ArithmeticError, RecursionError)
-"""What PyYAML makes of text: of ``"\\UFFFFFFFF"`` and the like it raises what Python does."""
+"""Errors of PyYAML for invalid text: for ``"\\UFFFFFFFF"`` and similar it raises Python's."""
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
 

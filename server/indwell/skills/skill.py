@@ -11,7 +11,7 @@ import msgspec
 from indwell.skills.front_matter import BadFrontMatter, MarkdownDocument, read_document
 
 Origin: TypeAlias = Literal["user", "workspace", "indwell"]
-"""Whose it is: of two skills with one name the first of these wins."""
+"""The source of a skill; of two skills with one name the earlier source wins."""
 
 FILE_NAME = "SKILL.md"
 BODY_CHARACTERS = 40_000  # about 12,000 tokens; the format recommends less than half of that

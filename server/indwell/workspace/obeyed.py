@@ -25,7 +25,7 @@ INSTRUCTIONS = frozenset(
         *("skill.md", "qwen.md", "crush.md", "warp.md"),
     ]
 )
-"""Names of files that models are given as instructions, in any folder; without case."""
+"""Names of instruction files for models, in any folder; case is ignored."""
 
 FILES: tuple[tuple[Kind, str], ...] = (
     *(

@@ -70,7 +70,7 @@ def visible(text: str) -> str:
 
 
 FIND = "; find it with glob"
-"""What the model can do where no name is close; the user has no such tool."""
+"""A hint for the model where no name is similar; the user has no such tool."""
 
 
 def missing(path: str, name: str, neighbours: Iterable[str]) -> ToolError:

@@ -20,16 +20,19 @@ MOST_FOLDERS = 300_000
 _MOST_B_A_CHARACTER = 4
 _TIMES_AFTER = 10  # a command can create any number of folders around what it plants
 FRESH_NS = 50_000_000
-"""A folder that changed so short a time before it was listed may change again and bear the same
-time: the clock of file systems ticks up to every 10 ms. So the list counts for this look alone."""
+"""A folder listed so soon after its change may change again with the same time: file system clocks
+tick up to every 10 ms. Such a listing counts for this scan only.
+"""
 
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""A folder is no more. With any other error it may hold things: no permission, too many open files,
-a damaged disk."""
+"""The folder is gone. With any other error it may still hold files: no permission, too many open
+files, a damaged disk.
+"""
 
 MOST_PATH_B = 3_800
-"""Of a folder that is looked into. The system takes 4,096; the rest is for the names in the folder,
-and for what git has in a repository there."""
+"""Longest path of a scanned folder. The system's limit is 4,096; the rest is left for names in the
+folder and in a repository there.
+"""
 
 
 def is_too_deep(root: str, at: str) -> bool:

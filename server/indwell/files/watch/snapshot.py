@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 from indwell.files.beneath import open_below
 
 Facts: TypeAlias = tuple[int, int, int, int, int]
-"""Number (inode), bytes, time of the last write and of the last change in ns, mode."""
+"""Inode, size, modification time and change time in ns, mode."""
 
 CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 _N_FACTS = 5

@@ -11,9 +11,10 @@ from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 
 MOST_MOUNTS = 500
-"""Of protected and hidden paths together, with the folders above them. 20 take 2 ms, 64 take 11,
-150 take 43, 300 take 140, 500 take 350: bubblewrap reads the list of all mounts again for each.
-Where there are more, nothing runs."""
+"""The limit of protected and hidden paths together, with the folders above them. 20 take 2 ms, 64
+take 11, 150 take 43, 300 take 140, 500 take 350: bubblewrap rereads the list of all mounts for
+each. With more, nothing runs.
+"""
 
 _EMPTY_B = 4096
 _TEMPORARY_B = 512 << 20  # memory of a temporary file system, which our limits do not count
@@ -26,7 +27,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "UV_CACHE_DIR": f"{_SCRATCH}/.cache/uv",
     "npm_config_cache": f"{_SCRATCH}/.cache/npm",
 }
-"""Where programs put what they keep for themselves: the home folder cannot be written."""
+"""Where programs store their own files: the home folder is read-only."""
 
 
 class SandboxHost(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import raw
 
 NEEDED_ABI = 6
-"""From Linux 6.12: before, a command could end our processes and reach abstract sockets."""
+"""Linux 6.12: before it, a command could kill our processes and reach abstract sockets."""
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same on every architecture
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
@@ -51,7 +51,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 _CAPABILITIES_3 = 0x20080522  # linux/capability.h
 _PASSED_OVER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES}
-"""A place is gone, has become a link, or is closed to us, and so to the command."""
+"""The place is gone, became a link, or is closed to us and so to the command."""
 
 
 @functools.cache
@@ -188,10 +188,10 @@ REFER = 1 << 13
 TRUNCATE = 1 << 14
 IOCTL_DEV = 1 << 15
 ALL = (1 << 16) - 1
-"""What is refused wherever no rule allows it: everything that ABI 6 knows."""
+"""Everything that ABI 6 knows; refused wherever no rule allows it."""
 
 FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-"""What a rule for something that is no folder may name; more is an error of the kernel's."""
+"""The rights that a rule for a file may name; others are a kernel error."""
 
 READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = ALL & ~(READ | MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV)
@@ -201,7 +201,7 @@ LIMITS = (
     "modes, owners and times of files elsewhere can be changed, where the user may",
     "what a command makes beside a hidden file, it cannot read again",
 )
-"""What it cannot hold and bubblewrap can, for people (`safety.md` §3.3)."""
+"""What bubblewrap can enforce and Landlock cannot, for the user (`safety.md` §3.3)."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - hidden

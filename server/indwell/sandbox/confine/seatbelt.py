@@ -17,7 +17,7 @@ _SERVICES = (
     "com.apple.bsd.dirhelper",  # locations of temporary folders
     "com.apple.logd",
 )
-"""Of the system; all others could do for a command what it may not do itself."""
+"""The allowed system services; others could act for a command beyond its bounds."""
 
 _START = """\
 (version 1)

@@ -50,7 +50,7 @@ REFUSED = (
 """Calls that fail with EPERM, whatever their arguments."""
 
 ABSENT = ("clone3", "openat2")
-"""Calls whose arguments stand in memory, where no filter can look: libraries use the older ones."""
+"""Calls with arguments in memory, which filters cannot read: libraries fall back to older ones."""
 
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | NET; linux/sched.h
 _PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into another process's terminal

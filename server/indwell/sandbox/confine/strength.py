@@ -20,8 +20,9 @@ _PLACES = (
     *("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
     *("/run/wrappers/bin/bwrap", "/nix/var/nix/profiles/default/bin/bwrap"),
 )
-"""Never by PATH, which may lead into a workspace. The first is the one that Ubuntu's AppArmor lets
-make namespaces."""
+"""Never found through PATH, which may lead into a workspace. Ubuntu's AppArmor lets the first one
+create namespaces.
+"""
 
 _TRY_S = 5.0
 _COVERED = ("acpi", "driver", "fs", "scsi", "sys", "sysrq-trigger")  # bubblewrap covers irq and bus

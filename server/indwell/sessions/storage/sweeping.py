@@ -37,7 +37,7 @@ _logger = logging.getLogger(__name__)
 
 Why: TypeAlias = Literal["age", "size"]
 Pending: TypeAlias = Callable[[Path], Collection[str] | None]
-"""Sessions with changes that wait for review, given a workspace's folder; None: nobody can say."""
+"""Returns a workspace folder's sessions with changes awaiting review; None if unknown."""
 
 
 class RetentionLimits(NamedTuple):

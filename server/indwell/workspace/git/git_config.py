@@ -13,7 +13,7 @@ _ENTRY = re.compile(r"([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"(?:https?|ssh|git)://\w[\w.@:/~%+-]*|\w[\w.-]*@\w[\w.-]*:[\w./~+-]+|/[\w./~+-]+", re.ASCII
 )
-"""An address that git only connects to: no ``ext::``, no option in the place of a host."""
+"""An address that git only connects to: no ``ext::``, no option in place of a host."""
 
 _HARMLESS = {
     "core": {

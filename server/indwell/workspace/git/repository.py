@@ -29,7 +29,7 @@ OBEYED = (
     *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""What git runs or obeys in a folder of its own, or what sends it elsewhere."""
+"""What git runs or reads in its own folder, including pointers to other places."""
 
 HOOKS = frozenset(
     [
@@ -41,7 +41,7 @@ HOOKS = frozenset(
         *("p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change"),
     ]
 )
-"""The names that git runs, where the folder of hooks is the whole workspace."""
+"""The names that git runs if the hooks folder is the whole workspace."""
 
 _SIGNS = frozenset({GIT, "head"})
 _SHUT = frozenset(

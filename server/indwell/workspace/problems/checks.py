@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 FILES = ("pyproject.toml", "package.json", "tsconfig.json", "Cargo.toml", "go.mod")
-"""What is read, right in the folder."""
+"""The files that are read, directly in the folder."""
 
 SCRIPTS = ("typecheck", "check", "lint")
-"""Of ``package.json``; the first that is there, and of which it is known what it does, is run."""
+"""In ``package.json``; the first existing script that is known to be read-only is run."""
 
 _PYTHON = (".py", ".pyi")
 _SCRIPT = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")

@@ -89,7 +89,7 @@ MOST = 2_000  # problems of one file that are compared
 NEAR = 3  # lines by which a checker's position may differ for an unchanged line
 OWN = "indwell"  # the source of our own hints, which do not count as problems
 SEVERITIES = ("error", "warning")
-"""Those that count, the worse first; hints and information never do."""
+"""The severities that count, worst first; hints and information never do."""
 
 _LINE_NUMBER = re.compile(r"\bline \d+")
 _Key: TypeAlias = tuple[str, str, str, str]
