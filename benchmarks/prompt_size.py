@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from indwell.cli.doctor.size import MOST, beginning
+from indwell.cli.doctor.command import MOST, beginning
 from indwell.context.tokens import estimate_tokens
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, blocking, run_checks
-from indwell.cli.doctor.command import Private, redacted, report
-from indwell.cli.doctor.endpoint import endpoint, proxies
+from indwell.cli.doctor.command import Private, endpoint_findings, proxies, redacted, report
 from indwell.cli.doctor.machine import editors
 from indwell.errors import SettingsError
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
@@ -121,7 +120,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
     store = KeyStore(tmp_path / "keys.json", ring)
     async with LoopbackEndpoint(lambda _seen: Answer((HANG,))) as hanging:
         variables = {"OPENAI_BASE_URL": hanging.base_url, "INDWELL_MODEL": "q"}
-        found = await endpoint(variables, store, look_s=0.2, talk_s=30)
+        found = await endpoint_findings(variables, store, look_s=0.2, talk_s=30)
         await hanging.gone.wait()
     sentence = f"{hanging.base_url} did not answer in time"
     mend = "check that the server runs on this machine, and its port"

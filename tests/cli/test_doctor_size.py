@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.doctor.size import MOST, sizes
+from indwell.cli.doctor.command import MOST, sizes
 from support.editing import Home
 from support.terminal import indwell
 

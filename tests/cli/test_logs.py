@@ -6,7 +6,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.cli.serve.logs import (
+from indwell.cli.serve.command import (
     BURST,
     LINE_LIMIT,
     StderrHandler,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from indwell.prompt.summary import summary_words
+from indwell.prompt.system import summary_words
 
 
 def test_a_summariser_is_told_what_to_keep_how_long_and_that_it_reads_data() -> None:

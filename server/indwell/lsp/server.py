@@ -11,7 +11,7 @@ import msgspec
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.register import ask_for_chats, register_chat
+from indwell.lsp.chat.sending import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.editor.client import Client
 from indwell.lsp.host import Host

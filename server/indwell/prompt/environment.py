@@ -1,12 +1,17 @@
-"""The environment reminder at the end of a request: date, folder, branch, model (H13)."""
+"""Reminders about the surroundings: date, folder, branch, model, time passed, rounds used (H13)."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 
 import msgspec
 
 _BRANCH = re.compile(r"[\w./+@#-]{1,120}")  # a name of the repository's may not become a sentence
+
+LEAST = timedelta(hours=1)  # less than that changes nothing for the work
+_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
+_FEW_DAYS = 14  # from so many on, weeks say more
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -47,3 +52,26 @@ def repetition_words(name: str, times: int) -> str:
         f"{what} {times} times in a row with the same arguments, with the same outcome "
         "to expect. Try something else, or say what stands in the way."
     )
+
+
+def elapsed_words(before: datetime | None, now: datetime) -> str:
+    """The body of the reminder; empty if too little time has passed, or a clock was set back.
+
+    Args:
+        before: When the model answered last; None if it never did.
+        now: When the user speaks again; both know their time zones.
+    """
+    if before is None or now - before < LEAST:
+        return ""
+    return (
+        f"About {_about(now - before)} have passed since the last answer. Files, branches and what "
+        "runs may be others by now: look again before you rely on them."
+    ).replace("1 hour have", "1 hour has")
+
+
+def _about(passed: timedelta) -> str:
+    if passed < _DAY * 2:
+        hours = round(passed / LEAST)
+        return "1 hour" if hours == 1 else f"{hours} hours"
+    days = round(passed / _DAY)
+    return f"{days} days" if days < _FEW_DAYS else f"{round(passed / _WEEK)} weeks"

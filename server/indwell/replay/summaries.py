@@ -29,7 +29,7 @@ from indwell.context.history import transcript
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text
 
-INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
+INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.system``)
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summarise_call``
 
 

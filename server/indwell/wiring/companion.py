@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indwell.agent.features.memory.feature import make_remember
-from indwell.agent.features.memory.pages import NoPages, Pages
+from indwell.agent.features.memory.feature import NoPages, Pages, make_remember
 from indwell.agent.features.questions.asker import Asker, Nobody
 from indwell.agent.features.questions.board import QuestionBoard
 from indwell.agent.features.questions.tool import make_ask_user

@@ -25,7 +25,7 @@ from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
-from indwell.prompt.subagent import EXPLORE
+from indwell.prompt.system import EXPLORE
 from indwell.service.folder_trust import FolderTrust
 from indwell.sessions.lines import FORMAT
 from indwell.sessions.records import SessionStarted

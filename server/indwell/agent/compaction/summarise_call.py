@@ -17,8 +17,7 @@ from indwell.agent.core.budget import expected_usage
 from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
-from indwell.agent.requests.cache_watch import idle_s
-from indwell.agent.requests.sent import log_alone, log_attempt, log_request
+from indwell.agent.requests.sending import idle_s, log_alone, log_attempt, log_request
 from indwell.agent.requests.spending import charge, leave
 from indwell.agent.review.pending_hunks import pending_hunks
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan

@@ -22,7 +22,7 @@ from indwell.context.injections import inject
 from indwell.context.request.assemble import place_anchors
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse
-from indwell.prompt.summary import summary_words
+from indwell.prompt.system import summary_words
 
 _QUOTED = 80  # characters of the quotes that mark the ends of the part
 

@@ -18,8 +18,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
-from indwell.agent.requests.cache_watch import idle_s
-from indwell.agent.requests.sending import send, sending_of
+from indwell.agent.requests.sending import idle_s, send, sending_of
 from indwell.agent.requests.spending import leave
 from indwell.agent.review.rejected_changes import verdict_blocks
 from indwell.context import conversation as talk

@@ -1,4 +1,8 @@
-"""Sends one request: assembles the conversation, streams the reply, and charges the call."""
+"""Sends one request: assembles the conversation, streams the reply, and charges the call.
+
+Each request is logged as it is sent, so that it can be rebuilt byte for byte. The user is told when
+the prompt cache stops serving, and what changed (H36).
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,23 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
-from indwell.agent.core.session import Session
+from indwell.agent.core.session import Session, added_messages
 from indwell.agent.core.turn_state import TurnState
-from indwell.agent.requests.cache_watch import watch_cache
-from indwell.agent.requests.sent import log_attempt, log_request
 from indwell.agent.requests.spending import charge
 from indwell.agent.review.rejected_changes import verdicts_heard
 from indwell.context import conversation as talk
 from indwell.context.conversation import calibrated, prompt_tokens
+from indwell.context.request.cache_health import after_reply
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import EmptyReply, UserError
 from indwell.messages import Reply, Request, Usage
 from indwell.providers import base as stream
+from indwell.providers.base import Sending
+from indwell.sessions.records import Purpose, RequestRecord, Wire
 
 TRIES = 2  # attempts if the model replies with nothing
+
+_PROBE = 1_000  # tokens
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
@@ -149,3 +156,93 @@ def _count_unanswered(
 def _without_calls(reply: Reply) -> Reply:
     finish = "stop" if reply.finish == "tool_calls" else reply.finish
     return msgspec.structs.replace(reply, calls=(), finish=finish)
+
+
+def log_request(
+    session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
+) -> None:
+    """Log the parts of a request that the log does not hold yet; call this right before sending."""
+    session.requests += 1
+    config = session.conversation.config
+    session.parts.log.append(
+        RequestRecord(
+            turn=turn,
+            number=session.requests,
+            model=request.model,
+            max_output=request.max_output,
+            tool_choice=request.tool_choice,
+            cache_key=request.cache_key,
+            window=config.window,
+            tail=added_messages(session.conversation.messages, request.messages),
+            anchors=request.anchors,
+            pictures=config.takes_pictures,
+            at=session.timestamp(),
+            tokens=request.tokens,
+            purpose=purpose,
+        )
+    )
+
+
+def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
+    """Log a whole summary request, which belongs to no conversation.
+
+    ``window`` is the window of its model, in tokens.
+    """
+    session.requests += 1
+    session.parts.log.append(
+        RequestRecord(
+            turn=turn,
+            number=session.requests,
+            model=request.model,
+            max_output=request.max_output,
+            tool_choice=request.tool_choice,
+            cache_key=request.cache_key,
+            window=window,
+            tail=request.messages,
+            anchors=request.anchors,
+            pictures=True,
+            at=session.timestamp(),
+            alone=tuple(block.text for block in request.system),
+            tokens=request.tokens,
+            purpose="summary",
+        )
+    )
+
+
+def log_attempt(session: Session, event: Sending) -> None:
+    """Log how the bytes of the newest request were built, and their digest."""
+    session.parts.log.append(
+        Wire(session.requests, event.dialect, event.digest, session.timestamp())
+    )
+
+
+def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
+    """Check how much of an answered request the cache served; warn the user if it stopped serving.
+
+    Call this before ``session.answered_at`` is updated. Returns the prompt tokens that the cache
+    should have served, as the endpoint counts them.
+    """
+    seen = after_reply(
+        session.health,
+        request,
+        usage,
+        idle_s=idle_s(session) or 0.0,
+        has_cache=_is_cache_priced(session),
+    )
+    session.health = seen.health
+    if seen.warning:
+        emit(events.Notice(turn, "warning", seen.warning))
+    return seen.expected
+
+
+def idle_s(session: Session) -> float | None:
+    """Seconds since the model's last reply; None if there was none or its time is unknown."""
+    at = session.answered_at
+    return None if at is None else max(0.0, (session.parts.now() - at).total_seconds())
+
+
+def _is_cache_priced(session: Session) -> bool:
+    """Does the model have a prompt cache? It has if cached tokens cost less than others."""
+    full = session.parts.cost(Usage(input=_PROBE))
+    cached = session.parts.cost(Usage(input=_PROBE, cached=_PROBE))
+    return full is not None and cached is not None and cached < full

@@ -1,20 +1,26 @@
-"""The command ``indwell doctor``: runs all checks at once, and prints them or a bug report."""
+"""The command ``indwell doctor``: runs all checks at once, and prints them or a bug report.
+
+The checks of the endpoint (proxies, model, tools) and of the size of each request's beginning, in
+tokens, are here; those of the machine, the project and the user's files have modules of their own.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import os
 import platform
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor import endpoint, machine, own_files, size
+from indwell.cli.doctor import machine, own_files
 from indwell.cli.doctor import machine as editors
 from indwell.cli.doctor import machine as programs
 from indwell.cli.doctor import project as agents
@@ -24,12 +30,29 @@ from indwell.cli.doctor import project as skills
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.person import TerminalApprover
 from indwell.cli.terminal.waiting import wait_for
+from indwell.context.conversation import Conversation
+from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.errors import SettingsError, UserError
+from indwell.files.private import scratch_folder
 from indwell.policy.approvals import visible
-from indwell.settings.credentials import told_address
+from indwell.providers.discovery import find_servers
+from indwell.providers.endpoint import EndpointStep, failure, shown
+from indwell.service.endpoint.trial import EndpointAnswer, look, talk
+from indwell.service.stored_keys import with_stored_key
+from indwell.service.user_settings import read_settings
+from indwell.sessions.ids import RANDOM_B, new_id
+from indwell.sessions.storage.writer import MemoryLog
+from indwell.settings.credentials import OPENAI_URL, told_address
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
+from indwell.settings.load import lacking
+from indwell.settings.model import Settings
 from indwell.settings.places import read_user_file, user_file
+from indwell.wiring.compose import SessionPlace, make_session
+from indwell.wiring.model import make_model
+from indwell.wiring.project.instructions import standing_instructions
+from indwell.workspace.disk import DiskWorkspace
 
 SHORTEST = 3  # characters of a user's or machine's name that is taken out; shorter ones are words
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
@@ -42,6 +65,14 @@ _KEY_LIKE = re.compile(  # an underscore before it is no letter: `secret_sk-…`
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+
+RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
+_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear holes into words
+LOOK_S = 6.0  # seconds for one question; a list takes up to three
+TALK_S = 11.0  # a model that answers later than this is said to be slow, not broken
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+MOST = 3_000  # tokens, of both together, without what is the user's own
 
 
 class Private(msgspec.Struct, frozen=True):
@@ -102,11 +133,6 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
-_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear holes into words
-
-
 def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
     """Check everything; 0 if nothing failed, 1 otherwise."""
     environment = dict(os.environ)
@@ -130,7 +156,7 @@ def _checks(
         blocking("Indwell", machine.versions),
         blocking("settings", lambda: own_files.settings(environment)),
         blocking("key", lambda: own_files.key(environment, store)),
-        blocking("proxy", lambda: endpoint.proxies(environment)),
+        blocking("proxy", lambda: proxies(environment)),
         DoctorCheck("programs", lambda: programs.programs(Path.cwd())),
         blocking("own place", lambda: programs.installation(Path.cwd())),
         blocking("sandbox", lambda: safety.sandbox(environment, Path.cwd())),
@@ -139,7 +165,7 @@ def _checks(
         blocking("skills", lambda: skills.skills(environment, Path.cwd())),
         blocking("sub-agents", lambda: agents.agents(environment, Path.cwd())),
         blocking("hooks", lambda: hooks.hooks(environment, Path.cwd())),
-        DoctorCheck("prompt size", lambda: size.size(environment, Path.cwd())),
+        DoctorCheck("prompt size", lambda: size_findings(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("sessions", lambda: own_files.kept(environment)),
         blocking("clock", own_files.clock),
@@ -149,8 +175,8 @@ def _checks(
     ]
     if not offline:
         checks[4:4] = [
-            DoctorCheck("endpoint", lambda: endpoint.endpoint(environment, store)),
-            DoctorCheck("local model", lambda: endpoint.local(environment)),
+            DoctorCheck("endpoint", lambda: endpoint_findings(environment, store)),
+            DoctorCheck("local model", lambda: local(environment)),
         ]
     return tuple(checks)
 
@@ -216,3 +242,172 @@ def _open_ring() -> Ring:
     from indwell.settings.system_keyring import system_ring
 
     return system_ring(answer_s=RING_S)
+
+
+def proxies(environment: Mapping[str, str]) -> Findings:
+    """Which proxies are in force, without their passwords."""
+    found = []
+    for name in _PROXIES:
+        value = environment.get(name, "") or environment.get(name.lower(), "")
+        if not value:
+            continue
+        address = shown(value) or "(no address)"
+        if urlsplit(value).scheme.startswith("socks"):
+            mend = "name an http proxy, or install the package socksio beside Indwell"
+            found.append(DoctorFinding("proxy", "warn", f"{name} is {address}", mend))
+        else:
+            found.append(DoctorFinding("proxy", "ok", f"{name} is {address}"))
+    return tuple(found)
+
+
+async def endpoint_findings(
+    environment: Mapping[str, str],
+    store: KeyStore,
+    *,
+    look_s: float = LOOK_S,
+    talk_s: float = TALK_S,
+) -> Findings:
+    """Is the endpoint reachable, the key taken, the model there? Do streams and tools work?"""
+    try:
+        chosen = await asyncio.to_thread(_settings, environment, store)
+    except SettingsError:
+        return (DoctorFinding("endpoint", "skipped", "there is no usable model yet"),)
+    if chosen.provider == "scripted":
+        return (DoctorFinding("endpoint", "ok", "the scripted model needs no network"),)
+    url = chosen.base_url or OPENAI_URL
+    key = chosen.api_key.reveal() if chosen.api_key is not None else None
+    talking = asyncio.create_task(talk(url, key, chosen.model, timeout_s=talk_s))
+    try:
+        looked = await look(url, key, timeout_s=look_s)
+        steps = looked.steps
+        if failure(steps) is None:
+            window = await asyncio.to_thread(_window, looked, chosen)
+            steps = (*steps, *_exists(looked, chosen.model), *window, *await talking)
+    finally:
+        talking.cancel()  # an answer is of no use where the list already failed
+        await asyncio.wait({talking})
+    return tuple(_finding(step) for step in steps)
+
+
+async def local(environment: Mapping[str, str]) -> Findings:
+    """Model servers that run here, and what is wrong with them."""
+    findings = []
+    for server in await find_servers(environment=environment):
+        number = len(server.models)
+        sentence = f"{server.title} runs at {server.base_url} with {number} models"
+        if server.warning:
+            findings.append(DoctorFinding("local model", "warn", server.warning))
+        else:
+            findings.append(DoctorFinding("local model", "ok", sentence))
+    return tuple(findings)
+
+
+def _settings(environment: Mapping[str, str], store: KeyStore) -> Settings:
+    chosen = with_stored_key(read_settings(environment).settings, store)
+    problem = lacking(chosen)
+    if problem:
+        raise SettingsError(problem)
+    return chosen
+
+
+def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
+    if not looked.models:
+        return ()
+    if any(one.name == model for one in looked.models):
+        return (EndpointStep("model", "ok", f"it offers {model}"),)
+    return (
+        EndpointStep(
+            "model", "warn", f"{model!r} is not in its list", "`indwell models` shows the list"
+        ),
+    )
+
+
+def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
+    """Is the model's window known, or will one be assumed?"""
+    from indwell.providers.facts import facts_for
+
+    facts = facts_for(chosen.model, chosen.base_url, now=datetime.now(UTC))
+    if facts.known or chosen.window is not None:
+        return ()
+    said = next((one.window for one in looked.models if one.name == chosen.model), None)
+    sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
+    mend = f"write window = {said or '…'} in {user_file()}"
+    return (EndpointStep("window", "warn", sentence, mend),)
+
+
+def _finding(step: EndpointStep) -> DoctorFinding:
+    return DoctorFinding(step.name, step.state, step.sentence, step.mend)
+
+
+class PromptSizes(msgspec.Struct, frozen=True):
+    """Estimated tokens, which err on the high side.
+
+    Attributes:
+        system: Of the system prompt, without the user's instructions.
+        own: Of those.
+        tools: Of each tool.
+    """
+
+    system: int
+    own: int
+    tools: Mapping[str, int]
+
+    @property
+    def together(self) -> int:
+        """Of what Indwell itself sends."""
+        return self.system + sum(self.tools.values())
+
+
+async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conversation, Settings]:
+    """As a session would begin now in ``folder``, with all that can be on; none is begun.
+
+    Raises:
+        SettingsError: The settings cannot be used.
+    """
+    chosen = await asyncio.to_thread(lambda: read_settings(environment).settings)
+    chosen = msgspec.structs.replace(chosen, provider="scripted", memory=True)
+    place = SessionPlace(
+        new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder()
+    )
+    session = make_session(
+        place,
+        DiskWorkspace([folder]),
+        TerminalApprover(Console(stderr=True)),
+        lambda: chosen,
+        make_model(chosen),
+        environment=environment,
+    )
+    await session.close()
+    return session.conversation, chosen
+
+
+async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
+    """Of that.
+
+    Raises:
+        SettingsError: The settings cannot be used.
+    """
+    talk, chosen = await beginning(environment, folder)
+    own = estimate_tokens(standing_instructions(chosen)[0])
+    system = sum(block.meta.tokens for block in talk.system) - own
+    return PromptSizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools})
+
+
+async def size_findings(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The figures, part by part."""
+    try:
+        found = await sizes(environment, folder)
+    except SettingsError:
+        return ()  # said by the check of the settings
+    parts = [f"system prompt {found.system:,}"]
+    parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
+    own = f"; your own instructions {found.own:,} more" if found.own else ""
+    sentence = (
+        f"about {found.together:,} tokens before your first word, of at most {MOST:,}: "
+        f"{', '.join(parts)}{own}"
+    )
+    if found.together > MOST:
+        return (
+            DoctorFinding("prompt size", "warn", sentence, "remove skills that you do not use"),
+        )
+    return (DoctorFinding("prompt size", "ok", sentence),)

@@ -22,9 +22,15 @@ from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.background import NOWHERE, Background, Running
-from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
-from indwell.tools.commands.ending import MAX_TIMEOUT_S, ending_figure, ending_words
-from indwell.tools.commands.under_buffers import notes_after
+from indwell.tools.commands.command_output import (
+    MAX_TIMEOUT_S,
+    SPILL_LIMIT_B,
+    TAIL_B,
+    CommandOutput,
+    ending_figure,
+    ending_words,
+    notes_after,
+)
 from indwell.tools.truncate import TextEnds
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display

@@ -1,14 +1,18 @@
-"""The output of a command: streamed to the user as a terminal shows it, and kept for the model."""
+"""A command's output and end: streamed as a terminal shows it, kept and worded for the model."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
+import signal
 import time
 from collections.abc import Callable
 
 from indwell.sandbox import Finished
 from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
 
 SPILL_LIMIT_B = 4_000_000  # of one output kept to be read again; it passes through memory
 LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
@@ -19,6 +23,8 @@ _PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random
 
 _HELD = 1_000  # characters of an escape that has not ended; what is longer says nothing more
 _UNFINISHED = re.compile(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
+
+MAX_TIMEOUT_S = 600  # of a command that somebody waits for
 
 
 class CommandOutput:
@@ -133,3 +139,54 @@ class Screen:
             self._parts.append(plain(lines) + end)
             self._line = len(self._parts)
             self._parts.append(plain(last))
+
+
+def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str]:
+    """How it ended, in words: one line, and what else is to be known of it."""
+    ending = []
+    if finished.stopped:
+        ending.append(
+            "stopped by Indwell at once: the command made what no command may make here; the note "
+            "names it. Work without that file, or ask the user to make it"
+        )
+    elif finished.overrun:
+        ending.append(f"ended: it used {finished.overrun}; change what it does, not the limit")
+    if finished.timed_out:
+        ending.append(
+            f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
+        )
+    elif finished.exit_code < 0:
+        with contextlib.suppress(ValueError):  # a real-time signal has no name
+            ending.append(f"ended by {signal.Signals(-finished.exit_code).name}")
+        ending = ending or [f"ended by signal {-finished.exit_code}"]
+    else:
+        ending.append(f"exit code {finished.exit_code}")
+    if finished.left_running:
+        n_left = finished.left_running
+        ending.append(
+            f"[{n_left} background process{'es' if n_left > 1 else ''} ended with the command]"
+        )
+    if finished.may_run_on:
+        ending.append("[not all that it started could be ended; some of it may still run]")
+    return ending
+
+
+def ending_figure(finished: Finished) -> str:
+    """How it ended, for the user, in a word or two."""
+    if finished.stopped:
+        return "stopped: made a protected file"
+    if finished.timed_out:
+        return "timed out"
+    if finished.overrun:
+        return "used too much"
+    return f"failed {finished.exit_code}" if finished.exit_code else "ok"
+
+
+async def notes_after(workspace: Workspace) -> list[str]:
+    """What a command changed beneath the user's hands."""
+    changed = await workspace.changed_under_buffers()
+    if not changed:
+        return []
+    names = ", ".join(display(path, workspace.roots) for path in changed)
+    note = "[the command changed files that are open in the editor: "
+    return [f"{note}{names}; the editor may still show the old text]"]

@@ -12,8 +12,14 @@ from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 from indwell.tools.editing import edit_large
-from indwell.tools.editing.allowed import allowed_part, check_whole, with_refused
-from indwell.tools.editing.rebase import Collision, Proposal, propose
+from indwell.tools.editing.rebase import (
+    Collision,
+    Proposal,
+    allowed_part,
+    check_whole,
+    propose,
+    with_refused,
+)
 from indwell.tools.editing.replace import Replacement
 from indwell.tools.editing.told import told
 from indwell.tools.seen import KnownTexts

@@ -12,9 +12,16 @@ from indwell.context.untrusted_text import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
-from indwell.tools.editing.allowed import RefusedHunks, allowed_part, check_whole, with_refused
 from indwell.tools.editing.edit import TRIES, known_text, read_known
-from indwell.tools.editing.rebase import CHANGED, Proposal, cut_others
+from indwell.tools.editing.rebase import (
+    CHANGED,
+    Proposal,
+    RefusedHunks,
+    allowed_part,
+    check_whole,
+    cut_others,
+    with_refused,
+)
 from indwell.tools.editing.told import told
 from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import Snapshot

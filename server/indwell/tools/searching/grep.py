@@ -18,8 +18,7 @@ from indwell.files import exists
 from indwell.sandbox import Finished
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
-from indwell.tools.searching.grep_query import GrepQuery
-from indwell.tools.searching.grep_report import FoundMatches, report
+from indwell.tools.searching.grep_report import FoundMatches, GrepQuery, report
 from indwell.tools.searching.patterns import SearchPlan
 from indwell.tools.searching.ripgrep import listen, together
 from indwell.tools.searching.ripgrep_output import Hits, Mode, RawLine

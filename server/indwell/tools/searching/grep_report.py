@@ -1,18 +1,20 @@
-"""What a search found, as the model reads it: each path once, its lines below, and what is left."""
+"""What ``grep`` searches for, and its result for the model: paths with their lines. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.searching.grep_query import GrepQuery
+from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
 from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, text_line, with_notes
-from indwell.tools.searching.ripgrep_output import MAX_SHOWN, Hits, Mode
+from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.paths import display
+
+_ALWAYS = ("--with-filename", "--null", "--crlf")  # the last: $ also before a carriage return
 
 
 class FoundMatches(msgspec.Struct, frozen=True):
@@ -163,3 +165,64 @@ def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolConte
     if not query.pattern.isascii():
         return f"{said}; in files that are neither UTF-8 nor UTF-16 only ASCII is found"
     return said
+
+
+class GrepQuery(msgspec.Struct, frozen=True):
+    """One question.
+
+    Attributes:
+        pattern: A regular expression, or plain text.
+        glob: Which files count; all if empty. With ``!`` in front, which do not.
+        mode: What is wanted of them.
+        beside: Lines around each match.
+        ignore_case: Whether case does not count.
+        is_plain: The pattern is plain text.
+    """
+
+    pattern: str
+    glob: str = ""
+    mode: Mode = "lines"
+    beside: int = 0
+    ignore_case: bool = False
+    is_plain: bool = False
+
+    @property
+    def plan(self) -> SearchPlan:
+        """How the files are found, seen from where ``glob`` starts."""
+        if self.glob.startswith("!"):
+            return SearchPlan(matches=self.wanted)
+        return plan(self.glob) if self.glob else SearchPlan()
+
+    @property
+    def wanted(self) -> Callable[[str], bool]:
+        """Does the file of this name count?"""
+        if not self.glob:
+            return lambda _: True
+        matches = path_matcher(self.glob.removeprefix("!"))
+        return (lambda name: not matches(name)) if self.glob.startswith("!") else matches
+
+    @property
+    def in_files(self) -> tuple[str, ...]:
+        """Options for a search in files."""
+        if self.mode != "lines":
+            return (*self._options, *OPTIONS[self.mode])
+        return (
+            *self._options,
+            *OPTIONS["lines"],
+            f"--max-count={MAX_SHOWN + 1}",
+            *((f"--context={self.beside}",) if self.beside else ()),
+        )
+
+    @property
+    def in_text(self) -> tuple[str, ...]:
+        """Options for a search in text from standard input: always by line."""
+        return (*self._options, *OPTIONS["lines"], "--text", "--", "-")
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return (
+            *_ALWAYS,
+            *(("--ignore-case",) if self.ignore_case else ()),
+            *(("--fixed-strings",) if self.is_plain else ()),
+            f"--regexp={self.pattern}",
+        )

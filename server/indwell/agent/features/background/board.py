@@ -17,7 +17,7 @@ from indwell.files import append_own
 from indwell.sandbox import Finished
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.background import Run
-from indwell.tools.commands.ending import ending_figure, ending_words
+from indwell.tools.commands.command_output import ending_figure, ending_words
 
 MOST = 8  # that run at once
 MOST_ENDED = 20  # that are still listed

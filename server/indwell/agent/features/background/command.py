@@ -10,7 +10,7 @@ from indwell.agent.core.event_shape import BackgroundCommand
 from indwell.agent.features.background.output import Output
 from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import Finished
-from indwell.tools.commands.ending import ending_words
+from indwell.tools.commands.command_output import ending_words
 
 SHOWN_COMMAND = 2_000  # characters of its text that are told
 

@@ -29,7 +29,7 @@ from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_
 from indwell.sessions.branches import commands_of
 from indwell.sessions.told import CommandSet
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
-from indwell.tools.commands.under_buffers import notes_after
+from indwell.tools.commands.command_output import notes_after
 
 BETWEEN = (
     "{names} in the background. What changes on disk until the next turn is not listed for "

@@ -1,6 +1,6 @@
-"""Memory as a feature: the tool that proposes a fact, and the facts that go with a prompt.
+"""Memory: the tool that proposes a fact, the facts that go with a prompt, and their pages.
 
-The user sees exactly what would be kept. What is proposed is checked before anybody is asked. The
+The user sees exactly what would be kept. A proposed fact is checked before the user is asked. The
 question is the policy's own (``Asked.keeps``): it comes each time, in every mode, and no standing
 answer covers it.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -18,7 +18,6 @@ from msgspec import Meta
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.features.memory.pages import Pages
 from indwell.context.memory import FACT_CHARACTERS, Fact, MemoryQuery, Scope, alike, recalled, same
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text
@@ -161,3 +160,44 @@ def replaced(pages: Pages, text: str, scope: Scope) -> str:
         raise ToolError("that is remembered already")
     old = alike(text, facts)
     return "" if old is None else old.text
+
+
+class Pages(Protocol):
+    """Pages of facts; everything blocks, so it is called in a thread."""
+
+    def facts(self, scope: Scope) -> Sequence[Fact]:
+        """Those of one page; none if it cannot be read."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why a page could not be read; empty if all could."""
+        ...
+
+    def keep(self, fact: Fact, instead_of: str = "") -> None:
+        """Write a fact down, in the place of the one that reads ``instead_of``.
+
+        Raises:
+            SettingsError: It cannot be.
+        """
+        ...
+
+
+class NoPages:
+    """Where nothing is remembered."""
+
+    problem = ""
+
+    def facts(self, scope: Scope) -> Sequence[Fact]:
+        """There are none."""
+        del scope
+        return ()
+
+    def keep(self, fact: Fact, instead_of: str = "") -> None:
+        """There is no page.
+
+        Raises:
+            SettingsError: Always.
+        """
+        del fact, instead_of
+        raise SettingsError("nothing is remembered here: `memory` is off in the settings")

@@ -18,7 +18,7 @@ from indwell.context.plan import MOST_BYTES, Plan, inherited
 from indwell.errors import SessionError, ToolError, UserError
 from indwell.files import exists, read_bytes
 from indwell.messages import Source, Text
-from indwell.prompt.planning import mode_words, plan_mode_words
+from indwell.prompt.system import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of
 from indwell.sessions.records import Record, TurnStartRecord
 from indwell.sessions.told import PlanSet

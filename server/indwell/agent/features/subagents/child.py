@@ -26,7 +26,7 @@ from indwell.agent.features.subagents.definition import Definition
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Reply, Request
 from indwell.prompt.environment import Surroundings
-from indwell.prompt.subagent import role_words
+from indwell.prompt.system import role_words
 from indwell.providers.base import Provider, StreamEvent
 from indwell.tools.base import Registry, Tool
 
