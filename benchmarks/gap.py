@@ -32,6 +32,8 @@ from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
+from indwell.agent.core.session_features import Features
+from indwell.agent.features.review_news.feature import ReviewNews
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Usage
@@ -96,6 +98,7 @@ async def ours(base_url: str, folder: Path) -> list[float]:
     parts = Parts(
         provider=Retrying(provider),
         tools=tools,
+        features=Features((ReviewNews().feature(),)),
         workspace=DiskWorkspace([folder]),
         approver=None,  # type: ignore[arg-type] # nothing asks
         rules=lambda: Rules(Policy("auto"), hidden=lambda _path: False),

@@ -22,11 +22,12 @@ LOGGER = "indwell.agent.core.session_features"
 SCRIPT = [asks(call("read_file", "c1", path="a.py")), says("done")]
 MUTING = (
     "commands", "labels", "begin", "prompt_blocks", "remind", "result", "tell", "around",
-    "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified",
+    "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified", "answered",
+    "files_changed",
 )  # fmt: skip
 SUSPENDING = (
     "begin", "prompt_blocks", "remind", "tell", "around", "check_words", "before_tool",
-    "after_tool", "after_reply", "on_stop", "end",
+    "after_tool", "after_reply", "answered", "on_stop", "end",
 )  # fmt: skip
 
 

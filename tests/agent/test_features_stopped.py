@@ -25,7 +25,7 @@ from support.session import PATIENCE_S, asks, call, says
 
 SLOTS = (
     "begin", "prompt_blocks", "remind", "tell", "around", "check_words", "before_tool",
-    "after_tool", "after_reply", "on_stop", "end",
+    "after_tool", "after_reply", "answered", "on_stop", "end",
 )  # fmt: skip
 
 

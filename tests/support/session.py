@@ -26,6 +26,7 @@ from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.instructions.folders import NOTHING, FoundInstructions
+from indwell.agent.features.review_news.feature import ReviewNews
 from indwell.agent.features.time.feature import time_feature
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
@@ -201,6 +202,7 @@ async def a_world(
             attachments_feature(),
             *features,
             checks_feature(CheckGate()),
+            ReviewNews().feature(),
         )
     )
     registry = registry or Registry(

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from indwell.agent.compaction.summarise_call import card_of
+from indwell.agent.compaction.summarise_call import card_of, pending_hunks
 from indwell.agent.core.events import Event, Listener, TurnFinished
 from indwell.agent.core.session import Session
 from indwell.agent.restore.restored_state import Past, past_of
-from indwell.agent.review.pending_hunks import pending_hunks
 from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text

@@ -21,6 +21,7 @@ from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.plan.board import PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature
 from indwell.agent.features.questions.board import questions_feature
+from indwell.agent.features.review_news.feature import ReviewNews
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.features.subagents.listing import subagents_feature
@@ -93,6 +94,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
             questions_feature(companion.questions, companion.ask_user),
             hooks_feature(given.hooks),
             checks_feature(given.gate),
+            ReviewNews().feature(),
         )
     )
     return Boards(CompactionWish(), background), features

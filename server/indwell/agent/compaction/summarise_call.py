@@ -19,7 +19,6 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.requests.sending import idle_s, log_alone, log_attempt, log_request
 from indwell.agent.requests.spending import charge, leave
-from indwell.agent.review.pending_hunks import pending_hunks
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
@@ -39,6 +38,7 @@ from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
 from indwell.providers import base as stream
 from indwell.providers.base import Provider
+from indwell.workspace.paths import display
 
 LEAST_CUT = 2  # a summary that hit its limit must have at least this part (1/2) of its length
 MOST_PIECES = 8  # model calls for one summary; longer parts are extracted instead
@@ -55,6 +55,15 @@ async def summary_step(
     text, trouble = await _summary(session, turn, plan, facts, emit)
     make = partial(_step, session, plan, facts, text, trouble, pending=pending_hunks(session))
     return await asyncio.to_thread(make)
+
+
+def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
+    """Files with changes that await a verdict, as they are shown, and how many in each."""
+    review = session.parts.review
+    if review is None:
+        return ()
+    roots = session.parts.workspace.roots
+    return tuple((display(path, roots), len(review.hunks(path))) for path in review.paths())
 
 
 def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:

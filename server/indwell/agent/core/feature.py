@@ -126,6 +126,9 @@ class Feature(Generic[SessionT]):
         after_tool: A call that ran has ended; with the edits that were told of it.
         after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
             gives words to add to results, by id.
+        files_changed: Files may have changed: a call's edits were told, or a command of a hook, a
+            check or the background has ended. Synchronous, as a turn may be cancelled there.
+        answered: The model has answered a request, so it knows what that request said.
         on_stop: The model is content; True to let the turn go on.
         result: Replace the result of a tool call, given the conversation and the other results of
             the same reply. Synchronous, so that two parallel calls see each other's results.
@@ -172,6 +175,8 @@ class Feature(Generic[SessionT]):
         ]
         | None
     ) = None
+    files_changed: Callable[[Moment[SessionT]], None] | None = None
+    answered: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     on_stop: Callable[[Moment[SessionT]], Awaitable[bool]] | None = None
     prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None
     remind: Callable[[Moment[SessionT]], Awaitable[Reminder]] | None = None

@@ -13,7 +13,6 @@ from datetime import datetime
 
 import msgspec
 
-from indwell.agent.core.aftermath import Aftermath
 from indwell.agent.core.events import Listener
 from indwell.agent.core.parts import Parts
 from indwell.agent.core.prompt import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
@@ -28,7 +27,6 @@ from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
-from indwell.review.hunk import Verdict
 from indwell.sessions.rebuilding import rewritten
 from indwell.sessions.records import CompactionRecord, MessageRecord, SteeringRecord, repairs
 from indwell.sessions.told import Titled
@@ -70,7 +68,6 @@ class Session:
         steering: Words the user sent to the running turn since the last model call, in order.
         turn_runs: Whether a turn is running, so that it can be steered.
         notice: A message for the user with the first turn, such as an assumed window.
-        aftermath: What became of the files that the model knows.
         restraint: Compaction layers that recently gained too little.
         refusal: What the compaction ladder last found not worth doing.
         told_overhead: Whether the user was told that system, tools and pinned words are too large.
@@ -82,8 +79,6 @@ class Session:
         shown_secrets: Values from secret files that the user let the model see.
         refused: Number of questions in a row, in this turn, that were not answered with yes.
         health: Statistics of the prompt cache, model calls and compactions.
-        verdicts: Review verdicts that the next request reports; the model has not replied to them.
-        told_hunks: The last report of changes awaiting review: their number and files.
         is_editing: Whether an edit is under way; pending changes are reported after it.
         given_title: The title that the user gave; empty without one.
         own_title: The beginning of the first prompt; empty before it.
@@ -108,7 +103,6 @@ class Session:
     notice: str = ""
     shown_secrets: set[str] = field(default_factory=set)
     refused: int = 0
-    aftermath: Aftermath = field(default_factory=Aftermath)
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
     refusal: NothingPays | None = None
     told_overhead: bool = False
@@ -118,8 +112,6 @@ class Session:
     is_interrupted: bool = False
     is_ending: bool = False
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
-    verdicts: tuple[Verdict, ...] = ()
-    told_hunks: tuple[int, tuple[str, ...]] = (0, ())
     is_editing: bool = False
     given_title: str = ""
     own_title: str = ""

@@ -297,6 +297,20 @@ class Features(Generic[SessionT]):
                     words[call_id] = "\n".join(filter(None, (words.get(call_id), text)))
         return words
 
+    def files_changed(self, moment: Moment[SessionT]) -> None:
+        """Files may have changed by a call, or by a command beside the calls."""
+        for one in self._heard:
+            if one.files_changed is not None:
+                with self._muting(one):
+                    one.files_changed(moment)
+
+    async def answered(self, moment: Moment[SessionT]) -> None:
+        """The model has answered a request."""
+        for one in self._heard:
+            if one.answered is not None:
+                with self._muting(one):
+                    await one.answered(moment)
+
     def changed(self, turn: int) -> frozenset[Path]:
         """Files that a turn has changed, as far as features keep count of them."""
         found: set[Path] = set()

@@ -28,7 +28,6 @@ from indwell.agent.permission.permit import (
 )
 from indwell.agent.permission.recorded_workspace import recorded
 from indwell.agent.permission.redaction import check_no_marks, hidden, kept_back, remember
-from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.conversation import tool_result
 from indwell.context.request.assemble import tool_picture
 from indwell.errors import ToolError, UserError
@@ -79,7 +78,7 @@ async def dispatch(
             finally:
                 if session.is_editing:  # the turn was stopped during an edit
                     session.is_editing = False
-                    tell_hunks(session, emit)
+                    features.files_changed(Moment(session, use.meta.turn, emit))
         changes.extend(outcome.changes)
         outcomes[use.id] = outcome
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
@@ -173,13 +172,12 @@ async def _run_one(
     outcome = deliver(session, await kept_back(session, outcome))
     diffs: list[str] = []
     for change in outcome.changes:
-        await session.aftermath.made(change)
         applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
         diffs.append(applied.diff)
         ran[use.id].append(applied)
         emit(applied)
     session.is_editing = False
-    tell_hunks(session, emit)
+    session.parts.features.files_changed(Moment(session, turn, emit))
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     diff = kept_diff(await hidden(session, "\n".join(diffs)))

@@ -20,7 +20,6 @@ from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.requests.sending import idle_s, send, sending_of
 from indwell.agent.requests.spending import leave
-from indwell.agent.review.rejected_changes import verdict_blocks
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted, prompt_tokens
 from indwell.context.injections import inject, is_oversize, oversize_words
@@ -45,13 +44,17 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
     while True:
         reply = await _ask_model(session, turn, emit, words=words, tool_choice="auto")
         words = None
+        moment, features = Moment(session, turn.number, emit), session.parts.features
+        uses = tool_uses(session.conversation.messages[-1])
+        if reply.finish in BROKEN_OFF or not uses:
+            await features.answered(moment)
         if reply.finish in BROKEN_OFF:
             return "failed", f"the reply broke off: {reply.problem}; ask to go on"
-        uses = tool_uses(session.conversation.messages[-1])
         if uses:
             results: dict[str, ToolResult] = {}
             pictures: list[Image] = []
             try:
+                await features.answered(moment)  # in here, as a stop must leave results for calls
                 await dispatch(
                     session,
                     uses,
@@ -68,7 +71,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
                     pictures=pictures,
                 )
                 session.advance(answered)
-            answer = session.parts.features.ends_turn(turn.number)
+            answer = features.ends_turn(turn.number)
             if answer is not None and not session.steering:
                 turn.answer = turn.answer or answer
                 return "done", ""
@@ -77,13 +80,13 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
                 return "repeated", repeated
         elif not session.steering:
             ending = _ending_of(reply)
-            moment = Moment(session, turn.number, emit)
-            is_asked = ending[0] == "done" and await session.parts.features.on_stop(moment)
+            is_asked = ending[0] == "done" and await features.on_stop(moment)
             if not (is_asked or session.steering):  # the user may have steered while features ran
                 return ending
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
             await _ask_model(session, turn, emit, words=None, tool_choice="none")
+            await features.answered(moment)
             rounds = "1 round" if limit == 1 else f"{limit} rounds"
             return "limit", f"stopped after {rounds}; ask to go on, or raise `round_limit`"
 
@@ -223,21 +226,9 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
 
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Add what has changed since the last request."""
-    await _tell_aftermath(session, turn.number, emit)
-
-
-async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
-    """Add what became of the files that the model knows (editor §4), and all reminders."""
-    parts = session.parts
-    if session.helping is None:  # verdicts on a sub-agent's changes go to its parent
-        told = await verdict_blocks(session, turn)
-        session.conversation = talk.queue(session.conversation, told)
-    blocks = await session.aftermath.blocks(
-        session.seen, parts.workspace, parts.rules().hidden, turn=turn, hide=parts.hide
-    )
-    session.conversation = talk.queue(session.conversation, blocks)
-    for reminder in await parts.features.reminders(Moment(session, turn, emit)):
+    """Add what has changed since the last request, as each feature says it."""
+    moment = Moment(session, turn.number, emit)
+    for reminder in await session.parts.features.reminders(moment):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
         reminder.told()
 

@@ -15,7 +15,6 @@ from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session, added_messages
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.requests.spending import charge
-from indwell.agent.review.rejected_changes import verdicts_heard
 from indwell.context import conversation as talk
 from indwell.context.conversation import calibrated, prompt_tokens
 from indwell.context.request.cache_health import after_reply
@@ -71,7 +70,6 @@ async def send(
     session.advance(calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer
-    await verdicts_heard(session)
     expected = watch_cache(session, turn.number, request, reply.usage, emit)
     _count(session, turn, reply.usage, emit, expected=expected)
     return reply

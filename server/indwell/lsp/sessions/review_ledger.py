@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from indwell.agent.review.pending_hunks import tell_hunks
+from indwell.agent.core.feature import Moment
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.sessions.current_session import CurrentSession
@@ -71,4 +71,5 @@ class HeldLedger:
     def _changed(self) -> None:
         session = self._sessions.current
         if session is not None:
-            tell_hunks(session, partial(self._turns.tell, session))
+            moment = Moment(session, session.turns, partial(self._turns.tell, session))
+            session.parts.features.files_changed(moment)

@@ -22,7 +22,6 @@ from indwell.agent.features.background.words import (
     untold_words,
 )
 from indwell.agent.permission.command_changes import cover_beside, uncover_beside
-from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_untold
@@ -94,7 +93,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
     finally:
         board.hear = None
         await uncover_beside(session)
-        tell_hunks(session, emit)
+        session.parts.features.files_changed(Moment(session, turn, emit))
         names = [one.id for one in board.running if one.is_covered]
         if names and parts.coverage is not None and not board.is_told:
             board.is_told = True

@@ -18,6 +18,7 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran
 from indwell.agent.features.checks.words import quoted
@@ -38,7 +39,6 @@ from indwell.agent.permission.decision import (
     still_allowed,
 )
 from indwell.agent.permission.git_changes import around
-from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
@@ -114,7 +114,7 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     except asyncio.CancelledError:
         note_ending(session, turn, command, "stopped with the turn")
         raise
-    tell_hunks(session, emit)
+    session.parts.features.files_changed(Moment(session, turn, emit))
     note_ending(session, turn, command, _ending(finished))
     for note in finished.notes:
         emit(events.Notice(turn, "warning", f"{quoted(command.name)}: {note}"))

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.core.events import Checking, Listener, Notice
+from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.hooks.book import FoundHook, HookBook, wanted
 from indwell.agent.features.hooks.outcome import (
@@ -37,7 +38,6 @@ from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.git_changes import around
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.agent.permission.redaction import hidden
-from indwell.agent.review.pending_hunks import tell_hunks
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError
@@ -225,7 +225,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
         raise
     finally:
         telling.cancel()
-    tell_hunks(session, emit)
+    session.parts.features.files_changed(Moment(session, turn, emit))
     note_ending(session, turn, run_id, found, _ending(finished))
     for note in finished.notes:
         emit(Notice(turn, "warning", f"{found.name}: {note}"))

@@ -106,7 +106,6 @@ def make_child(  # noqa: PLR0917 - all that it is made of
             tools=tools.specs,
         ),
         turns=helping.turn.number,
-        told_hunks=parent.told_hunks,
         asking=parent.asking,
         shown_secrets=parent.shown_secrets,  # the same set: what one saw, no other may carry out
         helping=helping,

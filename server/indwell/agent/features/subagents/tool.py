@@ -134,7 +134,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
     begun = await subagents.logs(session, asked)
 
     task = Task(begun.number, context.call_id, definition, arguments.read_only)
-    hear = relay(session, context.call_id, context.tell)
+    hear = relay(context.call_id, context.tell)
     helping = Helping(session, turn, hear, name)
     log = _log(session, begun.log, arguments, context)
     child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
@@ -205,19 +205,17 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
     return found
 
 
-def relay(session: Session, call: str, emit: Listener) -> Listener:
+def relay(call: str, emit: Listener) -> Listener:
     """A listener that hands on what may be told to ``emit``.
 
     Args:
-        session: For which it works.
         call: The id of the call whose sub-agent it is.
         emit: Hears the turn.
     """
 
     def hear(event: events.Event) -> None:
         match event:
-            case events.HunksChanged(pending=pending, files=files):  # of the workspace: all know it
-                session.told_hunks = (pending, files)
+            case events.HunksChanged():  # it is about the workspace, so it names no sub-agent
                 emit(event)
             case _ if isinstance(event, _TOLD):
                 emit(msgspec.structs.replace(event, agent=call))

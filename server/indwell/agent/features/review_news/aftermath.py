@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from indwell.agent.core.feature import Reminder
 from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.files import exists
@@ -32,7 +33,7 @@ class Aftermath:
         # The last report: a digest, why the file cannot be read, or "" for a deleted file.
         self._told: dict[Path, str] = {}
         self._n_followed = 0
-        self._changed: frozenset[Path] = frozenset()  # seen by a peek, not reported yet
+        self._changed: frozenset[Path] = frozenset()  # not reported yet
         self._late: frozenset[Path] = frozenset()
 
     async def made(self, change: AppliedChange) -> None:
@@ -43,81 +44,68 @@ class Aftermath:
         )
         self._told.pop(change.path, None)
 
-    def is_told(self, path: Path, now: Snapshot | str) -> None:
-        """Note that the current content (see ``stands_there``) was reported by another reminder."""
-        self._told[path] = now.stamp.digest if isinstance(now, Snapshot) else now
+    def is_told(self, marks: Mapping[Path, str]) -> None:
+        """Note that the current content of files (see ``mark_of``) was told by another reminder."""
+        self._told.update(marks)
 
-    async def blocks(
+    async def news(
         self,
         seen: KnownTexts,
         workspace: Workspace,
         hidden: Callable[[str], bool],
         *,
         turn: int,
-        hide: Callable[[str], str] = str,
-        peek: Mapping[Path, str] | None = None,
-    ) -> tuple[Text, ...]:
+        hide: Callable[[str], str],
+        others: Mapping[Path, str],
+    ) -> Reminder:
         """A block for each file whose content differs from what the model knows, by path.
 
-        A file whose diff is shown whole counts as read again. Files that a newer deny rule hides
-        (``hidden``) are left out, and ``hide`` removes secrets from the others. With ``peek``, the
-        reports that other reminders would make, no file is marked as reported or read.
+        Once it is told, a file whose diff is shown whole counts as read again. Files that a newer
+        deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
+        ``others`` are the files that another reminder tells of, with the marks of their contents.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
             watch.follow(path)
         self._n_followed = len(known)
-        changed = self._changed | watch.changed()
-        self._changed = frozenset() if peek is None else changed
-        late = self._late | frozenset(await workspace.late_edits() if changed else ())
-        self._late = frozenset() if peek is None else late
-        told = sorted(
+        self._changed = changed = self._changed | watch.changed()
+        self._late = late = self._late | frozenset(await workspace.late_edits() if changed else ())
+        paths = sorted(
             path
             for path in changed | late
             if seen.digest(path) is not None and not hidden(display(path, workspace.roots))
         )
-        if not told:
-            return ()
-        return await self._tell(told, late, seen, workspace, turn, hide=hide, peek=peek)
-
-    async def _tell(
-        self,
-        changed: Sequence[Path],
-        late: frozenset[Path],
-        seen: KnownTexts,
-        workspace: Workspace,
-        turn: int,
-        *,
-        hide: Callable[[str], str],
-        peek: Mapping[Path, str] | None,
-    ) -> tuple[Text, ...]:
         blocks: list[Text] = []
-        others = peek or {}
+        marks: dict[Path, str] = {}
+        read: list[tuple[Path, Snapshot]] = []
         n_more = 0
-        for path in changed:
+        for path in paths:
             now = await stands_there(workspace, path)
-            mark = now.stamp.digest if isinstance(now, Snapshot) else now
+            mark = mark_of(now)
             if mark in {seen.digest(path), others.get(path, self._told.get(path))}:
                 continue
-            if peek is None:
-                self._told[path] = mark
+            marks[path] = mark
             if len(blocks) == MOST_TOLD:
                 n_more += 1
                 continue
-            words = await asyncio.to_thread(
-                self._words,
-                path,
-                now,
-                seen,
-                workspace.roots,
-                is_late=path in late,
-                is_peek=peek is not None,
+            words, is_read = await asyncio.to_thread(
+                self._words, path, now, seen, workspace.roots, is_late=path in late
             )
+            if is_read is not None:
+                read.append((path, is_read))
             attributes = {"path": display(path, workspace.roots)}
             blocks.append(inject("changed_file", hide(words), turn=turn, attributes=attributes))
         if n_more:
             blocks.append(inject("changed_file", more_changed_words(n_more), turn=turn))
-        return tuple(blocks)
+
+        def told() -> None:
+            self._changed -= changed
+            self._late -= late
+            self._told.update(marks)
+            for path, now in read:
+                seen.record(path, now.stamp.digest, now.text)
+
+        return Reminder(tuple(blocks), told)
 
     def _words(
         self,
@@ -127,24 +115,28 @@ class Aftermath:
         roots: Sequence[Path],
         *,
         is_late: bool,
-        is_peek: bool,
-    ) -> str:
+    ) -> tuple[str, Snapshot | None]:
+        """The words for one file, and its content if they show all that is new in it."""
         edited = path in self._before
         if isinstance(now, str):
             became: Became = "unreadable" if now else "gone"
-            return aftermath_words(became, edited=edited, diff=now, is_whole=False)
+            return aftermath_words(became, edited=edited, diff=now, is_whole=False), None
         known = seen.text(path)
         became = "late" if is_late else _became(known, now, self._before.get(path))
         diff = "" if known is None else unified_diff(known, now.text, display(path, roots))
         limit = EDITED_DIFF if edited else READ_DIFF
         is_whole = bool(diff) and len(diff) <= limit
-        if is_whole and not is_peek:
-            seen.record(path, now.stamp.digest, now.text)
         if not is_whole and not edited:
             diff = ""
-        return aftermath_words(
+        words = aftermath_words(
             became, edited=edited, diff=cut_to_lines(diff, limit), is_whole=is_whole
         )
+        return words, now if is_whole else None
+
+
+def mark_of(now: Snapshot | str) -> str:
+    """What a content is known by: a digest, or what ``stands_there`` says instead of a content."""
+    return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:

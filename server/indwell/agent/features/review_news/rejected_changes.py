@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.core.aftermath import EDITED_DIFF, cut_to_lines, stands_there
 from indwell.agent.core.session import Session
+from indwell.agent.features.review_news.aftermath import (
+    EDITED_DIFF,
+    cut_to_lines,
+    mark_of,
+    stands_there,
+)
 from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.aftermath import beyond_verdict_words, verdict_words
@@ -36,28 +41,48 @@ class _RejectedFile(NamedTuple):
     knows_all: bool
 
 
-async def verdict_blocks(
-    session: Session, turn: int, *, peek: dict[Path, str] | None = None
-) -> tuple[Text, ...]:
+class Rejections(NamedTuple):
+    """What a request says of rejected changes, and what is known once it is told.
+
+    Attributes:
+        blocks: One for each file.
+        verdicts: The verdicts that the blocks tell, and those that need no words.
+        marks: The files that they are about, with the marks of their contents; see ``mark_of``.
+        known: The contents that the model knows then.
+    """
+
+    blocks: tuple[Text, ...]
+    verdicts: tuple[Verdict, ...]
+    marks: Mapping[Path, str]
+    known: tuple[tuple[Path, Snapshot], ...]
+
+
+NO_REJECTIONS = Rejections((), (), {}, ())
+
+
+async def rejections(
+    session: Session, turn: int, hidden: Callable[[str], bool], waiting: Sequence[Verdict]
+) -> Rejections:
     """A block for each file of which changes were rejected since; in order.
 
-    A file that reads as the model knows it but for these counts as read again. Of what the user
-    has put back since nothing is said: it stands there as the model left it.
+    A file that reads as the model knows it but for these counts as read again. Rejected changes
+    that the user has put back are not mentioned, because the file reads as the model left it.
 
     Args:
         session: Whose changes they are.
         turn: That the blocks come with.
-        peek: If given, nothing is taken for told; the files that would be are put in, each with
-            what ``Aftermath`` knows it by.
+        hidden: Does a deny rule keep this displayed path from the model?
+        waiting: Verdicts in requests that the model has not answered.
     """
     review = session.parts.review
     if review is None:
-        return ()
-    await review.refresh()  # somebody may have said it in a terminal
-    waiting = {one.id for one in session.verdicts}
-    news = [one for one in review.untold(session.id) if one.id not in waiting]
+        return NO_REJECTIONS
+    await review.refresh()  # the verdict may have been given in a terminal
+    ids = {one.id for one in waiting}
+    news = tuple(one for one in review.untold(session.id) if one.id not in ids)
     blocks: list[Text] = []
-    hidden = session.parts.rules().hidden
+    marks: dict[Path, str] = {}
+    known: list[tuple[Path, Snapshot]] = []
     by_path: dict[Path, list[Verdict]] = {}
     for verdict in news:
         by_path.setdefault(verdict.path, []).append(verdict)
@@ -65,53 +90,22 @@ async def verdict_blocks(
         name = display(path, session.parts.workspace.roots)
         if hidden(name):
             continue
-        is_long = len(blocks) >= MOST_FILES
-        told = await _told(session, path, name, verdicts, is_long=is_long, peek=peek)
-        if told is None:
+        now = await stands_there(session.parts.workspace, path)
+        seen = session.seen.text(path) if session.seen.digest(path) else None
+        account = await asyncio.to_thread(_account, name, verdicts, now, seen)
+        if account is None:
             continue
-        words, n_rejected = told.words, told.n_rejected
+        words, n_rejected = account.words, account.n_rejected
+        if len(blocks) >= MOST_FILES:
+            words = f"The user rejected {n_rejected} of your changes of this file; read it again"
+        else:
+            marks[path] = mark_of(now)
+            if isinstance(now, Snapshot) and session.seen.digest(path) and account.knows_all:
+                known.append((path, now))
         words = await asyncio.to_thread(session.parts.hide, words)
         attributes = {"path": name, "rejected": str(n_rejected)}
         blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
-    if peek is None:  # only now: a turn that was stopped before carries none of them
-        session.verdicts = (*session.verdicts, *news)
-    return tuple(blocks)
-
-
-async def verdicts_heard(session: Session) -> None:
-    """The model has answered a request that carries them: nobody tells it again."""
-    review = session.parts.review
-    if review is not None and session.verdicts:
-        verdicts, session.verdicts = session.verdicts, ()
-        await review.told(session.id, verdicts)
-
-
-async def _told(
-    session: Session,
-    path: Path,
-    name: str,
-    verdicts: Sequence[Verdict],
-    *,
-    is_long: bool,
-    peek: dict[Path, str] | None,
-) -> _RejectedFile | None:
-    """What is said of a file, if anything is; ``is_long``: only that there is something."""
-    now = await stands_there(session.parts.workspace, path)
-    known = session.seen.text(path) if session.seen.digest(path) else None
-    account = await asyncio.to_thread(_account, name, verdicts, now, known)
-    if account is None:
-        return None
-    if is_long:
-        n_rejected = account.n_rejected
-        words = f"The user rejected {n_rejected} of your changes of this file; read it again"
-        return _RejectedFile(words, n_rejected, knows_all=False)
-    if peek is not None:
-        peek[path] = now.stamp.digest if isinstance(now, Snapshot) else now
-        return account
-    if isinstance(now, Snapshot) and session.seen.digest(path) and account.knows_all:
-        session.seen.record(path, now.stamp.digest, now.text)
-    session.aftermath.is_told(path, now)
-    return account
+    return Rejections(tuple(blocks), news, marks, tuple(known))
 
 
 def _account(

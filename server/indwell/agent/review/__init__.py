@@ -1,1 +1,0 @@
-"""News of the review: changes awaiting a verdict, and changes that the user rejected."""
