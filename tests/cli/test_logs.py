@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.cli.serve.command import (
+from indwell.cli.serve.logs import (
     BURST,
     LINE_LIMIT,
     StderrHandler,
@@ -116,3 +118,13 @@ def test_without_a_thread_a_stderr_that_nobody_reads_holds_nobody_up() -> None:
         raise AssertionError("it would wait for good")
 
     written(StderrHandler((), blocks, start=start, is_ready=lambda: False), ["one"])
+
+
+def test_the_log_is_not_loaded_before_initialize_is_answered() -> None:
+    """Editors wait for that answer, and the log imports what hides secrets."""
+    program = (
+        "import sys, indwell.cli.serve.command\n"
+        "print(sorted({'indwell.cli.serve.logs', 'indwell.secrets.hiding'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ended.stdout.decode().strip() == "[]"

@@ -15,7 +15,7 @@ from typing import Any
 
 from indwell.agent.core.session import Session
 from indwell.cli.serve.backend import EditorBackend
-from indwell.cli.serve.command import log_to_stderr
+from indwell.cli.serve.logs import log_to_stderr
 from indwell.lsp.server import make_server
 from indwell.lsp.wire.serving import serve_line
 from indwell.lsp.wire.stdio import claim_stdio, open_line

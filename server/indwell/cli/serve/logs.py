@@ -1,0 +1,158 @@
+"""The log on stderr: a few lines a second, no secrets, and never in anybody's way (LSP-27)."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from indwell.secrets.hiding import Hider
+from indwell.secrets.names import secrets_of
+from indwell.settings.credentials import redacted
+
+LINES_A_SECOND = 20  # on average
+BURST = 200  # lines at once: the whole of a traceback, and what led to it
+LINE_LIMIT = 4_000  # characters of one record
+WAITING_LIMIT = 1_000  # records that a stderr nobody reads may hold up
+
+
+class Throttle:
+    """Lets ``rate`` lines a second through, and ``burst`` at once; counts the rest.
+
+    Args:
+        monotonic: Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, rate: float, burst: int, monotonic: Callable[[], float]) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._monotonic = monotonic
+        self._left = float(burst)
+        self._at = monotonic()
+        self._dropped = 0
+
+    def admit(self) -> int | None:
+        """None if this one is too many; else how many were left out before it."""
+        now = self._monotonic()
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            self._dropped += 1
+            return None
+        self._left -= 1
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+
+def _start_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, daemon=True, name="indwell-stderr").start()
+
+
+def _takes_more() -> bool:
+    """Can stderr take a line at once? Where nobody can say, no."""
+    try:
+        return bool(select.select([], [sys.stderr], [], 0)[1])
+    except (OSError, ValueError):
+        return False
+
+
+class StderrHandler(logging.Handler):
+    """Writes records from a thread of its own: an editor that reads no stderr blocks nobody.
+
+    Args:
+        secrets: Never written.
+        write: Takes a line, and may block.
+        start: Starts the thread; a RuntimeError says that the system has no room for another.
+        is_ready: Can ``write`` take a line without blocking? Asked while there is no thread.
+    """
+
+    def __init__(
+        self,
+        secrets: tuple[str, ...],
+        write: Callable[[str], object],
+        *,
+        start: Callable[[Callable[[], None]], None] = _start_thread,
+        is_ready: Callable[[], bool] = lambda: True,
+    ) -> None:
+        super().__init__()
+        self._secrets = secrets
+        self._hider = Hider()
+        self._write = write
+        self._throttle = Throttle(LINES_A_SECOND, BURST, time.monotonic)
+        self._lines: queue.Queue[str] = queue.Queue(WAITING_LIMIT)
+        self._start = start
+        self._is_ready = is_ready
+        self._has_thread = False
+        self._begin()  # now: later there may be no room for a thread
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a record, cut and redacted."""
+        dropped = self._throttle.admit()
+        if dropped is None:
+            return
+        text = self._hider.hide(redacted(self.format(record), self._secrets))
+        if len(text) > LINE_LIMIT:
+            text = f"{text[:LINE_LIMIT]} … ({len(text):,} characters)"
+        if dropped:
+            text = f"({dropped} more lines left out)\n{text}"
+        try:
+            self._lines.put_nowait(text + "\n")
+        except queue.Full:
+            return
+        if not self._has_thread:
+            self._begin()
+        if not self._has_thread:
+            self._write_directly()
+
+    def flush(self) -> None:
+        """Give the thread a moment at the end of the process; not more, nobody may be reading."""
+        until = time.monotonic() + 0.2
+        while self._lines.unfinished_tasks and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _begin(self) -> None:
+        """Start the thread; without room for one the next record tries again."""
+        try:
+            self._start(self._work)
+        except RuntimeError:
+            return
+        self._has_thread = True
+
+    def _write_directly(self) -> None:
+        """Write what waits, as far as nobody is held up by it."""
+        while self._is_ready() and not self._lines.empty():
+            line = self._lines.get_nowait()
+            try:
+                self._write(line)
+            except (OSError, ValueError):
+                return  # stderr is closed
+            finally:
+                self._lines.task_done()
+
+    def _work(self) -> None:
+        while True:
+            line = self._lines.get()
+            try:
+                self._write(line)
+            except (OSError, ValueError):
+                return  # stderr is closed
+            finally:
+                self._lines.task_done()
+
+
+def log_to_stderr(environment: Mapping[str, str]) -> None:
+    """Send warnings and errors of the whole process there."""
+
+    def write(line: str) -> None:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+
+    handler = StderrHandler(secrets_of(environment), write, is_ready=_takes_more)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    # A library may set a level of its own, as openai does for OPENAI_LOG: it counts for nothing.
+    handler.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
