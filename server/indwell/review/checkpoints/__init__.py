@@ -1,1 +1,1 @@
-"""What commands change in the workspace, noticed without git, so that it can be taken back."""
+"""Detects what commands change in the workspace, without git, so that it can be undone."""

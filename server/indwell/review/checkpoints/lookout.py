@@ -1,4 +1,4 @@
-"""The files of one folder before and after a command: what it changed, made and removed. Blocks."""
+"""Compares the files of a folder before and after a command: changed, created, removed. Blocks."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ from indwell.workspace.text import Decoded, binary_kind
 
 SHUT = frozenset(
     {
-        # The folders that grep skips (H51), but for `dist` and `build`: they may be the user's.
+        # The folders that grep skips (H51), except `dist` and `build`, which may be the user's.
         *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox"),
-        # Other caches, the stores of other version controls, and documents of our chats.
+        # Other caches, stores of other version control systems, and our chat documents.
         *(".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".cache"),
         *(".gradle", ".parcel-cache", ".turbo", ".hg", ".svn", ".jj", ".indwell/chats"),
     }
 )
-"""Names that are left out; so are folders that say of themselves that they are caches."""
+"""Names to skip; folders marked as caches are skipped too."""
 
-MOST_FILES = 50_000  # 0.2 s a look
+MOST_FILES = 50_000  # 0.2 s for a scan
 MOST_FILE_B = 4 << 20
-AHEAD_S = 0.25  # of reading before a command; what is not read by then is read while it runs, …
-MOST_AHEAD = 20_000  # files; of more, so little would be read in that time that none waits for it
-READING_S = 3.0  # … for so long; and the rest by the next look
-RACY_NS = 2_000_000_000  # FAT counts in steps of 2 s; within one, a second change may look the same
+AHEAD_S = 0.25  # for reading before a command; the rest is read while it runs, …
+MOST_AHEAD = 20_000  # files; with more, too little could be read in that time, so no command waits
+READING_S = 3.0  # … for this long; and the rest by the next scan
+RACY_NS = 2_000_000_000  # FAT has a resolution of 2 s; two changes within it may look the same
 FINE_NS = 50_000_000  # the same where times are finer than a millisecond: clocks tick every 10 ms
 _MS = 1_000_000
-MOST_CHANGED = 2_000  # files of one command, …
+MOST_CHANGED = 2_000  # files that one command changed, …
 MOST_CHANGED_B = 64 << 20  # … and their bytes, before and after
-CROWDED = 0.75  # of the room for bytes: if half of it is old by then, all is read anew
+CROWDED = 0.75  # of the space for bytes: if half of it is outdated by then, all is read again
 
 
 class KeptStates:
-    """What is kept of the files of one folder.
+    """The kept state of the files in one folder.
 
     Attributes:
-        listing: How they looked.
-        digests: By name; None for a file of which no bytes are kept, for it is too large.
-        doubtful: Names of files that may have changed since although they look the same.
+        listing: The listing of its files.
+        digests: Digest by name; None for a file that is too large to keep.
+        doubtful: Names of files that may have changed although they look the same.
     """
 
     __slots__ = ("digests", "doubtful", "listing")
@@ -71,16 +71,15 @@ class KeptStates:
 
 
 class FolderLook(NamedTuple):
-    """How a folder was before a command.
+    """The state of a folder before a command.
 
     Attributes:
         census: Its files.
-        kept: What is kept of them, by folder.
-        at_ns: When it was taken.
-        waiting: Files still to be read, by ``read_on``.
-        stopped: Set when ``read_on`` is to end.
-        n_compared: Files that had to be compared one by one; those of folders in which all is as it
-            was at the last look are not.
+        kept: Their kept states, by folder.
+        at_ns: The time of the scan.
+        waiting: Files that ``read_on`` has yet to read.
+        stopped: Set to end ``read_on``.
+        n_compared: Files that had to be compared one by one; files of unchanged folders are not.
     """
 
     census: Census
@@ -92,7 +91,7 @@ class FolderLook(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """What a command did to one file: its bytes before and after, None where there was none."""
+    """A command's change of a file: its bytes before and after, None for no file."""
 
     at: str
     before: bytes | None
@@ -101,12 +100,12 @@ class FileChange(NamedTuple):
 
 
 class CommandEffects(NamedTuple):
-    """What a command did.
+    """The changes of a command.
 
     Attributes:
-        changes: By file; each can be taken back.
-        lost: Files that it changed, of which the old bytes are not kept; secret ones are not told.
-        is_whole: All was looked at.
+        changes: By file; each can be undone.
+        lost: Changed files whose old bytes were not kept; secret files are not listed.
+        is_whole: Every file was compared.
     """
 
     changes: tuple[FileChange, ...]
@@ -115,13 +114,13 @@ class CommandEffects(NamedTuple):
 
 
 class Lookout:
-    """Looks at one folder, again and again.
+    """Scans one folder repeatedly.
 
     Args:
-        root: Resolved.
-        bodies: Keeps bytes.
-        secret: Absolute paths of files, or folders, whose bytes are not to be kept.
-        clock_ns: The time, in ns since 1970.
+        root: A resolved folder.
+        bodies: Stores bytes.
+        secret: Returns absolute paths of files or folders whose bytes must not be kept.
+        clock_ns: Returns the time in ns since 1970.
     """
 
     def __init__(
@@ -145,17 +144,17 @@ class Lookout:
         self._kept: dict[str, KeptStates] = {}
 
     def before(self, stopped: threading.Event | None = None) -> FolderLook:
-        """Look, and read what changed since the last look; ``read_on`` reads what is left.
+        """Scan and read what changed since the last scan; ``read_on`` reads the rest.
 
         Args:
-            stopped: Set when no more is to be read.
+            stopped: Set to stop reading.
         """
         at_ns = self._clock_ns()
         self._make_room()
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
         kept: dict[str, KeptStates] = {}
         new: list[str] = []
-        old: dict[int, list[str]] = {}  # by the size: nothing that holds up other threads is sorted
+        old: dict[int, list[str]] = {}  # by size: a sort of all files would block other threads
         n_compared = 0
         for at, listing in census.folders.items():
             last = self._kept.get(at)
@@ -175,18 +174,18 @@ class Lookout:
                     group.append(front + name)
         look = FolderLook(census, kept, at_ns, (), stopped or threading.Event(), n_compared)
         self._kept = dict(kept)
-        # What changed just now might change again and look the same: it is read before the command.
+        # A file that changed just now might change again and look the same, so it is read first.
         self._read(look, new, READING_S)
-        waiting = [at for size in sorted(old) for at in old[size]]  # the smallest first
+        waiting = [at for size in sorted(old) for at in old[size]]  # smallest first
         ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
         return look._replace(waiting=self._read(look, waiting, ahead_s))
 
     def read_on(self, look: FolderLook) -> None:
-        """Read what waits, while a command runs, until ``look.stopped`` is set."""
+        """Read the waiting files while a command runs, until ``look.stopped`` is set."""
         self._read(look, look.waiting, READING_S)
 
     def after(self, look: FolderLook) -> CommandEffects:
-        """What became of the files since ``look``."""
+        """Compare the files with ``look``."""
         old = look.census
         now = take_census(
             str(self._root), shut=SHUT, most_files=self._most_files, before=old.folders.keys()
@@ -216,7 +215,7 @@ class Lookout:
         return CommandEffects(tuple(changes), tuple(lost), old.is_whole and now.is_whole)
 
     def _keep(self, whole: Mapping[str, bytes], now: Census) -> None:
-        """Keep the bytes of changed files, so that the next look need not read them again."""
+        """Keep the bytes of changed files, so that the next scan need not read them again."""
         at_ns = self._clock_ns()
         digests: dict[str, dict[str, str | None]] = {}
         for path, data in whole.items():
@@ -246,7 +245,7 @@ class Lookout:
             self._kept = {}
 
     def _read(self, look: FolderLook, paths: Sequence[str], seconds: float) -> Sequence[str]:
-        """Keep bytes of files that still are as in the look; gives those that time is up for."""
+        """Keep bytes of files that are unchanged since the scan; returns those not read in time."""
         if not paths:
             return ()
         secret = _Secret(self._secret())
@@ -268,13 +267,13 @@ class Lookout:
                     digest = self._bodies.put(body.data) if body and body.facts == facts else None
                 if digest is not None or facts[1] > self._most_file_b:
                     here = look.kept[at]
-                    if not _is_old(facts, look.at_ns):  # first: a look beside this one sees both
+                    if not _is_old(facts, look.at_ns):  # first: a concurrent scan then sees both
                         here.doubtful.add(name)
                     here.digests[name] = digest
         return ()
 
     def _candidates(self, look: FolderLook, now: Census) -> Iterator[_Candidate]:
-        """Files that may be other ones by now."""
+        """Yield files that may have changed."""
         old = look.census
         changed = [at for at, listing in old.folders.items() if now.folders.get(at) != listing]
         doubtful = [at for at, one in look.kept.items() if one.doubtful]
@@ -298,9 +297,9 @@ class Lookout:
                     yield _Candidate(front + name, None, None, facts)
 
     def _compared(self, root: int, one: _Candidate, whole: dict[str, bytes]) -> FileChange | None:
-        """One file before and after; None if the old bytes are not kept, or it is a link.
+        """Compare one file; None if its old bytes are not kept, or it is a link.
 
-        ``whole`` gets its bytes if it still looked as in the census when they were read.
+        ``whole`` receives its bytes if it still looked as in the census when they were read.
         """
         if any(facts is not None and is_link(facts) for facts in (one.was, one.facts)):
             return None
@@ -322,7 +321,7 @@ class Lookout:
 
 
 class _Candidate(NamedTuple):
-    """A file that a command may have changed: as it was, the digest of its bytes, as it is now."""
+    """A file that may have changed: its old facts, the digest of its bytes, its new facts."""
 
     at: str
     was: Facts | None
@@ -338,7 +337,7 @@ def _is_certain(kept: KeptStates, name: str) -> bool:
 
 
 def _is_complete(kept: KeptStates) -> bool:
-    """Is all kept that can be, and needs no second look while it looks the same?"""
+    """Tell whether everything is kept that can be, and an unchanged listing needs no rescan."""
     if kept.doubtful:
         return False
     if len(kept.digests) == len(kept.listing.names):
@@ -348,7 +347,7 @@ def _is_complete(kept: KeptStates) -> bool:
 
 
 def _is_old(facts: Facts, at_ns: int) -> bool:
-    """Would a later change show, whatever the steps in which the clock of the disk counts?"""
+    """Tell whether a later change would be visible, whatever the clock's resolution."""
     racy_ns = FINE_NS if facts[3] % _MS else RACY_NS
     return at_ns - max(facts[2], facts[3]) >= racy_ns
 
@@ -358,7 +357,7 @@ class _Secret:
         self._paths = frozenset(paths)
 
     def has(self, path: str) -> bool:
-        """Is it one of these, or in one?"""
+        """Tell whether a path is one of these or lies in one."""
         if not self._paths:
             return False
         at = len(path)
@@ -370,18 +369,18 @@ class _Secret:
 
 
 MOST_TEXT_B = 1 << 20
-_PLAIN_MODES = frozenset({0o644, 0o664})  # what a new file has anyway, mostly
+_PLAIN_MODES = frozenset({0o644, 0o664})  # usual modes of new files
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
     """A change for the ledger.
 
     Attributes:
-        path: Of the file.
-        before: Its text before; None if there was none, or it is ``opaque``.
-        after: Its text now.
-        opaque: What it is if it is no text; then there are no texts.
-        is_lost: It cannot be brought back.
+        path: The file.
+        before: Its old text; None if there was none, or it is ``opaque``.
+        after: Its new text.
+        opaque: Set for a change without text.
+        is_lost: It cannot be undone.
     """
 
     path: Path
@@ -398,14 +397,14 @@ def entry_of(
     copies: Copies,
     hide: Callable[[str], str],
 ) -> LedgerEntry:
-    """What ``change`` is for the ledger; bytes that a text cannot bring back are kept.
+    """Convert ``change`` for the ledger; stores bytes that a text cannot restore.
 
     Args:
-        root: What its path begins at.
-        change: What a command did.
-        roots: Of the workspace.
-        copies: Where bytes are kept.
-        hide: A text without secrets; what holds some is not kept as bytes.
+        root: The folder that the path is relative to.
+        change: The change by a command.
+        roots: The workspace's roots.
+        copies: Stores the bytes.
+        hide: Removes secrets from a text; bytes with secrets are not stored.
     """
     path = root / change.at
     before = _text(path, change.before, roots)
@@ -421,7 +420,7 @@ def entry_of(
 
 
 def _are_lines(change: FileChange, before: Decoded | None, after: Decoded | None) -> bool:
-    """Can the old text be put in the place of the new one, and give the same bytes?"""
+    """Tell whether replacing the new text with the old one restores the same bytes."""
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):
         return False
     if before is None or after is None:
@@ -451,7 +450,7 @@ def _note_removed(
     copies: Copies,
     hide: Callable[[str], str],
 ) -> None:
-    """Keep what a new file with this text would not have: its encoding, its mode."""
+    """Store what a new file with this text would lack: its encoding and mode."""
     assert change.before is not None
     try:
         is_plain = created(text.text) == change.before
@@ -462,7 +461,7 @@ def _note_removed(
     try:
         copies.note_removed(entry.path, change.before, change.mode)
     except (OSError, ToolError):
-        return  # then it comes back as a new file
+        return  # then it is restored as a new file
 
 
 def _opaque(
