@@ -20,7 +20,7 @@ from report import show
 
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import CommandChange
+from indwell.review.record_builder import CommandChange
 
 GOAL = "look at 1,000 hunks in 100 files within 20 ms; reject of one within 5 ms besides the disk"
 N_FILES, N_HUNKS = 100, 10

@@ -21,7 +21,7 @@ from indwell.agent.restore.restored_state import past_of
 from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
-from indwell.sessions.lines import encode
+from indwell.sessions.log_lines import encode
 from indwell.sessions.records import MessageRecord, Spent, TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.retention import stored
 from indwell.sessions.storage.store import SessionStore

@@ -22,8 +22,8 @@ from indwell.messages import Reply, Request
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import RequestEncoder
 from indwell.sessions.branches import lived, up_to
+from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.forking import fork_session
-from indwell.sessions.rebuilding import folded, rebuilt
 from indwell.sessions.records import CompactionRecord, Prefixed, RequestRecord, Rewound
 from indwell.tools.base import Registry
 from support.session import START, a_tool, a_world, call

@@ -14,9 +14,9 @@ import pytest
 
 from indwell.agent.core.events import Checking, TurnFinished
 from indwell.agent.features.checks.gate import CheckGate
-from indwell.sessions.acts import acts
+from indwell.sessions.audit_trail import acts
+from indwell.sessions.display_records import Decided
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.told import Decided
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project
 from support.made_secrets import made_secrets

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from indwell.agent.core.session import added_messages
 from indwell.messages import Message, Text
-from indwell.sessions.rebuilding import fold, join
+from indwell.sessions.conversation_restore import fold, join
 from indwell.sessions.records import MessageRecord
 from support.requests import assistant, meta, user
 

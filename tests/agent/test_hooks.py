@@ -16,7 +16,7 @@ from indwell.agent.core.events import Checking, Event, Notice, PermissionAsked
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
 from indwell.messages import Request, Text
-from indwell.sessions.acts import Act, acts
+from indwell.sessions.audit_trail import Act, acts
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Hook, HookEvent, Mode
 from indwell.settings.values import hooks_of

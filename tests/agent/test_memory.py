@@ -19,7 +19,7 @@ from indwell.messages import Text
 from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules
 from indwell.secrets.hiding import MARK
-from indwell.sessions.told import Decided
+from indwell.sessions.display_records import Decided
 from indwell.settings.memory_pages import MemoryPages
 from support.made_secrets import made_secrets
 from support.session import World, a_world, asks, call, says

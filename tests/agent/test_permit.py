@@ -17,8 +17,8 @@ from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules
 from indwell.policy.widening import Widening
 from indwell.sandbox.confinement import Confinement
+from indwell.sessions.display_records import Decided
 from indwell.sessions.records import Intent
-from indwell.sessions.told import Decided
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools

@@ -18,7 +18,7 @@ from indwell.context.pairing import problems
 from indwell.errors import ProviderError, ServerFault
 from indwell.messages import Message, Reply, Request, Usage
 from indwell.providers.chat.request import Dialect, chat_body
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.conversation_restore import fold
 from indwell.tools.base import ToolContext
 from support.session import SURROUNDINGS, MemoryLog, World, a_tool, a_world, call, says
 

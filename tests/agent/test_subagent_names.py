@@ -7,7 +7,7 @@ from pathlib import Path
 from indwell.agent.core import events
 from indwell.agent.features.subagents.naming import Names
 from indwell.policy.decide import Policy
-from indwell.sessions.acts import acts
+from indwell.sessions.audit_trail import acts
 from support.session import asks, call, says
 from support.subagents import EDIT, READ, Model, a_house
 

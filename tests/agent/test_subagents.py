@@ -16,7 +16,7 @@ from indwell.agent.features.todo.todo import TodoList
 from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
 from indwell.policy.decide import Policy
-from indwell.sessions.acts import acts
+from indwell.sessions.audit_trail import acts
 from indwell.sessions.records import Intent, MessageRecord, Record, TurnEndRecord
 from indwell.tools.base import ToolContext
 from support.session import a_tool, asks, call, says, texts

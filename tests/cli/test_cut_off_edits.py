@@ -7,8 +7,8 @@ import os
 import pytest
 
 from indwell.cli.serve.backend import EditorBackend
-from indwell.files.fresh import usable
 from indwell.files.in_place import new_journal
+from indwell.files.new_file import usable
 from indwell.settings.model import Settings
 from support.editing import READ, SOURCE, USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, say

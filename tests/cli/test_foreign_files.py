@@ -12,7 +12,7 @@ from indwell.files.reading import why_foreign
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 from indwell.wiring.project.skills import SkillFolders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")

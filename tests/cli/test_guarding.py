@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files.aside import Quarantine
+from indwell.files.quarantine import Quarantine
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.aside import Quarantine
+from indwell.files.quarantine import Quarantine
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import FolderGuard
 

@@ -6,8 +6,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from indwell.files.aside import Quarantine
-from indwell.files.watch.installed import FRESH_NS
+from indwell.files.quarantine import Quarantine
+from indwell.files.watch.installed_repositories import FRESH_NS
 from indwell.service.secrets import SecretPlaces
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import FolderGuard

@@ -18,7 +18,7 @@ from indwell.context.injections import inject
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally
 from indwell.messages import Message
-from indwell.sessions.rebuilding import folded, rebuilt
+from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.records import Prefixed, Repaired, RequestRecord, Rewound
 from support.editing import READ, USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say

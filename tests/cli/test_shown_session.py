@@ -10,9 +10,9 @@ import pytest
 
 from indwell.cli.stored.shown import show_session
 from indwell.messages import Message, Meta, ToolUse
+from indwell.sessions.display_records import CallEnded
 from indwell.sessions.records import MessageRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.told import CallEnded
 
 META = Meta(tier=3, source="assistant", tokens=1)
 CALL = MessageRecord(Message("assistant", (ToolUse("c1", "agent", '{"task":"x"}', META),), 1), "")

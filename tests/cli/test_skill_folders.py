@@ -12,7 +12,7 @@ import pytest
 from indwell.agent.features.skills.shelf import FoundSkills, Shelf
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
-from indwell.files.watch.changes import FolderWatch
+from indwell.files.watch.file_watch import FolderWatch
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import LINE_TOKENS, listed, ranked

@@ -11,7 +11,7 @@ from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import Frame, inject
 from indwell.context.pairing import interrupted_result, problems
 from indwell.messages import Message, Reply, Text, Thinking, ToolCall, ToolUse
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import MessageRecord
 from support.requests import READ
 

@@ -42,8 +42,8 @@ from indwell.context.history import transcript
 from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Request, Text, ToolCall
 from indwell.providers.scripted import Answer, ScriptedProvider
-from indwell.sessions import lines
-from indwell.sessions.rebuilding import folded, join
+from indwell.sessions import log_lines
+from indwell.sessions.conversation_restore import folded, join
 from indwell.sessions.records import CompactionRecord, MessageRecord, Record
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
@@ -130,7 +130,7 @@ class Told:
         self._queued: list[str] = []
 
     def append(self, record: Record) -> None:
-        self._queued.append(line_digest(lines.encode(record)))
+        self._queued.append(line_digest(log_lines.encode(record)))
         self._log.append(record)
 
     async def commit(self) -> None:
@@ -251,7 +251,7 @@ class World:
         )
         check_groups(now)
         check_words(now, users(oracle), {one.name: one.read_text() for one in self._files()})
-        new = lines.decode(log[n_before:]).records
+        new = log_lines.decode(log[n_before:]).records
         n_taken = sum(isinstance(one, CompactionRecord) for one in new)
         self.tally["compactions taken"] += n_taken
         if under_way:

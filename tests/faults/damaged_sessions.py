@@ -27,8 +27,8 @@ from indwell.agent.restore.restored_state import past_of
 from indwell.agent.restore.resume import outcomes
 from indwell.context.pairing import problems
 from indwell.messages import Message
-from indwell.sessions import lines
-from indwell.sessions.foreign import imported_records, recorded_sessions
+from indwell.sessions import log_lines
+from indwell.sessions.imports import imported_records, recorded_sessions
 from indwell.sessions.records import Repaired, SessionStarted, repairs
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -101,8 +101,8 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
     for one in recorded_sessions(file, name="damaged"):
         assert problems(one.messages) == ()
         assert one.notes or calls_are_whole(entries), "mended without a word"
-        log = b"".join(map(lines.encode, imported_records(one, source="damaged", at=AT)))
-        reading = lines.decode(log)
+        log = b"".join(map(log_lines.encode, imported_records(one, source="damaged", at=AT)))
+        reading = log_lines.decode(log)
         assert reading.notices == ()
         past = past_of(reading.records)
         assert past.messages == one.messages
@@ -115,13 +115,13 @@ def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) ->
 def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> None:
     (one,) = recorded_sessions([_json(record)])
     started = SessionStarted("s", "/w", "m", AT)
-    log = [lines.encode(item) for item in (started, *imported_records(one, source="x", at=AT))]
+    log = [log_lines.encode(item) for item in (started, *imported_records(one, source="x", at=AT))]
     for _ in range(dice.randint(1, 6)):
         change = dice.choice(OWN)
         change(log, dice)
         seen[change.__name__] += 1
     data = b"".join(log)
-    reading = lines.read([data[at : at + 4_096] for at in range(0, len(data), 4_096)])
+    reading = log_lines.read([data[at : at + 4_096] for at in range(0, len(data), 4_096)])
     past = past_of(reading.records, is_damaged=bool(reading.damage))
     messages = sendable(past.messages, past.open_calls)
     assert problems(messages) == ()

@@ -33,7 +33,7 @@ from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request, ToolCall, ToolResult
 from indwell.policy.approvals import Answer, Question, visible
 from indwell.providers.scripted import ScriptedProvider
-from indwell.sessions.acts import Act, acts
+from indwell.sessions.audit_trail import Act, acts
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Mode, Settings
 from indwell.wiring.compose import open_session

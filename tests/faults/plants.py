@@ -25,7 +25,7 @@ from pathlib import Path
 
 import wcmatch.glob  # noqa: F401 - nobody may be unable to load it later
 
-from indwell.files.aside import Quarantine
+from indwell.files.quarantine import Quarantine
 from indwell.policy import protected_names
 from indwell.policy.guarded import SHUT, is_guarded, is_repository_sign, is_set_aside
 from indwell.policy.paths import is_protected

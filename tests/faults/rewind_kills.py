@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import CommandChange
+from indwell.review.record_builder import CommandChange
 from indwell.review.verdicts import VerdictOutcome, rewind_files
 from indwell.workspace.disk import DiskWorkspace
 

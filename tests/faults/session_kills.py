@@ -22,11 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from indwell.sessions.records import Repaired, TurnStartRecord
+from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 from indwell.sessions.storage.drafts import DraftStore
 from indwell.sessions.storage.retention import delete
 from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.storage.sweeping import RetentionLimits, sweep
 from indwell.wiring.spill import SpillFolder, highest_number
 
 LATEST_S = 0.03  # of a kill after the first word of the child

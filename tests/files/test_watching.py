@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from watchdog.events import FileCreatedEvent
 
-from indwell.files.watch.changes import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
+from indwell.files.watch.file_watch import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
 
 PATIENCE_S = 60.0  # only a failing test waits so long
 

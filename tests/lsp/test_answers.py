@@ -6,7 +6,7 @@ import pytest
 
 from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, page_size, session_result
 from indwell.messages import Message, Meta, Text
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
 
 META = Meta(tier=3, source="assistant", tokens=1)

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.cli.stored.shown import replay
 from indwell.lsp.messages.context import ContextParams
-from indwell.sessions.rebuilding import rebuilt
+from indwell.sessions.conversation_restore import rebuilt
 from indwell.sessions.records import CompactionRecord, RequestRecord, Wire
 from indwell.sessions.storage.store import SessionStore
 from support.editing import MODEL, Editor, Home, editing, results

@@ -23,9 +23,9 @@ from indwell.errors import UserError
 from indwell.service.inherited_task import HandingOn, take_again, take_task
 from indwell.service.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
+from indwell.sessions.display_records import PlanSet, TodoSet
 from indwell.sessions.records import TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.told import PlanSet, TodoSet
 from support.session import World, a_world, says, texts
 
 STEPS = (TodoItem("Count"),)

@@ -10,9 +10,9 @@ from typing import Any, cast
 from indwell.agent.core.log import Log
 from indwell.errors import SessionError
 from indwell.lsp.host import Host
-from indwell.sessions.lines import LogReading
+from indwell.sessions.display_records import Titled
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import Record
-from indwell.sessions.told import Titled
 from support.session import World, a_world
 
 

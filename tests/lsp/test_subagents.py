@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from indwell.lsp.messages.views import SessionParams
-from indwell.sessions import lines
-from indwell.sessions.acts import acts
+from indwell.sessions import log_lines
+from indwell.sessions.audit_trail import acts
 from indwell.sessions.records import MessageRecord, SessionStarted, Spent, TurnEndRecord
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Editor, Home, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
@@ -119,7 +119,7 @@ async def test_its_log_lies_in_the_sessions_folder_and_the_audit_names_it(tmp_pa
     logs = sorted(home.state.glob(f"sessions/*/{finished.session}/agents/*.jsonl"))
     assert [one.name for one in logs] == ["0001.jsonl", "0002.jsonl"]
     assert all(one.stat().st_mode & 0o077 == 0 for one in logs)
-    second = lines.read([logs[1].read_bytes()])
+    second = log_lines.read([logs[1].read_bytes()])
     assert second.notices == ()
     assert isinstance(second.records[0], SessionStarted)
     assert isinstance(second.records[-1], TurnEndRecord)

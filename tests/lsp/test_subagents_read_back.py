@@ -11,10 +11,10 @@ from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, sessi
 from indwell.lsp.messages.views import InnerRow
 from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions.lines import LogReading
+from indwell.sessions.display_records import CallEnded
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.sessions.records import MessageRecord, Record, TurnStartRecord
-from indwell.sessions.told import CallEnded
 from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-<b>\n+```\n"

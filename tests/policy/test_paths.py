@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indwell.policy.decide import Allow, Ask, CallFacts, Policy, decide
 from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
 from indwell.settings.model import SECRETS
-from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS
+from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS
 
 PROTECTED = (
     ".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".gitmodules", ".gitattributes",

@@ -17,7 +17,7 @@ from indwell.policy.trust import (
     restricted_words,
 )
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, seen
-from indwell.workspace.obeyed import FILES, Executable
+from indwell.workspace.executable_places import FILES, Executable
 
 YES, NO = FolderAnswer(trusted=True, at="2026-11-21"), FolderAnswer(trusted=False, at="2026-11-21")
 

@@ -17,7 +17,7 @@ from indwell.replay.course import ReplayRules, points
 from indwell.replay.loss import LossMeter, Reader
 from indwell.replay.measure import replayed, reread_cost
 from indwell.replay.summaries import INSTRUCTIONS, price_of
-from indwell.sessions.foreign import Recorded
+from indwell.sessions.imports import Recorded
 from support.replay_sessions import session
 
 TEN = TokenRates(input=10.0, cached=1.0, cache_write=12.5, output=50.0)

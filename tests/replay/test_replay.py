@@ -9,7 +9,7 @@ from indwell.replay.cache import CacheRules
 from indwell.replay.course import ReplayRules, points
 from indwell.replay.measure import RequestSums, replayed, total
 from indwell.replay.summaries import WrittenSummary, simulating
-from indwell.sessions.foreign import recorded
+from indwell.sessions.imports import recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session
 

@@ -12,7 +12,7 @@ from indwell.messages import Message
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import RequestEncoder
 from indwell.replay.course import ReplayRules, points
-from indwell.sessions.foreign import Recorded
+from indwell.sessions.imports import Recorded
 from support.recorded import foreign_sessions
 from support.replay_sessions import session
 

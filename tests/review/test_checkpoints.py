@@ -13,7 +13,7 @@ import pytest
 
 from indwell.files.watch.snapshot import Bodies, opened_folder, read_body
 from indwell.review.checkpoints.coverage import Coverage
-from indwell.review.checkpoints.lookout import FINE_NS, FolderLook, Lookout
+from indwell.review.checkpoints.folder_comparison import FINE_NS, FolderLook, Lookout
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import LARGE, CommandChange
+from indwell.review.record_builder import LARGE, CommandChange
 
 ACTOR = Actor("20261121-120000-000-abc", 1)
 FILE = Path("/project/a.py")

@@ -10,7 +10,7 @@ import pytest
 from indwell.files.watch.snapshot import Bodies
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.methods.branching import RESTORE, FilesBack
-from indwell.review.checkpoints.lookout import Lookout
+from indwell.review.checkpoints.folder_comparison import Lookout
 from indwell.review.verdicts import Scope, accept, reject, rewind_files
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import change, ledger_in

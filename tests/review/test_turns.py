@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indwell.review.hunk import Actor
-from indwell.review.judging import BUILT_ON, TOUCHED, rewound
+from indwell.review.hunk_groups import BUILT_ON, TOUCHED, rewound
 from support.pure_ledger import NAME, PATH, PureLedger
 
 ONE, TWO = Actor("s", 1), Actor("s", 2)

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files.aside import MOST_DEPTH, Quarantine
+from indwell.files.quarantine import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.sandbox.gate import (

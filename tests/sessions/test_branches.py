@@ -18,7 +18,7 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
-from indwell.sessions.rebuilding import folded
+from indwell.sessions.conversation_restore import folded
 from indwell.sessions.records import CompactionRecord, Record, Rewound, TurnEndRecord
 from support.branch_logs import AT, PREFIX, STARTED, a_turn, said, words_of
 

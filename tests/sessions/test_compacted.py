@@ -18,8 +18,8 @@ from indwell.context.history import History, MessageSplice, spliced, transcript
 from indwell.context.pairing import problems, repair
 from indwell.context.request.assemble import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
-from indwell.sessions import lines
-from indwell.sessions.rebuilding import folded, rewritten
+from indwell.sessions import log_lines
+from indwell.sessions.conversation_restore import folded, rewritten
 from indwell.sessions.records import (
     CompactionRecord,
     MessageRecord,
@@ -91,9 +91,9 @@ def test_an_impossible_compaction_is_passed_over_and_said_once(splices, live, wh
 
 def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_more() -> None:
     record = compacted(MessageSplice(0, 2, (user("sum"),)), live=5)
-    whole = b"".join(map(lines.encode, (*SAID, record)))
-    cut = whole.replace(lines.encode(SAID[1]), lines.encode(SAID[1])[:20] + b"\n")
-    reading = lines.decode(cut)
+    whole = b"".join(map(log_lines.encode, (*SAID, record)))
+    cut = whole.replace(log_lines.encode(SAID[1]), log_lines.encode(SAID[1])[:20] + b"\n")
+    reading = log_lines.decode(cut)
     told = folded(reading.records)
     assert len(reading.damage) == len(told.notices) == 1
     assert "sum" not in str(told.messages)
@@ -103,8 +103,8 @@ def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_mo
 
 def test_an_older_repair_without_splices_reads_as_it_did() -> None:
     old = f'{{"type":"repaired","what":"x","at":"{AT}"}}\n'.encode()
-    assert lines.decode(old).records == (Repaired("x", AT),)
-    assert lines.encode(Repaired("x", AT)) == old
+    assert log_lines.decode(old).records == (Repaired("x", AT),)
+    assert log_lines.encode(Repaired("x", AT)) == old
 
 
 def test_a_repair_found_on_loading_is_written_down_so_that_the_next_fold_says_the_same() -> None:
@@ -145,7 +145,8 @@ def test_any_appends_compactions_and_repairs_fold_to_the_live_conversation(names
     session, log = live_session()
     for number, name in enumerate(names):
         _act(session, name, number, data)
-        records: tuple[Record, ...] = lines.decode(b"".join(map(lines.encode, log.records))).records
+        written = b"".join(map(log_lines.encode, log.records))
+        records: tuple[Record, ...] = log_lines.decode(written).records
         told = folded(records)
         now = session.conversation
         assert told.notices == ()

@@ -15,13 +15,13 @@ from indwell.context.plan import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage
 from indwell.sessions.branches import plan_of
+from indwell.sessions.display_records import PlanSet
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
 from indwell.sessions.records import Forked
 from indwell.sessions.statistics import scanned_figures
+from indwell.sessions.storage.automatic_deletion import CONFIRM, RetentionLimits, sweep
 from indwell.sessions.storage.retention import delete, session_ids, stored
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.storage.sweeping import CONFIRM, RetentionLimits, sweep
-from indwell.sessions.told import PlanSet
 from support.branch_logs import a_turn, log_of, words_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

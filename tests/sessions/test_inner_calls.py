@@ -7,10 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions import lines
-from indwell.sessions.acts import acts
+from indwell.sessions import log_lines
+from indwell.sessions.audit_trail import acts
+from indwell.sessions.display_records import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
 from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
-from indwell.sessions.told import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
 from indwell.sessions.transcript import InnerCall, TranscriptPiece, transcript
 
 AT = "2026-11-21T09:00:00.000+00:00"
@@ -32,8 +32,8 @@ def wanted(id_: str = "a1-1", **more: Any) -> Decided:
 
 def check(*records: Record, inner: tuple[InnerCall, ...], card: TranscriptPiece = CARD) -> None:
     """Read them back from a file's text behind the call of a sub-agent."""
-    text = b"".join(map(lines.encode, (*BEGUN, *records)))
-    (turn,) = transcript(lines.decode(text).records)
+    text = b"".join(map(log_lines.encode, (*BEGUN, *records)))
+    (turn,) = transcript(log_lines.decode(text).records)
     assert turn.pieces[1:] == (replace(card, inner=inner),)
 
 
@@ -81,8 +81,8 @@ def test_a_log_of_before_reads_as_it_did() -> None:
         b'{"type":"callEnded","turn":1,"tool_use_id":"c1","target":"make","figure":"2 lines",'
         b'"seconds":0.5,"at":"x"}\n'
     )
-    head = b"".join(map(lines.encode, BEGUN))
-    (turn,) = transcript(lines.decode(head + old).records)
+    head = b"".join(map(log_lines.encode, BEGUN))
+    (turn,) = transcript(log_lines.decode(head + old).records)
     assert [(one.figure, one.inner) for one in turn.pieces[1:]] == [("2 lines", ())]
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import (
     Intent,

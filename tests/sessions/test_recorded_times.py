@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from indwell.sessions.foreign import recorded
+from indwell.sessions.imports import recorded
 
 CALL = [{"id": "c1", "function": {"name": "Read", "arguments": "{}"}}]
 

@@ -8,9 +8,9 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.sessions.records import TurnStartRecord
+from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 from indwell.sessions.storage.retention import delete, stored
 from indwell.sessions.storage.store import SessionStore, folder_name
-from indwell.sessions.storage.sweeping import RetentionLimits, sweep
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

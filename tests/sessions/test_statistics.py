@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from indwell.context.history import MessageSplice
 from indwell.context.request.figures import Compactions, UsageFigures
 from indwell.messages import Message, Meta, Text, Usage
-from indwell.sessions.lines import encode
+from indwell.sessions.log_lines import encode
 from indwell.sessions.records import (
     CompactionRecord,
     MessageRecord,

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indwell.errors import SessionError
+from indwell.sessions.conversation_restore import fold
 from indwell.sessions.ids import time_after
-from indwell.sessions.lines import LogReading, encode
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.log_lines import LogReading, encode
 from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore, folder_name, timestamp
 from sessions.session_logs import (

@@ -14,7 +14,7 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
-from indwell.sessions.lines import decode, encode
+from indwell.sessions.log_lines import decode, encode
 from indwell.sessions.records import Record, TurnStartRecord
 from indwell.sessions.storage.writer import LogWriter
 from sessions.session_logs import AT, WHOLE_TURN, write

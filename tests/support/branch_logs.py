@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.branches import lived
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import (
     MessageRecord,
     Prefixed,

@@ -37,8 +37,8 @@ from indwell.context.injections import Kind, inject, is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
 from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
-from indwell.sessions import lines
-from indwell.sessions.rebuilding import folded, join
+from indwell.sessions import log_lines
+from indwell.sessions.conversation_restore import folded, join
 from indwell.sessions.records import CompactionRecord, MessageRecord, Record
 from support import context_texts as texts
 from support.context_checks import (
@@ -187,7 +187,7 @@ class ContextMachine:
 
     def restore(self) -> None:
         """The session is closed and taken up again from the bytes of its log."""
-        reading = lines.decode(b"".join(map(lines.encode, self.records)))
+        reading = log_lines.decode(b"".join(map(log_lines.encode, self.records)))
         assert reading.notices == ()
         past = folded(reading.records)
         now = self.conversation

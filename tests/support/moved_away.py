@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.files.aside import NOTE
+from indwell.files.quarantine import NOTE
 
 
 def moved_away(quarantine: Path, root: Path) -> dict[str, list[Path]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.review.folding import LedgerState, hunk_of
 from indwell.review.hunk import Actor, Hunk, Order
-from indwell.review.judging import groups, is_pending, rejected
-from indwell.review.planning import CommandChange, Plan, Planner, judgement
+from indwell.review.hunk_groups import groups, is_pending, rejected
+from indwell.review.ledger_replay import LedgerState, hunk_of
+from indwell.review.record_builder import CommandChange, Plan, Planner, judgement
 from indwell.review.store import decoded, encoded
 from indwell.review.weave import Weave
 

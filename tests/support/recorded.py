@@ -25,8 +25,8 @@ from indwell.context.conversation import (
 from indwell.context.pairing import tool_uses
 from indwell.context.request.assemble import assemble
 from indwell.messages import Reply, Request, ToolCall
-from indwell.sessions import foreign
-from indwell.sessions.foreign import Recorded
+from indwell.sessions import imports
+from indwell.sessions.imports import Recorded
 from support.context_driver import fitted
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
@@ -41,7 +41,7 @@ def recorded_sessions(name: str) -> list[list[dict[str, Any]]]:
 def foreign_sessions(name: str, *, first: int = 0, every: int = 1) -> Iterator[Recorded]:
     """Sessions of a file as ``indwell replay`` reads them; skips where there is none."""
     with gzip.open(_path(name)) as lines:
-        yield from foreign.recorded_sessions(islice(lines, first, None, every), name=name)
+        yield from imports.recorded_sessions(islice(lines, first, None, every), name=name)
 
 
 def played(

@@ -14,7 +14,7 @@ from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.context.work import asked
 from indwell.messages import Message, Text
 from indwell.replay.course import Point, ReplayRules, points
-from indwell.sessions.foreign import Recorded
+from indwell.sessions.imports import Recorded
 from support.context_checks import KEEPS_WORDS, check_words
 
 _LISTED = re.compile(r"^- turn (\d+), (open|finished|asked back): ", re.MULTILINE)

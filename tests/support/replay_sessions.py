@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indwell.sessions.foreign import Recorded, recorded
+from indwell.sessions.imports import Recorded, recorded
 
 
 def entries(n: int = 40, *, lines: int = 120) -> list[dict[str, Any]]:

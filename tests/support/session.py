@@ -38,7 +38,7 @@ from indwell.policy.paths import matches_any
 from indwell.prompt.environment import Surroundings
 from indwell.providers.scripted import Answer as Step
 from indwell.providers.scripted import ScriptedProvider
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import Record
 from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Outcome, Registry, Tool, ToolContext, ToolFacts

@@ -128,5 +128,5 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
         for path in PACKAGE.rglob("*.py")
         if wall_clock.search(path.read_text("utf-8"))
     }
-    assert found == {"files/watch/installed.py", "files/watch/tree.py"}
+    assert found == {"files/watch/installed_repositories.py", "files/watch/tree.py"}
     assert wall_clock.search("taken = time.time() - started")

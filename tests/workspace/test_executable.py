@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.workspace import executable
-from indwell.workspace.executable import executables, instruction_files
+from indwell.workspace import executable_files
+from indwell.workspace.executable_files import executables, instruction_files
 
 
 class Folder:
@@ -180,7 +180,7 @@ def test_inj_08_a_huge_file_is_not_read_and_known_by_its_times(folder) -> None:
 
 def test_a_folder_of_huge_files_is_not_read_to_its_end(folder) -> None:
     for number in range(3):
-        folder.write(f".indwell/{number}", "x" * (executable.FOLDER_B // 2))
+        folder.write(f".indwell/{number}", "x" * (executable_files.FOLDER_B // 2))
     assert folder.digests == {".indwell/…": ""}
 
 
@@ -192,7 +192,7 @@ def test_a_collection_of_skills_can_be_trusted(folder) -> None:
 
 
 def test_more_files_than_anybody_reads_are_never_known_again(folder) -> None:
-    for number in range(executable.MOST_FILES + 1):
+    for number in range(executable_files.MOST_FILES + 1):
         folder.write(f".indwell/{number}")
     assert folder.digests == {".indwell/…": ""}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.workspace.executable import executables
+from indwell.workspace.executable_files import executables
 from indwell.workspace.git.repository import MOST_CONFIGURATIONS, git_places, places_of
 
 HOOK = ".git/hooks/pre-commit"

@@ -30,7 +30,7 @@ from indwell.sandbox.spawn import spawn
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 

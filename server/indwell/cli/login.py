@@ -34,7 +34,7 @@ from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret, origin_of
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 from indwell.settings.values import convert
 
 

@@ -15,7 +15,6 @@ import msgspec
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import PathBeneath, find, parent_folder, told
 from indwell.files.copying import dress_like, write_all
-from indwell.files.fresh import Fresh, sync_folder, usable
 from indwell.files.in_place import (
     NotPutBack,
     free_name,
@@ -25,6 +24,7 @@ from indwell.files.in_place import (
     settle,
 )
 from indwell.files.locks import one_writer, wait_locked
+from indwell.files.new_file import Fresh, sync_folder, usable
 from indwell.files.reading import read_regular
 
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})

@@ -31,8 +31,8 @@ import msgspec
 from indwell.errors import EditRefused, ToolError
 from indwell.files.beneath import PathBeneath, parent_folder
 from indwell.files.copying import copy_all, copy_range, write_all
-from indwell.files.fresh import known_name, sync_folder, usable
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
+from indwell.files.new_file import known_name, sync_folder, usable
 
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV})
 _READ_WRITE = (

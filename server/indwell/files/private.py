@@ -17,7 +17,7 @@ from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
 from indwell.files.copying import write_all
-from indwell.files.fresh import random_name, sync_folder
+from indwell.files.new_file import random_name, sync_folder
 from indwell.files.reading import read_regular
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)

@@ -19,8 +19,8 @@ from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic
 from indwell.files.beneath import find, locate, open_place, parent_folder, told
 from indwell.files.copying import set_mode, write_all
-from indwell.files.fresh import sync_folder, usable
 from indwell.files.locks import one_writer
+from indwell.files.new_file import sync_folder, usable
 from indwell.files.private import write_durable
 from indwell.files.reading import read_regular
 

@@ -21,7 +21,7 @@ from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
 from indwell.service.secrets import SecretFiles
 from indwell.sessions.branches import Fork, Rewind
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import Ranked

@@ -39,7 +39,7 @@ from indwell.service.secrets import OtherNames
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.stillness import Stillness
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 
 OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it

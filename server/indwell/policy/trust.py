@@ -18,7 +18,7 @@ from indwell.policy.approvals import one_line, short_line
 from indwell.policy.paths import exact_parts
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, line_digest
-from indwell.workspace.obeyed import FILES, FOLDERS, Executable, Kind
+from indwell.workspace.executable_places import FILES, FOLDERS, Executable, Kind
 
 State: TypeAlias = Literal["trusted", "restricted", "open"]
 

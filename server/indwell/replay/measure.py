@@ -19,7 +19,7 @@ from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
 from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, points
 from indwell.replay.loss import Loss, LossMeter, Reader, Reading
 from indwell.replay.summaries import Summarise
-from indwell.sessions.foreign import Recorded
+from indwell.sessions.imports import Recorded
 
 RATIOS = TokenRates()
 """Prices as most lists have them, beside that of an input token."""
@@ -49,7 +49,7 @@ def replayed(
     """Run a recording again under a preset, and measure it.
 
     Args:
-        session: From ``sessions.foreign``.
+        session: From ``sessions.imports``.
         preset: Itself or its name.
         window: Tokens a request may have.
         ratio: See ``course.Rules``.

@@ -21,8 +21,8 @@ from pathlib import Path
 import msgspec
 
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
-from indwell.review.looking import Looking, Pending
-from indwell.review.planning import CommandChange, Plan, Planner, judgement, moving, telling
+from indwell.review.ledger_queries import Looking, Pending
+from indwell.review.record_builder import CommandChange, Plan, Planner, judgement, moving, telling
 from indwell.review.store import LedgerReading, ReviewStore
 
 

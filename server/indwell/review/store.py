@@ -18,8 +18,8 @@ from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
-from indwell.review.folding import LedgerState, Unfit
-from indwell.review.judging import groups, is_pending
+from indwell.review.hunk_groups import groups, is_pending
+from indwell.review.ledger_replay import LedgerState, Unfit
 from indwell.review.records import (
     FORMAT,
     Began,

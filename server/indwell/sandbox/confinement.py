@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.aside import Quarantine
+from indwell.files.quarantine import Quarantine
 
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
 """From strongest to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, only limits of

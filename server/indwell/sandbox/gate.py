@@ -19,8 +19,8 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.aside import NotRemoved, Quarantine, named, why
 from indwell.files.private import read_own, remove_own, write_durable
+from indwell.files.quarantine import NotRemoved, Quarantine, named, why
 
 MOST_NOTES = 20  # a command can plant thousands of files, and a person reads few notes
 _MOST_LOGGED = 5

@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
-from indwell.sandbox.confine.confined import ConfinedStart, held, resolved, settled
+from indwell.sandbox.confine.confined_run import ConfinedStart, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import commands_path, find_program, path_without
 from indwell.sandbox.gate import Meanwhile, few, keep_untold, look_again, looked_at, pass_gate

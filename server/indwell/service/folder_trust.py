@@ -16,10 +16,10 @@ from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
 from indwell.policy.trust import TrustStanding, is_unchanged, nearest
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, trusted_folders
+from indwell.settings.paths import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, digest_of
-from indwell.workspace.executable import executables, folder_instructions
+from indwell.workspace.executable_files import executables, folder_instructions
 from indwell.workspace.git.repository import GitPlaces, git_places
 
 UNSAID = "you have not said that you trust it"

@@ -18,8 +18,8 @@ from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text
 from indwell.sessions.branches import lived
+from indwell.sessions.display_records import Inherited
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.told import Inherited
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:

@@ -13,7 +13,7 @@ from indwell.service.secrets import Secrecy
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import review_folder
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 from indwell.workspace.base import Workspace
 
 

@@ -20,7 +20,7 @@ from indwell.settings.keys import (
     parsed_keys,
 )
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 
 _HELD = HeldKeys()  # of the process, as the environment is that they come from
 

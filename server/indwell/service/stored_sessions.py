@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.sessions.storage import retention, searching
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
 from indwell.sessions.storage.store import SessionStore, timestamp
-from indwell.sessions.told import Titled
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 if TYPE_CHECKING:
-    from indwell.sessions.storage.sweeping import Gone
+    from indwell.sessions.storage.automatic_deletion import Gone
 
 
 MB = 1_000_000
@@ -57,7 +57,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
         settings: Those of the user.
         session: The caller's own, which stays.
     """
-    from indwell.sessions.storage.sweeping import RetentionLimits, sweep
+    from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 
     limits = RetentionLimits(settings.keep_sessions_days, settings.keep_sessions_mb * MB)
     return sweep(state, limits, now=datetime.now(UTC), pending=_pending, ours=session)
@@ -93,7 +93,7 @@ def recent(gone: Sequence[Gone], now: datetime) -> tuple[Gone, ...]:
 
 
 def _untold(state: Path) -> Sequence[Gone]:
-    from indwell.sessions.storage.sweeping import take_untold
+    from indwell.sessions.storage.automatic_deletion import take_untold
 
     return take_untold(state)
 

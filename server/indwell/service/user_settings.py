@@ -10,7 +10,7 @@ from indwell.files.reading import why_foreign
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.stored_keys import foreign_key_notice, is_foreign_key, key_store
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load
-from indwell.settings.places import read_user_file, user_file
+from indwell.settings.paths import read_user_file, user_file
 
 MOST_UNTRUSTED_B = 16 << 10
 UNTRUSTED = f"{WORKSPACE_FILE} is ignored as long as its folder is not trusted"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import SessionError
+from indwell.sessions.display_records import CommandSet, PlanSet, TodoSet
 from indwell.sessions.records import (
     Forked,
     Record,
@@ -23,7 +24,6 @@ from indwell.sessions.records import (
     TurnEndRecord,
     TurnStartRecord,
 )
-from indwell.sessions.told import CommandSet, PlanSet, TodoSet
 
 _COMMAND = re.compile(r"b([0-9]{1,9})")  # ids of any other form are not ours
 _FOLDERS = re.compile(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system

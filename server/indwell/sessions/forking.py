@@ -28,6 +28,7 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
+from indwell.sessions.display_records import Inherited, PlanSet
 from indwell.sessions.records import (
     Forked,
     Record,
@@ -37,7 +38,6 @@ from indwell.sessions.records import (
 )
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.sessions.storage.writer import LogWriter
-from indwell.sessions.told import Inherited, PlanSet
 
 
 async def fork_session(

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from indwell.messages import Usage
-from indwell.sessions.lines import BULKY, LogReading, read
+from indwell.sessions.display_records import Titled
+from indwell.sessions.log_lines import BULKY, LogReading, read
 from indwell.sessions.records import (
     IMPORTED,
     Forked,
@@ -17,7 +18,6 @@ from indwell.sessions.records import (
     Spent,
     TurnStartRecord,
 )
-from indwell.sessions.told import Titled
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
 

@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.context.history import MessageSplice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
-from indwell.sessions.told import Decided, FileLines, Told
+from indwell.sessions.display_records import Decided, FileLines, Told
 from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal[

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar, get_args
 import msgspec
 
 from indwell.context.request.figures import UsageFigures, of_call, of_compaction
-from indwell.sessions.lines import read
+from indwell.sessions.log_lines import read
 from indwell.sessions.records import CompactionRecord, Forked, Record, SessionStarted, Spent
 
 _Key = TypeVar("_Key")

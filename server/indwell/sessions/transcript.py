@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
+from indwell.sessions.display_records import CallEnded, Decided, FileLines
 from indwell.sessions.records import (
     ENDED,
     CompactionRecord,
@@ -28,7 +29,6 @@ from indwell.sessions.records import (
     TurnStartRecord,
     was_interrupted,
 )
-from indwell.sessions.told import CallEnded, Decided, FileLines
 from indwell.settings.model import Mode
 
 Kind: TypeAlias = Literal["user", "assistant", "thinking", "tool", "attached", "image", "notice"]

@@ -15,7 +15,7 @@ from indwell.policy.approvals import Approver
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.memory_pages import MemoryPages
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 from indwell.tools.base import Tool
 
 FOLDER = "memory"  # in the state folder

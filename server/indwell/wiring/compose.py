@@ -33,8 +33,8 @@ from indwell.sessions.storage.spending import SpendingLedger
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, user_file
-from indwell.settings.rules import RuleBook
+from indwell.settings.paths import state_folder, user_file
+from indwell.settings.permission_rules import RuleBook
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.bounds.command_bounds import (
     BoundsNow,

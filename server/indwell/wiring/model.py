@@ -20,7 +20,7 @@ from indwell.service.stored_keys import key_store, with_stored_key
 from indwell.settings.credentials import Secret
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 
 
 def budgets_of(settings: Settings) -> Budgets:

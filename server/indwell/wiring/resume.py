@@ -36,12 +36,12 @@ from indwell.service.folder_trust import FolderTrust
 from indwell.service.inherited_task import take_again
 from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import ENDED, MessageRecord, Repaired, TurnEndRecord, repairs
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.storage.writer import LogWriter
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 from indwell.skills.catalogue import without_catalogue
 from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken

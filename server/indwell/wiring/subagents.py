@@ -27,12 +27,12 @@ from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
 from indwell.prompt.system import EXPLORE
 from indwell.service.folder_trust import FolderTrust
-from indwell.sessions.lines import FORMAT
+from indwell.sessions.log_lines import FORMAT
 from indwell.sessions.records import SessionStarted
 from indwell.sessions.storage.store import AGENTS
 from indwell.sessions.storage.writer import LogWriter, MemoryLog
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.wiring.project.instructions import visible_place

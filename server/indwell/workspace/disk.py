@@ -12,7 +12,7 @@ from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files import exists, list_folder, locate, opened_beneath, read_bytes, write_atomic
 from indwell.files.reading import read_regular
 from indwell.files.user_files import delete_exactly, keep_copy
-from indwell.files.watch.changes import FolderWatch
+from indwell.files.watch.file_watch import FolderWatch
 from indwell.workspace.base import (
     AppliedChange,
     Noted,

@@ -20,8 +20,8 @@ from indwell.context.compaction.transcripts import FILE_LENGTH
 from indwell.context.conversation import Conversation
 from indwell.context.history import History, MessageSplice, spliced
 from indwell.messages import Message, Reply, Text
-from indwell.sessions import lines
-from indwell.sessions.rebuilding import folded
+from indwell.sessions import log_lines
+from indwell.sessions.conversation_restore import folded
 from indwell.sessions.records import CompactionRecord, MessageRecord
 from support.context_checks import check_words
 from support.long_talks import code, empty, summarised, turned, users_words, viewed, wanted
@@ -148,11 +148,11 @@ def test_an_old_log_whose_splices_say_nothing_of_it_is_read_as_it_was() -> None:
     message = Message("user", (words("sum"),), 1)
     splice = MessageSplice(0, 2, (message,))
     record = CompactionRecord(1, "collapse", (splice,), 2, 1, (), "t", live=3)
-    encoded = lines.encode(record)
+    encoded = log_lines.encode(record)
     assert b"whole" not in encoded
-    assert lines.decode(encoded).records == (record,)
+    assert log_lines.decode(encoded).records == (record,)
     whole = msgspec.structs.replace(record, splices=(msgspec.structs.replace(splice, whole=True),))
-    assert lines.decode(lines.encode(whole)).records == (whole,)
+    assert log_lines.decode(log_lines.encode(whole)).records == (whole,)
 
 
 def test_what_belongs_together_belongs_together_after_the_log_was_read_again() -> None:
@@ -164,7 +164,7 @@ def test_what_belongs_together_belongs_together_after_the_log_was_read_again() -
     after = take(now, step)
     said = [MessageRecord(message, "t") for message in now.messages]
     record = CompactionRecord(1, "regions", step.splices, 2, 1, (), "t", live=len(now.messages))
-    reading = lines.decode(b"".join(map(lines.encode, (*said, record))))
+    reading = log_lines.decode(b"".join(map(log_lines.encode, (*said, record))))
     told = folded(reading.records)
     assert (told.messages, told.history) == (after.messages, after.history)
     assert told.history.joined

@@ -22,7 +22,7 @@ from indwell.lsp.chat.files import caught_up, chat_of, new_chat, new_text
 from indwell.lsp.chat.outline import links
 from indwell.service.mentions import Mention, is_chat, mention_of, mentions_in
 from indwell.sessions.transcript import TranscriptPiece, TurnView
-from indwell.workspace.executable import executables
+from indwell.workspace.executable_files import executables
 
 
 def test_mentions_are_found_among_words() -> None:

@@ -6,8 +6,8 @@ import h11
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.sandbox.proxy.asking import RequestRefusal, WantedRequest, forwarded, wanted
 from indwell.sandbox.proxy.hosts import HostPort, allowed
+from indwell.sandbox.proxy.request_check import RequestRefusal, WantedRequest, forwarded, wanted
 
 HOSTS = allowed(["allowed.example", "*.below.example", "10.0.0.9:8080"])
 ODD = st.sampled_from(

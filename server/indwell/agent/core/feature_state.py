@@ -9,8 +9,8 @@ import msgspec
 
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
+from indwell.sessions.display_records import FeatureState
 from indwell.sessions.records import Record
-from indwell.sessions.told import FeatureState
 
 T = TypeVar("T")
 

@@ -27,9 +27,9 @@ from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
-from indwell.sessions.rebuilding import rewritten
+from indwell.sessions.conversation_restore import rewritten
+from indwell.sessions.display_records import Titled
 from indwell.sessions.records import CompactionRecord, MessageRecord, SteeringRecord, repairs
-from indwell.sessions.told import Titled
 from indwell.tools.seen import KnownTexts
 
 

@@ -33,8 +33,8 @@ from indwell.context.request.assemble import tool_picture
 from indwell.errors import ToolError, UserError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
+from indwell.sessions.display_records import CallEnded, kept_diff, kept_failure
 from indwell.sessions.records import Intent
-from indwell.sessions.told import CallEnded, kept_diff, kept_failure
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import compare, unified

@@ -31,9 +31,9 @@ from indwell.context.conversation import counted
 from indwell.context.request.cache_health import named, of_turn
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.installation import installation
+from indwell.sessions.display_records import FileLines
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import ENDED, Ending, TurnEndRecord, TurnStartRecord
-from indwell.sessions.told import FileLines
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 

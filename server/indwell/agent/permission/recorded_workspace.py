@@ -20,7 +20,7 @@ from indwell.messages import ToolUse
 from indwell.review.copies import Patches
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import ReviewLedger
-from indwell.review.looking import Pending
+from indwell.review.ledger_queries import Pending
 from indwell.review.verdicts import COPIES
 from indwell.workspace.base import (
     AppliedChange,

@@ -17,7 +17,7 @@ from indwell.context.request.figures import of_call, of_compaction
 from indwell.context.tokens import Calibration, is_plausible
 from indwell.errors import SessionError
 from indwell.messages import Request
-from indwell.sessions.rebuilding import rebuilt
+from indwell.sessions.conversation_restore import rebuilt
 from indwell.sessions.records import CompactionRecord, Forked, Record, RequestRecord, Spent
 
 

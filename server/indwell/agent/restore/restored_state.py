@@ -12,8 +12,9 @@ from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolUse, Usage
 from indwell.sessions.branches import lived
+from indwell.sessions.conversation_restore import folded, rewritten
+from indwell.sessions.display_records import Inherited, Titled
 from indwell.sessions.overview import preview_of
-from indwell.sessions.rebuilding import folded, rewritten
 from indwell.sessions.records import (
     Forked,
     Intent,
@@ -30,7 +31,6 @@ from indwell.sessions.records import (
     TurnStartRecord,
     was_interrupted,
 )
-from indwell.sessions.told import Inherited, Titled
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
 _STEPS = (Rewound, Forked, TurnStartRecord)

@@ -48,7 +48,7 @@ from indwell.settings.credentials import OPENAI_URL, told_address
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.places import read_user_file, user_file
+from indwell.settings.paths import read_user_file, user_file
 from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.model import make_model
 from indwell.wiring.project.instructions import standing_instructions

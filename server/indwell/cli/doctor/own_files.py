@@ -18,12 +18,12 @@ from indwell.providers.endpoint import State
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.stored_sessions import MB, gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
-from indwell.sessions.storage.sweeping import held_b, record_of
+from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.settings.credentials import origin_of
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, trusted_folders, user_file
+from indwell.settings.paths import state_folder, trusted_folders, user_file
 
 LITTLE_SPACE_B = 200 << 20  # a long session with its spilled texts has some ten megabytes
 NO_SPACE_B = 5 << 20
@@ -164,7 +164,7 @@ def _readable_by_others(path: Path) -> Findings:
 
 def _holds_key(path: Path) -> bool:
     from indwell.settings.keys import FILE_NAME
-    from indwell.settings.places import read_user_file
+    from indwell.settings.paths import read_user_file
     from indwell.settings.values import check, parse_toml
 
     if path.name == FILE_NAME:

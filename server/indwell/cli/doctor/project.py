@@ -14,8 +14,8 @@ from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, user_file
-from indwell.settings.rules import RuleBook
+from indwell.settings.paths import state_folder, user_file
+from indwell.settings.permission_rules import RuleBook
 from indwell.skills.catalogue import MOST_LISTED, ranked
 from indwell.wiring.bounds.command_bounds import home_words, state_words, strength
 from indwell.wiring.project.commands import hooks_of

@@ -28,7 +28,7 @@ from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
 from indwell.replay.summaries import Summarise
 from indwell.sandbox.workers import mapped
-from indwell.sessions.foreign import Recorded
+from indwell.sessions.imports import Recorded
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from indwell.errors import UserError
 from indwell.files.append_log import PIECE_B, pieces_of
-from indwell.sessions.foreign import Recorded, recorded_sessions
-from indwell.sessions.lines import whole_lines
+from indwell.sessions.imports import Recorded, recorded_sessions
+from indwell.sessions.log_lines import whole_lines
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"  # what packed files begin with

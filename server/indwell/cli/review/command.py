@@ -24,7 +24,7 @@ from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome
 from indwell.service.review_ledgers import open_ledger
 from indwell.sessions.storage.store import SessionStore, review_folder
-from indwell.settings.places import state_folder, undo_folder
+from indwell.settings.paths import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace
 
 

@@ -42,9 +42,9 @@ from indwell.service.folder_trust import FolderTrust
 from indwell.service.inherited_task import naming_new_session
 from indwell.service.secrets import SecretPlaces
 from indwell.service.stored_sessions import gone_words, sweep_now
-from indwell.sessions.storage.sweeping import take_untold
+from indwell.sessions.storage.automatic_deletion import take_untold
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, undo_folder
+from indwell.settings.paths import state_folder, undo_folder
 from indwell.wiring.model import NoModel
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace

@@ -20,7 +20,7 @@ from indwell.context.plan import next_state
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import Approver, visible
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewound import conflict, told
+from indwell.review.rewind_messages import conflict, told
 from indwell.review.verdicts import planned_rewind, rewind_files
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.inherited_task import take_task
@@ -29,7 +29,7 @@ from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, undo_folder
+from indwell.settings.paths import state_folder, undo_folder
 from indwell.wiring.compose import open_session
 from indwell.wiring.model import make_model
 from indwell.workspace.base import Workspace

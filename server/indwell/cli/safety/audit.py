@@ -19,13 +19,13 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError
 from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import folded, one_line, visible
-from indwell.sessions import lines
-from indwell.sessions.acts import REFUSALS, Act, acts
-from indwell.sessions.lines import LogReading
+from indwell.sessions import log_lines
+from indwell.sessions.audit_trail import REFUSALS, Act, acts
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import Forked, SessionStarted, TurnStartRecord
 from indwell.sessions.storage.retention import logs
 from indwell.sessions.storage.store import folder_name
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 _PASSED_OVER = tuple(
     f'{{"type":"{kind}",'.encode() for kind in ("prefixed", "sent", "wire", "compacted")
@@ -96,7 +96,7 @@ def _read(given: str) -> tuple[str, LogReading]:
         which = f"there is no session {given!r}" if given else "no session is kept for this folder"
         raise SessionError(f"{which}; `indwell sessions --all` lists them")
     try:
-        return session, lines.read(pieces_of(kept[session]), passing=_PASSED_OVER)
+        return session, log_lines.read(pieces_of(kept[session]), passing=_PASSED_OVER)
     except OSError as error:
         raise SessionError(f"session {session!r} cannot be read ({error.strerror})") from error
 

@@ -23,8 +23,8 @@ from indwell.service.secrets import SecretPlaces
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Mode, Settings
-from indwell.settings.places import state_folder
-from indwell.settings.rules import RuleBook
+from indwell.settings.paths import state_folder
+from indwell.settings.permission_rules import RuleBook
 from indwell.settings.values import convert
 from indwell.wiring.bounds.command_bounds import strength
 

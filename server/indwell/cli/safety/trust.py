@@ -18,7 +18,7 @@ from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import TrustStanding, is_unchanged
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 from indwell.settings.trust_store import TrustStore
 
 

@@ -34,7 +34,7 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.branches import Fork, Rewind
 from indwell.settings.keys import VARIABLE
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, undo_folder, user_file
+from indwell.settings.paths import state_folder, undo_folder, user_file
 from indwell.skills.catalogue import Ranked
 from indwell.wiring.companion import memory_pages
 from indwell.wiring.warm import WarmModels

@@ -35,7 +35,7 @@ from indwell.files.append_log import make_private_folder, read_bytes_private
 from indwell.files.atomic import write_atomic
 from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.policy.approvals import visible
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 BACKUP = ".before-indwell"
 

@@ -18,10 +18,10 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
-from indwell.sessions.foreign import Recorded, imported_records, recorded_sessions
-from indwell.sessions.lines import whole_lines
+from indwell.sessions.imports import Recorded, imported_records, recorded_sessions
+from indwell.sessions.log_lines import whole_lines
 from indwell.sessions.storage.store import SessionStore, timestamp
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 MOST_B = 2 << 30  # bytes of a file, unpacked; the recorded sessions we know have 30 MB
 MOST_REASONS = 3  # of what was left out of a file with no conversation, in its sentence

@@ -19,7 +19,7 @@ from indwell.files.private import remove_own, remove_own_tree, size_b
 from indwell.service.stored_keys import key_store
 from indwell.sessions.storage.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
-from indwell.settings.places import state_folder, user_file
+from indwell.settings.paths import state_folder, user_file
 
 OURS = (
     *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),

@@ -22,10 +22,10 @@ from indwell.service.stored_sessions import gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
 from indwell.sessions.branches import Fork
 from indwell.sessions.forking import fork_session
+from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.sessions.storage.retention import Stored, delete, session_ids, stored
 from indwell.sessions.storage.store import SessionStore, folder_name
-from indwell.sessions.storage.sweeping import held_b, record_of
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 _MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
 

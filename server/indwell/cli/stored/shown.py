@@ -17,12 +17,12 @@ from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import short_line, visible
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import RequestEncoder, digest_of
+from indwell.sessions.conversation_restore import Rebuilt, rebuilt
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.rebuilding import Rebuilt, rebuilt
 from indwell.sessions.records import Wire
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 LINE_CHARACTERS = 200  # of a call's arguments or the first line of its result
 

@@ -36,7 +36,7 @@ from indwell.sessions.statistics import (
 from indwell.sessions.storage.retention import logs, session_ids
 from indwell.sessions.storage.spending import local_day
 from indwell.sessions.storage.store import folder_name
-from indwell.settings.places import state_folder
+from indwell.settings.paths import state_folder
 
 DAYS = 30  # that are shown if nothing else is asked for
 _SESSIONS_SHOWN = 20

@@ -25,7 +25,7 @@ from indwell.policy.trust import TrustStanding, restricted_words
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
-from indwell.workspace.executable import instruction_files
+from indwell.workspace.executable_files import instruction_files
 
 _NO_OR_ONCE: Mapping[str, Answer] = {
     **dict.fromkeys(("", "n", "no"), "no"),

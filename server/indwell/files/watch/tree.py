@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.watch.installed import FRESH_NS, GONE, is_too_deep
+from indwell.files.watch.installed_repositories import FRESH_NS, GONE, is_too_deep
 
 MOST_FOLDERS = 20_000  # 150 ms without changes; the first scan takes little more than `os.walk`
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})

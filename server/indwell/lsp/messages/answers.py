@@ -18,7 +18,7 @@ from indwell.providers.models import OfferedModel
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
 

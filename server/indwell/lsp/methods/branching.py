@@ -23,7 +23,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Document
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewound import conflict, question, told, unrecorded
+from indwell.review.rewind_messages import conflict, question, told, unrecorded
 from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
 from indwell.workspace.base import Workspace
 

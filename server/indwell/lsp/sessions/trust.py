@@ -16,7 +16,7 @@ from indwell.lsp.backend import Backend
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.policy.trust import STAY, TRUST, TrustStanding, is_unchanged, restricted_words
-from indwell.workspace.executable import instruction_files
+from indwell.workspace.executable_files import instruction_files
 
 
 class TrustQuestions:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from indwell.files.watch.snapshot import Bodies
-from indwell.review.checkpoints.lookout import (
+from indwell.review.checkpoints.folder_comparison import (
     CommandEffects,
     FolderLook,
     LedgerEntry,
@@ -20,7 +20,7 @@ from indwell.review.checkpoints.lookout import (
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
-from indwell.review.planning import CommandChange
+from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 

@@ -11,8 +11,14 @@ from typing import TypeAlias
 
 import h11
 
-from indwell.sandbox.proxy.asking import RequestRefusal, WantedRequest, answered, forwarded, wanted
 from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, HostPort, literal
+from indwell.sandbox.proxy.request_check import (
+    RequestRefusal,
+    WantedRequest,
+    answered,
+    forwarded,
+    wanted,
+)
 
 _ANY_PORT = 9
 

@@ -20,7 +20,7 @@ from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
 from indwell.settings.edit import edited
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
-from indwell.settings.places import read_user_file, user_file
+from indwell.settings.paths import read_user_file, user_file
 from indwell.settings.values import check, convert, parse_toml
 
 _HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/\S*)?")

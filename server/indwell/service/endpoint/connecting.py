@@ -15,7 +15,7 @@ from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, user_file
+from indwell.settings.paths import state_folder, user_file
 
 
 class Connecting:

@@ -7,7 +7,7 @@ from pathlib import Path
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, write_atomic
 from indwell.providers.catalogue import CATALOGUE
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 
 NAME = "first-run.md"
 

@@ -11,7 +11,7 @@ from indwell.providers.models import OfferedModel
 from indwell.service.stored_keys import key_store, with_stored_key
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.places import user_file
+from indwell.settings.paths import user_file
 
 
 async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:

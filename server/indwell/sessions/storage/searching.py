@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import SteeringRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore

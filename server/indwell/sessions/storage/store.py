@@ -17,9 +17,9 @@ from indwell.errors import SessionError, SessionOpen, ToolError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, pieces_of
 from indwell.files.listing import exists, state_of
 from indwell.files.private import read_own, replace_own, write_private
-from indwell.sessions import lines
+from indwell.sessions import log_lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
-from indwell.sessions.lines import LogReading
+from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.storage.writer import LogWriter
@@ -83,7 +83,7 @@ class SessionStore:
                 workspace=str(self._workspace),
                 model=model,
                 at=timestamp(now),
-                format=lines.FORMAT,
+                format=log_lines.FORMAT,
             )
         )
         return session, writer
@@ -96,7 +96,7 @@ class SessionStore:
         """
         log = self._log_path(check_id(session))
         try:
-            return lines.read(pieces_of(log))
+            return log_lines.read(pieces_of(log))
         except FileNotFoundError as error:
             raise self._missing(session) from error
         except OSError as error:
@@ -124,7 +124,7 @@ class SessionStore:
         """
         log = self._log_path(check_id(session))
         try:
-            return lines.read(pieces_of(log), passing=lines.BULKY)
+            return log_lines.read(pieces_of(log), passing=log_lines.BULKY)
         except FileNotFoundError as error:
             raise self._missing(session) from error
         except OSError as error:
@@ -254,11 +254,11 @@ def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
 
 def _check_format(session: str, reading: LogReading) -> None:
     """Return if this version may write to the log."""
-    newest = lines.newest_format(reading.records)
-    if newest > lines.FORMAT:
+    newest = log_lines.newest_format(reading.records)
+    if newest > log_lines.FORMAT:
         raise SessionError(
             f"session {session!r} was written by a newer Indwell (format {newest}, this one knows "
-            f"{lines.FORMAT}), so it can be read but not gone on with; update Indwell, or begin a "
+            f"{log_lines.FORMAT}); it can be read but not continued; update Indwell, or start a "
             "new session"
         )
 

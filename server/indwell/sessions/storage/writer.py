@@ -16,7 +16,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 from indwell.errors import RecordsLost, SessionError
 from indwell.files.append_log import AppendLog
-from indwell.sessions import lines
+from indwell.sessions import log_lines
 from indwell.sessions.records import Record
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class LogWriter:
 
     def append(self, record: Record) -> None:
         """Queue a record; it is written soon, and flushed to disk by the next ``commit``."""
-        self._put(lines.encode(record))
+        self._put(log_lines.encode(record))
         if self._flushes:
             self._flushes = False  # one flush takes everything that is queued until it runs
             self._begin(self._flush)

@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.aside import NotRemoved, Quarantine, let_in, named, put_file, put_link, why
 from indwell.files.listing import exists
+from indwell.files.quarantine import NotRemoved, Quarantine, let_in, named, put_file, put_link, why
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FoundChanges
 from indwell.policy.guarded import (

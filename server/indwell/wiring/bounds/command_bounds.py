@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.features.skills.shelf import Shelf
-from indwell.files.aside import Quarantine
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
+from indwell.files.quarantine import Quarantine
 from indwell.policy.call_facts import Policy
 from indwell.policy.rules import PatternRules, globs_of
 from indwell.policy.widening import Widening

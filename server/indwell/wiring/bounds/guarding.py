@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.aside import Quarantine, named, why
+from indwell.files.quarantine import Quarantine, named, why
 from indwell.files.stub_folders import is_stub
-from indwell.files.watch.installed import MOST_FOLDERS as MOST_INSTALLED
-from indwell.files.watch.installed import MOST_PATH_B, Installed
+from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INSTALLED
+from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
 from indwell.files.watch.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
 from indwell.files.watch.tree import MOST_FOLDERS, FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import (

@@ -13,7 +13,7 @@ from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.instructions import FILE_NAME, LIMIT
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
-from indwell.settings.places import read_user_file, user_file
+from indwell.settings.paths import read_user_file, user_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 

@@ -11,13 +11,13 @@ from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, read_bytes
 from indwell.files.reading import why_foreign
-from indwell.files.watch.changes import FolderWatch
+from indwell.files.watch.file_watch import FolderWatch
 from indwell.files.watch.tree import names_in
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_beneath
 from indwell.service.folder_trust import UNREADABLE, FolderTrust
 from indwell.settings.model import Settings
-from indwell.settings.places import state_folder, user_file
+from indwell.settings.paths import state_folder, user_file
 from indwell.skills.front_matter import BadFrontMatter
 from indwell.skills.skill import FILE_NAME, Origin, Skill, SkillFile, read_skill
 from indwell.wiring.project.instructions import visible_place

@@ -26,7 +26,7 @@ from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_untold
 from indwell.sessions.branches import commands_of
-from indwell.sessions.told import CommandSet
+from indwell.sessions.display_records import CommandSet
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.command_output import notes_after
 

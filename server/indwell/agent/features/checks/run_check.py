@@ -46,7 +46,7 @@ from indwell.files import is_file
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
-from indwell.sessions.told import Decided
+from indwell.sessions.display_records import Decided
 from indwell.tools.base import ToolFacts
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
 from indwell.tools.truncate import OUTPUT_LIMIT

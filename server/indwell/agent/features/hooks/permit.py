@@ -33,7 +33,7 @@ from indwell.policy.approvals import Reply, Said, question_for
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.sessions.told import Decided
+from indwell.sessions.display_records import Decided
 from indwell.tools.base import ToolFacts
 
 HOOK = "hook"  # the tool in the log

@@ -20,8 +20,8 @@ from indwell.files import exists, read_bytes
 from indwell.messages import Source, Text
 from indwell.prompt.system import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of
+from indwell.sessions.display_records import PlanSet
 from indwell.sessions.records import Record, TurnStartRecord
-from indwell.sessions.told import PlanSet
 from indwell.settings.model import Mode
 
 DOCUMENT = "plan.md"  # its name, behind a number

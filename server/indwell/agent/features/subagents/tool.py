@@ -26,9 +26,9 @@ from indwell.agent.features.subagents.naming import NAME, NAME_LIMIT, next_name,
 from indwell.agent.features.subagents.working import told, work
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
-from indwell.sessions.acts import DONE
+from indwell.sessions.audit_trail import DONE
+from indwell.sessions.display_records import CallEnded, Decided
 from indwell.sessions.records import Intent, Record
-from indwell.sessions.told import CallEnded, Decided
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.review.folding import Followed, LedgerState
 from indwell.review.hunk import Actor, Opaque, Order
+from indwell.review.ledger_replay import Followed, LedgerState
 from indwell.review.others_edits import line_by_line
 from indwell.review.records import (
     Began,

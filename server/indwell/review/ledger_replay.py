@@ -10,8 +10,8 @@ from typing import NamedTuple, assert_never
 import msgspec
 
 from indwell.review.hunk import Actor, Hunk, Verdict
-from indwell.review.judging import Group, accepted, at_once, rejected, rewound
-from indwell.review.judging import Judged as Outcome
+from indwell.review.hunk_groups import Group, accepted, at_once, rejected, rewound
+from indwell.review.hunk_groups import Judged as Outcome
 from indwell.review.others_edits import followed
 from indwell.review.records import (
     Began,

@@ -7,7 +7,7 @@ import re
 
 from indwell.context.pairing import problems
 from indwell.messages import Text, ToolResult, ToolUse
-from indwell.sessions.foreign import recorded, recorded_sessions
+from indwell.sessions.imports import recorded, recorded_sessions
 
 CALL = {"id": "c1", "function": {"name": "Read", "arguments": '{"file_path":"a.py"}'}}
 WHOLE = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.aside import MOST_DEPTH, NotRemoved, Quarantine, let_in
+from indwell.files.quarantine import MOST_DEPTH, NotRemoved, Quarantine, let_in
 from support import another_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
@@ -94,7 +94,7 @@ def test_modes_of_folders_hinder_nothing_for_an_ordinary_user(mode: int) -> None
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.files.aside import Quarantine, let_in
+from indwell.files.quarantine import Quarantine, let_in
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)

@@ -12,6 +12,7 @@ from indwell.errors import TooLarge, ToolError
 from indwell.files import FolderEntry, exists, list_folder, read_bytes
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import TrustedFile, digest_of, seen
+from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
 from indwell.workspace.git.repository import (
     GIT,
     HOOKS,
@@ -21,7 +22,6 @@ from indwell.workspace.git.repository import (
     nested,
     repository_of,
 )
-from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
 
 MOST_FILES = 1_000  # of one such folder; collections of skills have some hundred
 MOST_DEEP = 8

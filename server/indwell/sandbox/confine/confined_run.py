@@ -21,9 +21,9 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.aside import why
 from indwell.files.beneath import handle
 from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder
+from indwell.files.quarantine import why
 from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
 from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.places import (
+from indwell.settings.paths import (
     MOST_B,
     read_user_file,
     state_folder,

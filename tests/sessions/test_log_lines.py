@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import Message, Text, ToolUse
-from indwell.sessions.lines import LogReading, decode, encode
-from indwell.sessions.rebuilding import fold
+from indwell.sessions.conversation_restore import fold
+from indwell.sessions.log_lines import LogReading, decode, encode
 from indwell.sessions.records import MessageRecord, Record, Repaired, TurnStartRecord
 from sessions.session_logs import AT, FINISHED, HEARD, META, STARTED, WHOLE_TURN, records
 

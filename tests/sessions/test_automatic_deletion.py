@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.sessions.records import TurnStartRecord
-from indwell.sessions.storage.retention import session_ids
-from indwell.sessions.storage.store import SessionStore, folder_name
-from indwell.sessions.storage.sweeping import (
+from indwell.sessions.storage.automatic_deletion import (
     CONFIRM,
     FOLDER,
     LEAP,
@@ -27,6 +25,8 @@ from indwell.sessions.storage.sweeping import (
     sweep,
     take_untold,
 )
+from indwell.sessions.storage.retention import session_ids
+from indwell.sessions.storage.store import SessionStore, folder_name
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MONTH = RetentionLimits(keep_days=30)

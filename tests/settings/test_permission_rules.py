@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.rules import RuleBook
+from indwell.settings.permission_rules import RuleBook
 
 
 async def test_any_line_can_be_deleted_with_an_editor(tmp_path) -> None:

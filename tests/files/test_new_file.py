@@ -10,7 +10,7 @@ import pytest
 
 from indwell.files import write_all
 from indwell.files.append_log import list_names
-from indwell.files.fresh import Fresh
+from indwell.files.new_file import Fresh
 
 
 @pytest.fixture(params=[True, False], ids=["in an open folder", "by its whole path"])

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.review.folding import Followed, LedgerState, hunk_of
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
-from indwell.review.judging import Judged as Outcome
-from indwell.review.judging import groups, is_pending, rejected, rewound
+from indwell.review.hunk_groups import Judged as Outcome
+from indwell.review.hunk_groups import groups, is_pending, rejected, rewound
+from indwell.review.ledger_replay import Followed, LedgerState, hunk_of
 from indwell.review.store import LedgerReading
 from indwell.review.weave import GONE, Weave, all_taken_out
 
