@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from indwell.context.tokens import by_script, estimate_tokens, thirds
+from indwell.context.tokens import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "data" / "sessions"
@@ -44,6 +44,17 @@ LANGUAGES = frozenset(
     }
 )  # fmt: skip
 TARGET = (-0.02, 0.15)  # of a kind's total
+
+
+def thirds(text: str) -> int:
+    """The rule of design A: three characters a token; 54 % under for Chinese."""
+    return len(text) // 3
+
+
+def by_script(text: str) -> int:
+    """The rule of design D: 4 ASCII characters a token, 1.5 tokens for any other; CJK 81 % over."""
+    n_ascii = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
+    return int(n_ascii / 4 + (len(text) - n_ascii) * 1.5)
 
 
 def main() -> None:

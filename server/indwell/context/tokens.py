@@ -8,7 +8,7 @@ signs, line ends. The weights were fitted on real texts against o200k (``benchma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -84,25 +84,6 @@ def estimate_tokens(text: str) -> int:
         return int(_weigh(text)) + 1
     sample = "".join(text[at : at + _PIECE] for at in range(0, len(text), _STEP))
     return int(_weigh(sample) * len(text) / len(sample)) + 1
-
-
-def thirds(text: str) -> int:
-    """The rule of design A: three characters a token; 54 % under for Chinese."""
-    return len(text) // 3
-
-
-def by_script(text: str) -> int:
-    """The rule of design D: 4 ASCII characters a token, 1.5 tokens for any other; CJK 81 % over."""
-    n_ascii = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
-    return int(n_ascii / 4 + (len(text) - n_ascii) * 1.5)
-
-
-ESTIMATORS: Mapping[str, Callable[[str], int]] = {
-    "fitted": estimate_tokens,
-    "thirds": thirds,
-    "by_script": by_script,
-}
-"""By name, for presets and comparisons."""
 
 
 def message_tokens(message: Message) -> int:

@@ -111,7 +111,6 @@ class Preset(msgspec.Struct, frozen=True):
         card: Does a task card go with what is cut (H27)?
         repeats: Do lines that are read again become pointers before they are sent (``repeats``)?
         every_call: Does the lowest rung run before every call, whatever the size?
-        estimator: Name of the token rule, one of ``tokens.ESTIMATORS``.
     """
 
     name: str
@@ -119,7 +118,6 @@ class Preset(msgspec.Struct, frozen=True):
     card: bool = True
     repeats: bool = False
     every_call: bool = False
-    estimator: str = "fitted"
 
 
 DEFAULT = Preset(
@@ -141,7 +139,6 @@ LADDER_A = Preset(
         Rung(Collapse(), at=0.9, aim=0.5),
     ),
     card=False,
-    estimator="thirds",
 )
 AUTO_B = Preset(
     "auto-b",
@@ -160,7 +157,6 @@ REGIONS_D = Preset(
         Rung(Collapse(), at=0.9, aim=0.5),
     ),
     card=False,
-    estimator="by_script",
 )
 SLIDE = Preset("slide", (Rung(Slide(), at=1.0, aim=0.5),), card=False)
 NONE = Preset("none", (), card=False)
