@@ -30,7 +30,7 @@ from indwell.policy import protected_names
 from indwell.policy.guarded import SHUT, is_guarded, is_repository_sign, is_set_aside
 from indwell.policy.paths import is_protected
 from indwell.sandbox.confine.strength import strength
-from indwell.sandbox.gate import still_in_the_way
+from indwell.sandbox.gate import remaining_plants
 from indwell.settings.model import SECRETS
 from indwell.wiring.bounds.guarding import FolderGuard
 
@@ -133,7 +133,7 @@ class World:
 
     def wrong(self, before: set[str]) -> Iterator[str]:
         """Protected names that are there and that nobody has been told of, and what is lost."""
-        named = {one.at for one in asyncio.run(still_in_the_way((self.root,)))}
+        named = {one.at for one in asyncio.run(remaining_plants((self.root,)))}
         if named and not self.is_blocked:
             yield f"in the way: {sorted(named)}"
         after = self.paths()

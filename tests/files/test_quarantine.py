@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.quarantine import MOST_DEPTH, NotRemoved, Quarantine, let_in
+from indwell.files.quarantine import MOST_DEPTH, NotRemoved, Quarantine, restore_access
 from support import another_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
@@ -94,7 +94,7 @@ def test_modes_of_folders_hinder_nothing_for_an_ordinary_user(mode: int) -> None
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.files.quarantine import Quarantine, let_in
+from indwell.files.quarantine import Quarantine, restore_access
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -113,7 +113,7 @@ with tempfile.TemporaryDirectory() as name:
         print((where / "x" if path.endswith("idea") else where).read_text())
     print([one for one in (root / "a" / "b").iterdir()])
     root.chmod(0)
-    print(let_in(root, "a/b") and list(root.iterdir()) == [root / "a"])
+    print(restore_access(root, "a/b") and list(root.iterdir()) == [root / "a"])
 """
 
 
@@ -154,9 +154,9 @@ def test_a_folder_is_opened_to_its_owner_through_no_link(root: Path) -> None:
     (root / "real").mkdir(mode=0o500)
     (root / "real").chmod(0o500)
     (root / "link").symlink_to("real")
-    assert not let_in(root, "link")
+    assert not restore_access(root, "link")
     assert stat.S_IMODE((root / "real").stat().st_mode) == 0o500
-    assert let_in(root, "real")
+    assert restore_access(root, "real")
     assert stat.S_IMODE((root / "real").stat().st_mode) == 0o700
 
 

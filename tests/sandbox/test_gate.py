@@ -21,9 +21,9 @@ from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.sandbox.gate import (
     Gate,
     StandingPlant,
-    gate_words,
-    look_again,
-    still_in_the_way,
+    blocked_message,
+    check_running_commands,
+    remaining_plants,
     take_untold,
 )
 from indwell.sandbox.program import BACKGROUND
@@ -94,7 +94,7 @@ async def test_nothing_runs_until_the_user_has_removed_it(place: Place) -> None:
     assert await ran(place.folder / "other") == "ran\n"
     plant.unlink()
     assert await ran(place.root) == "ran\n"
-    assert await still_in_the_way((place.root,)) == ()
+    assert await remaining_plants((place.root,)) == ()
 
 
 async def test_it_opens_by_itself_once_the_thing_can_be_moved(place: Place) -> None:
@@ -228,9 +228,9 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
     later.heed(Quarantine(state, (root,)))
     for _ in range(2):
         (one,) = later.open_again((root,))
-        assert str(record) in gate_words((one,))
-        assert "cannot be read (it is damaged)" in gate_words((one,))
-        assert "then delete the file" in gate_words((one,))
+        assert str(record) in blocked_message((one,))
+        assert "cannot be read (it is damaged)" in blocked_message((one,))
+        assert "then delete the file" in blocked_message((one,))
     record.unlink()
     assert later.open_again((root,)) == ()
 
@@ -289,7 +289,7 @@ async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place
         )
     )
     await is_ready.wait()
-    await look_again()
+    await check_running_commands()
     finished = await running
     assert "canary" not in finished.output
     assert finished.output.count("No such file or directory") == 5
@@ -441,7 +441,7 @@ def test_what_nobody_could_look_at_stays_in_the_way_for_a_server_that_starts_lat
     for _ in range(2):
         (one,) = later.open_again((root,))
         assert f"made in '{root}' could not be looked at (a broken disk)" in one.words
-        assert "then delete the note" in gate_words((one,))
+        assert "then delete the note" in blocked_message((one,))
     assert later.open_again((tmp_path / "other",)) == ()
     is_broken[0] = False
     assert first.open_again((root,)) == ()

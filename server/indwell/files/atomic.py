@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.beneath import PathBeneath, find, parent_folder, told
+from indwell.files.beneath import PathBeneath, find, parent_folder, plain_os_errors
 from indwell.files.copying import dress_like, write_all
 from indwell.files.in_place import (
     NotPutBack,
@@ -234,7 +234,7 @@ def target_of(
     private = usable(private)
     with (
         parent_folder(place, create=parents) as (folder, name),
-        told(place.path),
+        plain_os_errors(place.path),
         one_writer(folder, path) as is_alone,
     ):
         own = free_name(folder, private) if is_alone else None

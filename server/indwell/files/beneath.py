@@ -83,7 +83,7 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     try:
         real = Path(os.path.realpath(path))
     except OSError as error:
-        raise plain(error, path) from error
+        raise plain_os_error(error, path) from error
     for root in roots:
         base = Path(os.path.realpath(root))
         if real.parts[: len(base.parts)] == base.parts:
@@ -126,7 +126,7 @@ def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
     Raises:
         A component was replaced by a link, is missing, or the system refuses.
     """
-    with told(place.path):
+    with plain_os_errors(place.path):
         if not HAS_DIR_FD:
             return os.open(place.path, flags | _ALWAYS, mode)
         root = os.open(place.root, _FOLDER)
@@ -175,11 +175,11 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
     *folders, name = place.parts or (".",)
     if not HAS_DIR_FD:
         if create:
-            with told(place.path):
+            with plain_os_errors(place.path):
                 place.path.parent.mkdir(parents=True, exist_ok=True)
         yield None, str(place.path)
         return
-    with told(place.path):
+    with plain_os_errors(place.path):
         folder = _open_folder(place.root, folders, create=create)
     try:
         yield folder, name
@@ -188,15 +188,15 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def plain_os_errors(path: Path) -> Iterator[None]:
     """Convert an ``OSError`` in the block to a message about ``path`` in plain words."""
     try:
         yield
     except OSError as error:
-        raise plain(error, path) from error
+        raise plain_os_error(error, path) from error
 
 
-def plain(error: OSError, path: Path) -> ToolError:
+def plain_os_error(error: OSError, path: Path) -> ToolError:
     """Describe an operating system error about ``path`` in plain words."""
     words = _WORDS.get(error.errno or 0)
     return ToolError(f"{str(path)!r} {words or f'cannot be used: {error.strerror or error}'}")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.beneath import HAS_DIR_FD, locate, open_place, told
+from indwell.files.beneath import HAS_DIR_FD, locate, open_place, plain_os_errors
 
 MOST_BESIDE = 10_000  # most names of a folder that are searched for hard links; takes about 5 ms
 
@@ -33,7 +33,7 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
         Outside ``roots``, missing, not a folder, or unreadable.
     """
     place = locate(path, roots)
-    with told(place.path):
+    with plain_os_errors(place.path):
         if not HAS_DIR_FD:
             return _entries(place.path)
         descriptor = open_place(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))

@@ -161,7 +161,7 @@ class Quarantine:
                     self._home.rmdir()
 
 
-def why(error: Exception) -> str:
+def error_reason(error: Exception) -> str:
     """Describe an error for the user."""
     if isinstance(error, MemoryError):
         return "there is not enough memory"
@@ -177,7 +177,7 @@ def named(path: str) -> str:
     return repr(f"{path[: _MOST_SHOWN // 2]}…{path[-_MOST_SHOWN // 4 :]}")
 
 
-def let_in(root: Path, at: str) -> bool:
+def restore_access(root: Path, at: str) -> bool:
     """Restore the owner's permissions of a folder; False if that fails. Follows no link."""
     try:
         with _held(_entered(root, [one for one in at.split("/") if one])) as folder:
@@ -313,11 +313,11 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
     except (OSError, ToolError) as error:
         with contextlib.suppress(OSError):
             _remove(target, new)
-        return safe, why(error)
+        return safe, error_reason(error)
     try:
         _remove(folder, safe)
     except OSError as error:
-        return safe, why(error)
+        return safe, error_reason(error)
     return None
 
 

@@ -15,7 +15,7 @@ from shlex import quote
 import msgspec
 
 from indwell.errors import TooLarge, ToolError
-from indwell.files.beneath import find, open_place, told
+from indwell.files.beneath import find, open_place, plain_os_errors
 from indwell.files.in_place import put_right
 
 _PIECE_B = 1 << 20
@@ -52,7 +52,7 @@ def opened_beneath(
     put_right(place, private)
     descriptor = open_place(place, os.O_RDONLY)
     try:
-        with told(place.path):
+        with plain_os_errors(place.path):
             kind = os.fstat(descriptor)
             check_regular(kind, path)
             yield OpenFile(path=place.path, descriptor=descriptor, stat=kind)

@@ -17,7 +17,7 @@ from pathlib import Path
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic
-from indwell.files.beneath import find, locate, open_place, parent_folder, told
+from indwell.files.beneath import find, locate, open_place, parent_folder, plain_os_errors
 from indwell.files.copying import set_mode, write_all
 from indwell.files.locks import one_writer
 from indwell.files.new_file import sync_folder, usable
@@ -75,7 +75,7 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
         raise ToolError(f"{str(path)!r} is a folder")
     with (
         parent_folder(place) as (folder, name),
-        told(place.path),
+        plain_os_errors(place.path),
         one_writer(folder, path),
     ):
         try:
@@ -135,7 +135,7 @@ def put_back(
         private=private,
     )
     if mode != ANY_MODE:
-        with told(place):
+        with plain_os_errors(place):
             descriptor = open_place(locate(place, roots), os.O_RDONLY)
             try:
                 set_mode(descriptor, stat.S_IMODE(mode))  # a refused mode keeps the bytes

@@ -28,7 +28,7 @@ def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
     )
 
 
-def told(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
+def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
     """Report each outcome in a sentence; empty if nothing was done."""
     sentences = []
     paths = list(dict.fromkeys(one.path for one in done.hunks))

@@ -20,13 +20,13 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, write_durable
-from indwell.files.quarantine import NotRemoved, Quarantine, named, why
+from indwell.files.quarantine import NotRemoved, Quarantine, error_reason, named
 
 MOST_NOTES = 20  # a command can plant thousands of files, and a person reads few notes
 _MOST_LOGGED = 5
 
 
-def few(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
+def shorten_notes(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
     """Shorten a list of notes: the first ones, and the number of others.
 
     Args:
@@ -41,7 +41,7 @@ def few(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
     return (*notes[:MOST_NOTES], more)
 
 
-class Meanwhile:
+class RunningCommandWatch:
     """A command that keeps running, and the notes about it.
 
     Args:
@@ -84,12 +84,12 @@ class Meanwhile:
         return every
 
 
-_running: list[Meanwhile] = []
+_running: list[RunningCommandWatch] = []
 
 
 @contextmanager
-def looked_at(one: Meanwhile) -> Iterator[None]:
-    """Register a running command for ``look_again`` within the block."""
+def watch_command(one: RunningCommandWatch) -> Iterator[None]:
+    """Register a running command for ``check_running_commands`` within the block."""
     _running.append(one)
     try:
         yield
@@ -97,12 +97,12 @@ def looked_at(one: Meanwhile) -> Iterator[None]:
         _running.remove(one)
 
 
-def any_runs_on() -> bool:
+def is_command_running() -> bool:
     """Tell whether an earlier command is still running."""
     return bool(_running)
 
 
-async def look_again() -> None:
+async def check_running_commands() -> None:
     """Move away what running commands have planted, before another program loads it."""
     for one in tuple(_running):
         await one.look()
@@ -247,13 +247,13 @@ class Gate:
                 notes = one.settle()
             except Exception as error:  # any failure means that nothing was checked
                 log.warning("the look after a command failed again", exc_info=error)
-                found.append(msgspec.structs.replace(concerned[0], why=why(error)))
+                found.append(msgspec.structs.replace(concerned[0], why=error_reason(error)))
                 continue
             self._unsettled.remove(one)
             for record in one.records:
                 with contextlib.suppress(OSError):
                     remove_own(Path(record))
-            self.keep_untold(Path(concerned[0].root), few(notes))
+            self.keep_untold(Path(concerned[0].root), shorten_notes(notes))
         return found
 
     def _taken(self, folders: Sequence[Path]) -> tuple[StandingPlant, ...]:
@@ -274,7 +274,7 @@ class Gate:
                     said = f"{named(standing.path)} was moved out of the workspace, to {str(now)!r}"
                     moved.setdefault(standing.root, []).append(said)
         for root, notes in moved.items():
-            self.keep_untold(Path(root), few(notes))
+            self.keep_untold(Path(root), shorten_notes(notes))
         left = (one for one, _ in self._standing.values() if _concerns(one, folders))
         return (*left, *unread)
 
@@ -321,7 +321,7 @@ keep_untold = _gate.keep_untold
 take_untold = _gate.take_untold
 
 
-async def still_in_the_way(folders: Iterable[Path]) -> tuple[StandingPlant, ...]:
+async def remaining_plants(folders: Iterable[Path]) -> tuple[StandingPlant, ...]:
     """Try again to remove everything, and return what still blocks commands in these folders."""
     given = tuple(folders)
     return await asyncio.to_thread(_gate.open_again, given)
@@ -333,11 +333,11 @@ async def pass_gate(folders: Iterable[Path]) -> None:
     Raises:
         A planted file is still there.
     """
-    if standing := await still_in_the_way(folders):
-        raise ToolError(f"nothing was run: {gate_words(standing)}")
+    if standing := await remaining_plants(folders):
+        raise ToolError(f"nothing was run: {blocked_message(standing)}")
 
 
-def gate_words(standing: Sequence[StandingPlant]) -> str:
+def blocked_message(standing: Sequence[StandingPlant]) -> str:
     """Explain what blocks commands, and what the user can do."""
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
@@ -361,7 +361,7 @@ def _tried(standing: StandingPlant, quarantine: Quarantine) -> StandingPlant | P
     now = _mark(standing.path)
     if now is None:
         return standing
-    if not now or (standing.mark and now != standing.mark and not any_runs_on()):
+    if not now or (standing.mark and now != standing.mark and not is_command_running()):
         return None  # gone; or the user put another file there, as no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
@@ -439,5 +439,5 @@ def _written(folder: Path) -> Iterator[StandingPlant]:
 
 def _unread(record: Path, error: Exception) -> StandingPlant:
     is_damaged = isinstance(error, msgspec.MsgspecError | ValueError | RecursionError)
-    reason = "it is damaged" if is_damaged else why(error)
+    reason = "it is damaged" if is_damaged else error_reason(error)
     return StandingPlant("", "", "", reason, record=str(record))

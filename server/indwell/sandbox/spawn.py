@@ -13,10 +13,22 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
-from indwell.sandbox.confine.confined_run import ConfinedStart, held, resolved, settled
+from indwell.sandbox.confine.confined_run import (
+    ConfinedStart,
+    prepare_confined,
+    resolve_bounds,
+    settle_bounds,
+)
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import commands_path, find_program, path_without
-from indwell.sandbox.gate import Meanwhile, few, keep_untold, look_again, looked_at, pass_gate
+from indwell.sandbox.gate import (
+    RunningCommandWatch,
+    check_running_commands,
+    keep_untold,
+    pass_gate,
+    shorten_notes,
+    watch_command,
+)
 from indwell.sandbox.leftovers import Pause
 from indwell.sandbox.limits import CommandLimits, overrun, shell_prefix
 from indwell.sandbox.program import (
@@ -106,7 +118,7 @@ async def spawn(
     )
     # Get the slot first: protected files are scanned right before the command runs.
     async with shortages(), pool.place():
-        await look_again()
+        await check_running_commands()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
         await pass_gate((cwd, *never_in, *map(Path, shown)))
         if confinement is None:
@@ -177,7 +189,7 @@ def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
     return (words,)
 
 
-def _alarmed(alarm: asyncio.Event, meanwhile: Meanwhile, notes: tuple[str, ...]) -> None:
+def _alarmed(alarm: asyncio.Event, meanwhile: RunningCommandWatch, notes: tuple[str, ...]) -> None:
     """End the command for what it planted, and report what was moved away."""
     alarm.set()
     meanwhile.heard(notes)
@@ -197,8 +209,8 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     on_note: Callable[[str], None] | None,
 ) -> Finished:
     """Run the command confined, then check what it planted."""
-    bounds = await resolved(bounds)
-    meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
+    bounds = await resolve_bounds(bounds)
+    meanwhile = RunningCommandWatch(bounds.settle_so_far, on_note or _nobody)
     alarm, pause = asyncio.Event(), Pause()
     loop = asyncio.get_running_loop()
 
@@ -206,10 +218,10 @@ async def _held(  # noqa: PLR0917 - all that a run takes
         loop.call_soon_threadsafe(_alarmed, alarm, meanwhile, notes)
 
     try:
-        async with held(bounds, cwd) as how:
+        async with prepare_confined(bounds, cwd) as how:
             with (
                 bounds.watched(hear, pause.hold),
-                looked_at(meanwhile) if on_note else nullcontext(),
+                watch_command(meanwhile) if on_note else nullcontext(),
             ):
                 finished = await run(
                     [*how.prefix, *words],
@@ -224,12 +236,12 @@ async def _held(  # noqa: PLR0917 - all that a run takes
             told = (*how.told(), *_failed(finished, how))
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
     except BaseException:  # cancelled or not set up: the caller gets no result
-        notes = await settled(bounds)
+        notes = await settle_bounds(bounds)
         every = meanwhile.said_with(notes)
-        keep_untold(cwd, few(notes if on_note else every, _where(bounds)))
+        keep_untold(cwd, shorten_notes(notes if on_note else every, _where(bounds)))
         raise
-    notes = meanwhile.said_with(await settled(bounds))
-    return msgspec.structs.replace(finished, notes=(*told, *few(notes, _where(bounds))))
+    notes = meanwhile.said_with(await settle_bounds(bounds))
+    return msgspec.structs.replace(finished, notes=(*told, *shorten_notes(notes, _where(bounds))))
 
 
 def _where(bounds: Confinement) -> str:

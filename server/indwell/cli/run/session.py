@@ -20,7 +20,7 @@ from indwell.context.plan import next_state
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import Approver, visible
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewind_messages import conflict, told
+from indwell.review.rewind_messages import conflict, report
 from indwell.review.verdicts import planned_rewind, rewind_files
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.inherited_task import take_task
@@ -80,7 +80,7 @@ async def taken_back(
     if ledger is None:
         return made
     done = await rewind_files(ledger, workspace, session, turn)
-    said = told(done, workspace.roots)
+    said = report(done, workspace.roots)
     if done.kept and sys.stdin.isatty():
         plans = await planned_rewind(ledger, workspace, session, turn)
         agreed = {one.path: one.before for one in plans if one.kept}
@@ -88,7 +88,7 @@ async def taken_back(
         answer = await asyncio.to_thread(input, "[K]eep mine / [r]estore: ")
         if answer.strip().lower() in RESTORES:
             more = await rewind_files(ledger, workspace, session, turn, force=True, agreed=agreed)
-            said += told(more, workspace.roots)
+            said += report(more, workspace.roots)
     return made._replace(notices=(*made.notices, *(said or (NOTHING,))))
 
 

@@ -23,7 +23,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
 from indwell.lsp.workspace.documents import Document
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewind_messages import conflict, question, told, unrecorded
+from indwell.review.rewind_messages import conflict, question, report, unrecorded
 from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
 from indwell.workspace.base import Workspace
 
@@ -139,7 +139,7 @@ class FilesBack:
                 )
                 done = _both(done, more)
         await save_ours(self._client, clean)
-        return told(done, self._workspace.roots)
+        return report(done, self._workspace.roots)
 
     def unrecorded(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What to say of files that the session changed and the ledger does not know."""

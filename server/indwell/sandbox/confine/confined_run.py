@@ -23,7 +23,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files.beneath import handle
 from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder
-from indwell.files.quarantine import why
+from indwell.files.quarantine import error_reason
 from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
 from indwell.sandbox.confine.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
@@ -64,12 +64,12 @@ class ConfinedStart(msgspec.Struct, frozen=True):
     was_set_up: Callable[[], bool] = lambda: True
 
 
-async def resolved(bounds: Confinement) -> Confinement:
+async def resolve_bounds(bounds: Confinement) -> Confinement:
     """Return the bounds with all that the scan of the disk finds."""
     return await asyncio.to_thread(looked_up, bounds)
 
 
-async def settled(bounds: Confinement) -> tuple[str, ...]:
+async def settle_bounds(bounds: Confinement) -> tuple[str, ...]:
     """Move away what an ended command planted; returns notes.
 
     If no file descriptor is left, others get a moment to end. If nobody can check at all, further
@@ -88,7 +88,7 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
             log.warning("the look after a command failed", exc_info=error)
             last = error
             break
-    reason = why(last)
+    reason = error_reason(last)
     return (
         await asyncio.to_thread(
             close_until_settled, bounds.writable, bounds.settle, reason, bounds.quarantine
@@ -96,8 +96,10 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
     )
 
 
-def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[ConfinedStart]:
-    """Prepare a command that runs in ``cwd``, within ``resolved`` bounds.
+def prepare_confined(
+    bounds: Confinement, cwd: Path
+) -> contextlib.AbstractAsyncContextManager[ConfinedStart]:
+    """Prepare a command that runs in ``cwd``, within bounds from ``resolve_bounds``.
 
     Raises:
         It cannot be confined here.

@@ -45,7 +45,7 @@ class RequestRefusal(msgspec.Struct, frozen=True):
     host: str = ""
 
 
-def wanted(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefusal:
+def check_request(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefusal:
     """Parse a request and check whether its host is allowed."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
@@ -66,7 +66,7 @@ def wanted(request: h11.Request, hosts: Allowed) -> WantedRequest | RequestRefus
     return _allowed(WantedRequest(HostPort(place.host, place.port or _HTTP_PORT), path), hosts)
 
 
-def forwarded(request: h11.Request, wish: WantedRequest) -> h11.Request:
+def outgoing_request(request: h11.Request, wish: WantedRequest) -> h11.Request:
     """Build the outgoing request: to the checked host only, without hop-by-hop headers."""
     is_chunked = any(name == b"transfer-encoding" for name, _ in request.headers)
     dropped = _OURS | ({b"content-length"} if is_chunked else set())
@@ -80,7 +80,7 @@ def forwarded(request: h11.Request, wish: WantedRequest) -> h11.Request:
     )
 
 
-def answered(response: h11.Response) -> h11.Response:
+def returned_response(response: h11.Response) -> h11.Response:
     """Build the response to the client: the connection ends with it."""
     kept = [
         (name, value)

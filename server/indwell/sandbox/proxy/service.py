@@ -15,9 +15,9 @@ from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, HostPort, l
 from indwell.sandbox.proxy.request_check import (
     RequestRefusal,
     WantedRequest,
-    answered,
-    forwarded,
-    wanted,
+    check_request,
+    outgoing_request,
+    returned_response,
 )
 
 _ANY_PORT = 9
@@ -157,7 +157,7 @@ class Proxy:
         given = [value for name, value in request.headers if name == b"proxy-authorization"]
         if self._credentials and given != [self._credentials]:
             return RequestRefusal(407, "this proxy belongs to another command")
-        return wanted(request, self.hosts)
+        return check_request(request, self.hosts)
 
     async def _reached(self, wish: WantedRequest) -> Stream | RequestRefusal:
         """Connect to the very address that was checked: names are resolved once."""
@@ -193,7 +193,7 @@ class Proxy:
         up: Stream,
     ) -> None:
         if wish.target:
-            await _pass_on(client, down, forwarded(request, wish), up)
+            await _pass_on(client, down, outgoing_request(request, wish), up)
             return
         await _event(client, down[0])  # the end of a request without a body
         down[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -221,7 +221,7 @@ async def _pass_on(client: h11.Connection, down: Stream, request: h11.Request, u
     try:
         while not isinstance(event := await _event(server, up[0]), h11.EndOfMessage):
             if isinstance(event, h11.Response):
-                down[1].write(client.send(answered(event)) or b"")
+                down[1].write(client.send(returned_response(event)) or b"")
             elif isinstance(event, h11.Data):
                 down[1].write(client.send(event) or b"")
             elif isinstance(event, h11.InformationalResponse):

@@ -16,7 +16,15 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.listing import exists
-from indwell.files.quarantine import NotRemoved, Quarantine, let_in, named, put_file, put_link, why
+from indwell.files.quarantine import (
+    NotRemoved,
+    Quarantine,
+    error_reason,
+    named,
+    put_file,
+    put_link,
+    restore_access,
+)
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FoundChanges
 from indwell.policy.guarded import (
@@ -142,7 +150,7 @@ def _look_inside(root: Path, before: GuardedLook, look: Callable[[], GuardedLook
     """Look, also into folders that the command has closed, and into those in them."""
     after = look()
     for _ in range(_MOST_OPENED):
-        opened = [let_in(root, at) for at in newly_closed(before, after)]
+        opened = [restore_access(root, at) for at in newly_closed(before, after)]
         if not any(opened):
             break
         after = look()
@@ -340,7 +348,7 @@ class _Settling:
         try:
             where = self._quarantine.take(self._root, path, safe_name)
         except (OSError, ToolError) as error:
-            return self._stands(path, safe_name, why(error), made)
+            return self._stands(path, safe_name, error_reason(error), made)
         if isinstance(where, NotRemoved):
             return self._stands(where.at, safe_name, where.why, made, is_renamed=True)
         self.n_moved += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.quarantine import Quarantine, named, why
+from indwell.files.quarantine import Quarantine, error_reason, named
 from indwell.files.stub_folders import is_stub
 from indwell.files.watch.installed_repositories import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.watch.installed_repositories import MOST_PATH_B, Installed
@@ -401,7 +401,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
         if notes := look():
             hear(notes)
     except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
-        hear((f"what the command made could not be looked at so far ({why(error)})",))
+        hear((f"what the command made could not be looked at so far ({error_reason(error)})",))
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,12 @@ from indwell.agent.features.background.words import (
 from indwell.agent.permission.command_changes import cover_beside, uncover_beside
 from indwell.context.injections import inject
 from indwell.errors import ToolError
-from indwell.sandbox.gate import gate_words, look_again, still_in_the_way, take_untold
+from indwell.sandbox.gate import (
+    blocked_message,
+    check_running_commands,
+    remaining_plants,
+    take_untold,
+)
 from indwell.sessions.branches import commands_of
 from indwell.sessions.display_records import CommandSet
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -87,9 +92,9 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
         for words in take_untold(parts.workspace.roots):
             emit(Notice(turn, "warning", words))
         yield
-        await look_again()  # not if it was stopped: that is answered at once
-        if standing := await still_in_the_way(parts.workspace.roots):
-            emit(Notice(turn, "warning", gate_words(standing)))
+        await check_running_commands()  # not if it was stopped: that is answered at once
+        if standing := await remaining_plants(parts.workspace.roots):
+            emit(Notice(turn, "warning", blocked_message(standing)))
     finally:
         board.hear = None
         await uncover_beside(session)
@@ -176,7 +181,7 @@ def _subject(given: BackgroundArguments) -> str:
 
 
 async def _looked_at(board: Board, one: RunningCommand, context: ToolContext) -> Outcome:
-    await look_again()
+    await check_running_commands()
     # As it was before the output is looked at, or some of it is missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)

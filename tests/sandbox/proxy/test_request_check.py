@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indwell.sandbox.proxy.hosts import HostPort, allowed
-from indwell.sandbox.proxy.request_check import RequestRefusal, WantedRequest, forwarded, wanted
+from indwell.sandbox.proxy.request_check import (
+    RequestRefusal,
+    WantedRequest,
+    check_request,
+    outgoing_request,
+)
 
 HOSTS = allowed(["allowed.example", "*.below.example", "10.0.0.9:8080"])
 ODD = st.sampled_from(
@@ -28,7 +33,7 @@ def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> 
     except h11.RemoteProtocolError:
         return
     assert isinstance(request, h11.Request)
-    wish = wanted(request, HOSTS)
+    wish = check_request(request, HOSTS)
     if isinstance(wish, RequestRefusal):
         return
     name, port = wish.place.host, wish.place.port
@@ -37,7 +42,7 @@ def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> 
         port in {80, 443} and (name == "allowed.example" or is_below)
     )
     if wish.target:
-        sent = forwarded(request, wish)
+        sent = outgoing_request(request, wish)
         assert [value for header, value in sent.headers if header == b"host"] == [
             (name if port == 80 else f"{name}:{port}").encode()
         ]
@@ -53,4 +58,4 @@ def test_no_bytes_are_more_than_a_request_or_none(data: bytes) -> None:
     except h11.RemoteProtocolError:
         return
     if isinstance(event, h11.Request):
-        assert isinstance(wanted(event, HOSTS), RequestRefusal | WantedRequest)
+        assert isinstance(check_request(event, HOSTS), RequestRefusal | WantedRequest)
