@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.review.command_order import CommandOrder
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.ledger_queries import Looking, Pending
 from indwell.review.record_builder import CommandChange, Plan, Planner, judgement, moving, telling
@@ -41,6 +42,7 @@ class ReviewLedger(Looking):
         self._tasks: set[asyncio.Task[None]] = set()
         # Contexts entered during a verdict: its writes must not count as a running command's.
         self.beside: set[Callable[[], AbstractAsyncContextManager[None]]] = set()
+        self.command_order = CommandOrder()
 
     @classmethod
     async def open(

@@ -60,14 +60,19 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
     await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
 
 
-async def uncover_beside(session: Session) -> None:
-    """Record what background commands changed so far, and stop recording."""
+async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
+    """Record what background commands changed so far, and stop recording.
+
+    Args:
+        session: Whose commands they are.
+        runs_on: One of them still runs; commands of other sessions go on waiting for it.
+    """
     coverage, review = session.parts.coverage, session.parts.review
     if coverage is None:
         return
     if review is not None:
         review.beside.discard(coverage.beside.aside)
-    await coverage.beside.end()
+    await coverage.end_beside(runs_on=runs_on)
 
 
 def covered_check(

@@ -17,6 +17,7 @@ from indwell.review.checkpoints.folder_comparison import (
     Lookout,
     entry_of,
 )
+from indwell.review.command_order import WAITS, CommandHold
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
@@ -78,6 +79,9 @@ class Coverage:
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
+        self._holds: set[CommandHold] = set()  # of all commands that run, or are being recorded
+        self._hold_beside: CommandHold | None = None
+        self._beginning = asyncio.Lock()
         self._told: set[str] = set()
         self._is_used = False
         self._ahead = threading.Event()
@@ -115,6 +119,7 @@ class Coverage:
 
         What a verdict of the user changes meanwhile, or an edit, stands apart. After a
         cancellation that goes on by itself, for a stop answers at once; see ``settled``.
+        Commands of other sessions do not run meanwhile (``CommandOrder``).
 
         Args:
             actor: Whose command it is.
@@ -124,16 +129,22 @@ class Coverage:
             hear: Hears which files were changed, if any were.
         """
         within = Beside()
-        async with self.beside.aside():
-            await within.begin(
-                lambda: self._stretch(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
-            )
-            self._ledger.beside.add(within.aside)
-            try:
-                yield
-            finally:
-                self._ledger.beside.discard(within.aside)
-                await within.end()
+        hold = await self._acquire(actor, tell)
+        try:
+            async with self.beside.aside():
+                await within.begin(
+                    lambda: self._stretch(
+                        actor, tool_use_id, accepted=accepted, tell=tell, hear=hear
+                    )
+                )
+                self._ledger.beside.add(within.aside)
+                try:
+                    yield
+                finally:
+                    self._ledger.beside.discard(within.aside)
+                    await within.end()
+        finally:
+            self._release(hold)
 
     async def begin_beside(
         self,
@@ -143,12 +154,59 @@ class Coverage:
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
     ) -> None:
-        """The same from now on, for what runs on, until ``beside`` is ended."""
+        """The same from now on, for what runs on, until ``end_beside``."""
+        async with self._beginning:
+            if self._hold_beside is None:
+                self._hold_beside = await self._acquire(actor, tell, lasts=True)
         await self.beside.begin(
             lambda: self._stretch(
                 actor, tool_use_id, accepted=accepted, tell=tell, hear=lambda _paths: None
             )
         )
+
+    async def end_beside(self, *, runs_on: bool) -> None:
+        """Note what was changed until now, and nothing from now on.
+
+        Args:
+            runs_on: A background command still runs, between two turns. Commands of other sessions
+                go on waiting: what it changes would be credited to them.
+        """
+        hold = None
+        if not runs_on:  # taken first: what begins meanwhile gets a hold of its own
+            hold, self._hold_beside = self._hold_beside, None
+        try:
+            await self.beside.end()
+        finally:
+            if hold is not None:
+                self._release(hold)
+
+    async def _acquire(
+        self, actor: Actor, tell: Callable[[str], None], *, lasts: bool = False
+    ) -> CommandHold:
+        hold = await self._ledger.command_order.acquire(
+            actor.session, lambda: tell(WAITS), lasts=lasts
+        )
+        self._holds.add(hold)
+        return hold
+
+    def _release(self, hold: CommandHold) -> None:
+        """Release it once all that was begun is in the ledger.
+
+        Until then the folder is being compared, and a command of another session would be seen.
+        """
+        recording = {one for one in self._later if not one.done()}
+
+        def recorded(task: asyncio.Task[None]) -> None:
+            recording.discard(task)
+            if not recording:
+                self._holds.discard(hold)
+                hold.release()
+
+        for one in tuple(recording):
+            one.add_done_callback(recorded)
+        if not recording:
+            self._holds.discard(hold)
+            hold.release()
 
     @asynccontextmanager
     async def _stretch(
@@ -200,6 +258,8 @@ class Coverage:
         """The session has ended: wait until all is in the ledger, then keep no bytes any more."""
         self.end_ahead()
         await self.settled()
+        for hold in tuple(self._holds):
+            hold.release()
         for one in self._bodies.values():
             await asyncio.to_thread(one.close)
 

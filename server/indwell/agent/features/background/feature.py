@@ -97,7 +97,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
             emit(Notice(turn, "warning", blocked_message(standing)))
     finally:
         board.hear = None
-        await uncover_beside(session)
+        await uncover_beside(session, runs_on=any(one.is_covered for one in board.running))
         session.parts.features.files_changed(Moment(session, turn, emit))
         names = [one.id for one in board.running if one.is_covered]
         if names and parts.coverage is not None and not board.is_told:

@@ -1,0 +1,99 @@
+"""The order in which sessions run commands in a workspace: one session at a time.
+
+What a command changes is found by comparing the folder before and after it. The comparison cannot
+tell the changes of two commands apart, so commands of different sessions never run at once.
+Commands of one session may: all of them are credited to that session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+WAITS = (
+    "waiting for a command of another conversation in this folder to end; stop this turn, or that "
+    "command, if you do not want to wait"
+)
+
+
+class CommandHold:
+    """A session's right to run a command; ``release`` gives it back, once.
+
+    Args:
+        order: Of the workspace.
+        session: Whose it is.
+        lasts: A background command has it.
+    """
+
+    def __init__(self, order: CommandOrder, session: str, *, lasts: bool) -> None:
+        self.session = session
+        self.lasts = lasts
+        self._order: CommandOrder | None = order
+
+    def release(self) -> None:
+        """Give it back; a second time does nothing."""
+        order, self._order = self._order, None
+        if order is not None:
+            order.released(self)
+
+
+class CommandOrder:
+    """Who may run commands in one workspace now, and who waits, in order; on the event loop."""
+
+    def __init__(self) -> None:
+        self._holds: set[CommandHold] = set()
+        self._waiting: deque[tuple[CommandHold, asyncio.Future[None]]] = deque()
+
+    async def acquire(
+        self, session: str, waits: Callable[[], None], *, lasts: bool = False
+    ) -> CommandHold:
+        """Wait until no other session runs a command.
+
+        Who asks first is first: a session that runs one command may begin the next beside it only
+        while no other session waits. A session with a background command may do so always, as the
+        others cannot begin before that command has ended.
+
+        Args:
+            session: Its id.
+            waits: Called if the caller has to wait.
+            lasts: The hold is for background commands.
+        """
+        hold = CommandHold(self, session, lasts=lasts)
+        if self._may_join(session):
+            self._holds.add(hold)
+            return hold
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((hold, ready))
+        try:
+            waits()
+            await ready
+        except BaseException:
+            if hold in self._holds:  # it was granted in the moment of the cancellation
+                hold.release()
+            else:
+                self._waiting.remove((hold, ready))
+                self._grant()
+            raise
+        return hold
+
+    def released(self, hold: CommandHold) -> None:
+        """A hold was given back: the next session may begin."""
+        self._holds.discard(hold)
+        self._grant()
+
+    def _may_join(self, session: str) -> bool:
+        if any(one.session != session for one in self._holds):
+            return False
+        return not self._waiting or any(one.lasts for one in self._holds)
+
+    def _grant(self) -> None:
+        """Let begin who may: the first, and those of its session that stand right behind it."""
+        while self._waiting:
+            hold, ready = self._waiting[0]
+            if any(one.session != hold.session for one in self._holds):
+                return
+            self._waiting.popleft()
+            self._holds.add(hold)
+            if not ready.done():
+                ready.set_result(None)
