@@ -14,9 +14,10 @@ from lsprotocol import types
 from indwell.errors import UserError
 from indwell.lsp.backend import Configured
 from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.sessions.configuration import Configuration, in_mode, model_identity
+from indwell.lsp.sessions.configuration import Configuration, model_identity
 from indwell.lsp.wire.envelope import RequestError
 from indwell.providers.models import OfferedModel
+from indwell.service.session_settings import in_mode
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say

@@ -24,12 +24,16 @@ A, B, C = waiting("a"), waiting("b"), waiting("c")
 THREE = Queue(7, (A, B, C))
 
 
+def there_is_room(_one: WaitingPrompt) -> bool:
+    return True
+
+
 def test_first_come_first_served() -> None:
     queue = Queue()
     for one in (A, B):
         queue = line.added(queue, one)
     assert queue == Queue(2, (A, B))
-    assert line.taken(queue) == (A, Queue(3, (B,)))
+    assert line.taken(queue, there_is_room) == (A, Queue(3, (B,)))
 
 
 def test_a_full_queue_takes_no_more_and_says_so() -> None:
@@ -130,11 +134,44 @@ def test_a_prompt_of_another_session_leaves_those_held_that_wait() -> None:
     both = Queue(1, (mine, theirs), "the turn before was stopped")
     new, same, named = at(C, target="new"), at(C, home="s1"), at(C, target="s2")
     assert line.added(both, new) == Queue(2, (mine, theirs, new), both.held)
-    assert line.taken(line.added(both, new)) == (new, Queue(3, both.waiting, both.held))
+    assert line.taken(line.added(both, new), there_is_room) == (
+        new,
+        Queue(3, both.waiting, both.held),
+    )
     assert line.added(both, same) == Queue(2, (at(A, home="s1"), theirs, same), both.held)
     assert line.added(both, named).waiting == (mine, at(B, home="s2"), named)
-    assert line.taken(both) == (None, both)
+    assert line.taken(both, there_is_room) == (None, both)
     assert line.put_first(both, same) == Queue(2, (C, A, theirs), both.held)
+
+
+def test_a_prompt_overtakes_those_of_other_sessions_and_none_of_its_own() -> None:
+    at = msgspec.structs.replace
+    busy, also_busy, free = at(A, home="s1"), at(B, target="s1"), at(C, target="s2")
+    both = Queue(1, (busy, also_busy, free))
+
+    def elsewhere(one: WaitingPrompt) -> bool:
+        return one.session != "s1"
+
+    assert line.taken(both, elsewhere) == (free, Queue(2, (busy, also_busy)))
+    unsettled = at(C, id="u")  # it may become one of s1
+    assert line.taken(Queue(1, (busy, unsettled)), elsewhere)[0] is None
+    first, rest = line.taken(both, lambda one: one is also_busy or one is free)
+    assert (first, rest.waiting) == (free, (busy, also_busy)), "b waits behind a"
+
+
+def test_a_failure_holds_the_prompts_of_its_session_and_those_of_none() -> None:
+    at = msgspec.structs.replace
+    own, other, new, unsettled = (
+        at(A, home="s1"),
+        at(B, home="s2"),
+        at(C, target="new"),
+        at(A, id="u"),
+    )
+    queue = Queue(1, (own, other, new, unsettled))
+    held = line.held(queue, "why", "s1")
+    assert [one.is_held for one in held.waiting] == [True, False, False, True]
+    assert line.held(Queue(1, (other, new)), "why", "s1") == Queue(1, (other, new))
+    assert all(one.is_held for one in line.held(queue, "why").waiting)
 
 
 def test_an_empty_queue_has_nothing_to_hold() -> None:

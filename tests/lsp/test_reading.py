@@ -20,7 +20,7 @@ def host_of(world: World, *, current: bool = True) -> Any:
     async def session(_root: Path, identifier: str) -> LogReading:
         return world.store.open(identifier)
 
-    sessions = SimpleNamespace(current=world.session if current else None)
+    sessions = SimpleNamespace(find=lambda _session: world.session if current else None)
     return SimpleNamespace(
         sessions=sessions, backend=SimpleNamespace(session=session), root=Path("/")
     )
@@ -67,6 +67,6 @@ async def test_where_nothing_can_be_written_what_is_on_disk_is_read(tmp_path: Pa
         host = host_of(world)
         log = SimpleNamespace(commit=full)
         parts = SimpleNamespace(log=log)
-        host.sessions.current = SimpleNamespace(id=world.session.id, parts=parts)
+        host.sessions.find = lambda _session: SimpleNamespace(parts=parts)
         reading = await Host.reading(cast("Host", host), world.session.id)
         assert titles(reading) == []

@@ -125,7 +125,7 @@ async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None
 
     async with a_world(tmp_path, [says("One.")]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
-        turns.listeners.append(lambda _event: heard.append(turns.running_number))
+        turns.listeners.append(lambda _session, _event: heard.append(turns.running_number))
         assert turns.running_number is None
         ticket = turns.submit(WaitingPrompt("p1", Prompt(words="one")), answer)
         assert turns.running_number == 0
@@ -149,7 +149,7 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
     async with a_world(tmp_path, [ask, says("Two.")]) as world:
         turns = turns_of(world.session, DeadScreen(), [])
 
-        def retry(event: events.Event) -> None:
+        def retry(_session: Session, event: events.Event) -> None:
             if isinstance(event, events.TurnFinished) and not retried:
                 retried.append(turns.submit(WaitingPrompt("p2", Prompt(words="again")), nothing))
 

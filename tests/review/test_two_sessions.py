@@ -42,7 +42,8 @@ class OpenSession:
 
     async def command(self, file: str, began: asyncio.Event, end: asyncio.Event) -> None:
         """Write before ``end`` is set, and after it."""
-        async with self.coverage.around(self.actor, file, accepted=lambda: False, tell=self.tell):
+        around = self.coverage.around(self.actor, file, accepted=lambda: False, tell=self.tell)
+        async with self.coverage.turn(self.actor.session, self.tell), around:
             began.set()
             self.write(f"{file}-early")
             await end.wait()

@@ -97,6 +97,12 @@ export interface BlockRow {
   readonly preview: string;
 }
 
+/** The argument of `indwell.cancel`; it may be left out. */
+export interface CancelArguments {
+  /** Whose turn is stopped; that of the current one if left out. */
+  readonly session?: string | null;
+}
+
 /** One pending change; `turn` and `session` of the newest turn that has a part in it. */
 export interface ChangeRow {
   /** Of its contents: the same as long as what it shows is the same, wherever it moves. */
@@ -572,7 +578,10 @@ export interface MemoryResult {
 
 /** The argument of `indwell.mode`. */
 export interface ModeArguments {
+  /** From the next call on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
+  /** An open one; the current one, and those that are begun later, if left out. */
+  readonly session?: string | null;
 }
 
 /** A model on offer; prices in US dollars for a million tokens, null where nobody says. */
@@ -939,6 +948,12 @@ export interface RewindArguments {
   readonly wait?: boolean;
 }
 
+/** A turn that runs in another session than the current one. */
+export interface RunningTurn {
+  readonly session: string;
+  readonly turn: number;
+}
+
 /** Documents to save before a command runs. */
 export interface SaveParams {
   readonly uris: readonly string[];
@@ -1094,6 +1109,8 @@ export interface StatusResult {
   readonly pictures: boolean | null;
   /** Of the session, in US dollars; null if there is none, or a price is unknown. */
   readonly cost: number | null;
+  /** The turns that run in other sessions, oldest first. */
+  readonly beside: readonly RunningTurn[];
 }
 
 /** Words for the running turn; `session` is an id, or left out for whichever runs. */
@@ -1482,7 +1499,7 @@ export interface Commands {
   readonly "indwell.ask": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
   readonly "indwell.accept": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.reject": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
-  readonly "indwell.cancel": { readonly argument: null; readonly result: boolean };
+  readonly "indwell.cancel": { readonly argument: CancelArguments; readonly result: boolean };
   readonly "indwell.newSession": { readonly argument: NewSessionArguments; readonly result: null };
   readonly "indwell.compact": { readonly argument: null; readonly result: StartedResult | null };
   readonly "indwell.continue": { readonly argument: null; readonly result: StartedResult | null };

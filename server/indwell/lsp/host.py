@@ -27,8 +27,8 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
 from indwell.lsp.prompts.diagnostics import EditorProblems
 from indwell.lsp.prompts.prompting import Prompting, check_model
-from indwell.lsp.sessions.configuration import Configuration, in_mode
-from indwell.lsp.sessions.current_session import CurrentSession
+from indwell.lsp.sessions.configuration import Configuration
+from indwell.lsp.sessions.open_sessions import OpenSessions
 from indwell.lsp.sessions.review_ledger import HeldLedger
 from indwell.lsp.sessions.showing import Showing
 from indwell.lsp.sessions.turns import Turns
@@ -36,6 +36,7 @@ from indwell.lsp.sessions.unsent import Unsent
 from indwell.lsp.workspace.documents import Document, Documents, shown_name
 from indwell.service.chores import Chores, close_all
 from indwell.service.secrets import OtherNames
+from indwell.service.session_settings import in_mode
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.stillness import Stillness
@@ -97,8 +98,10 @@ class Host:
         self.problems = EditorProblems(client, self.documents, lambda: self.settings)
         self.configuration = Configuration(client, backend)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
-        self.sessions = CurrentSession(client, backend, self.configuration, lambda: self.settings)
+        self.sessions = OpenSessions(client, backend, self.configuration)
         self.turns = Turns(client, self._session_of, self._afterwards)
+        self.sessions.is_used = self.turns.is_used
+        self.sessions.on_current = self.turns.show
         self.showing = Showing(client, lambda: self.settings)
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
@@ -120,7 +123,7 @@ class Host:
 
     @property
     def settings(self) -> Settings:
-        """Those in force; the running turn may have a mode of its own."""
+        """Those in force in the current session, whose running turn may have a mode of its own."""
         settings = self.configuration.settings
         running = self.turns.running
         return in_mode(settings, running.waiting.mode) if running else settings
@@ -137,16 +140,16 @@ class Host:
         return self._roots[0]
 
     async def reading(self, session: str) -> LogReading:
-        """The log of a session; of the current one with all that has happened in it.
+        """The log of a session; of an open one with all that has happened in it.
 
         Raises:
             SessionError: There is none, or it cannot be read.
             UserError: No folder is open.
         """
-        current = self.sessions.current
-        if current is not None and current.id == session:
+        opened = self.sessions.find(session)
+        if opened is not None:
             with suppress(SessionError):  # a full disk, which its turn tells the user
-                await current.parts.log.commit()  # a turn ends before its records are on disk
+                await opened.parts.log.commit()  # a turn ends before its records are on disk
         return await self.backend.session(self.root, session)
 
     @property
@@ -216,7 +219,8 @@ class Host:
         """
         is_asked = self.sessions.is_asking  # that can take minutes
         within_s = 0 if is_asked else OPENING_S
-        return await steered(self.turns.running, params, within_s, numbered=numbered)
+        named = self.turns.running_in(params.session) if params.session is not None else None
+        return await steered(named or self.turns.running, params, within_s, numbered=numbered)
 
     def compact(self) -> Ticket:
         """Shorten the current conversation, as a turn of its own, behind those that wait.
@@ -269,9 +273,26 @@ class Host:
             )
         return missed
 
-    def set_mode(self, mode: Mode) -> None:
-        """Choose how much is asked; from here it counts for the next call."""
-        self.configuration.choose_mode(mode)
+    def set_mode(self, mode: Mode, session: str | None = None) -> None:
+        """Choose how much is asked; from here it counts for the next call.
+
+        Args:
+            mode: The mode.
+            session: Whose; the current one's, and that of sessions to come, if None.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        if session in {None, self.sessions.id}:
+            self.configuration.choose_mode(mode)
+            return
+        opened = self.sessions.find(session)
+        settings = None if opened is None else self.sessions.settings_of(opened)
+        if settings is None:
+            raise UserError(
+                f"session {session!r} is not open; send the mode along with the next prompt to it"
+            )
+        settings.keep(mode=mode)
 
     async def stop(self) -> None:
         """Stop what runs, write down what is not written yet, keep what was never sent.
@@ -288,7 +309,7 @@ class Host:
         self._unsent.stop()
         await close_all(
             lambda: self._unsent.leave(self.turns.close()),
-            lambda: self.turns.drain("the server ends"),
+            self.turns.drain_all,
             self.sessions.stop_asking,
             self.chores.stop,
             self.sessions.close,
@@ -320,7 +341,10 @@ class Host:
         await self.configuration.known()  # which tells what it finds by itself
         notices = self.configuration.notices
         waiting = ticket.waiting
-        session = await self.sessions.get(waiting.target or waiting.home or None)
+        if ticket.is_beside:
+            session = await self.sessions.get_beside(waiting.session, waiting.mode)
+        else:
+            session = await self.sessions.get(waiting.session or None, waiting.mode)
         session.parts.features.door(CheckGate).source = self.problems
         session.parts.features.door(Board).outside = partial(self.turns.tell, session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
@@ -328,6 +352,9 @@ class Host:
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
+        if ticket.session is not None:
+            self.sessions.end_turn(ticket.session)
+        self.chores.begin(self.sessions.close_idle())
         offered = self.showing.afterwards(ticket, self.turns, self._again, self._anew)
         self.chores.begin(offered)
         for hear in self.after_turn:

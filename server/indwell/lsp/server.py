@@ -40,6 +40,7 @@ AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt read
 ANY_SESSION = protocol.ResumeArguments()
 WITHOUT_TASK = protocol.NewSessionArguments()
 NO_WAIT = protocol.TrustArguments()
+CURRENT_TURN = protocol.CancelArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
@@ -205,8 +206,8 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_tasks(server, host)
 
     @server.command("indwell.cancel")
-    def cancel() -> bool:
-        return host.turns.cancel()
+    def cancel(arguments: protocol.CancelArguments = CURRENT_TURN) -> bool:
+        return host.turns.cancel(session=arguments.session)
 
     _session_commands(server, host)
     register_branching(server, host, chats)
@@ -218,7 +219,11 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
         if arguments is None:
             words = "indwell.mode needs one argument: an object with `mode`"
             raise RequestError(words, INVALID_PARAMS)
-        host.set_mode(arguments.mode)
+        try:
+            host.set_mode(arguments.mode, arguments.session)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return
         host.showing.mode(arguments.mode)
 
     @server.command("indwell.trust")

@@ -52,7 +52,8 @@ class CommandOrder:
 
         Who asks first is first: a session that runs one command may begin the next beside it only
         while no other session waits. A session with a background command may do so always, as the
-        others cannot begin before that command has ended.
+        others cannot begin before that command has ended. A command that the session has just
+        begun may become a background command at once: the session has the right already.
 
         Args:
             session: Its id.
@@ -60,7 +61,7 @@ class CommandOrder:
             lasts: The hold is for background commands.
         """
         hold = CommandHold(self, session, lasts=lasts)
-        if self._may_join(session):
+        if self._may_join(session, lasts=lasts):
             self._holds.add(hold)
             return hold
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -82,10 +83,11 @@ class CommandOrder:
         self._holds.discard(hold)
         self._grant()
 
-    def _may_join(self, session: str) -> bool:
+    def _may_join(self, session: str, *, lasts: bool) -> bool:
         if any(one.session != session for one in self._holds):
             return False
-        return not self._waiting or any(one.lasts for one in self._holds)
+        has_right = bool(self._holds) and (lasts or any(one.lasts for one in self._holds))
+        return has_right or not self._waiting
 
     def _grant(self) -> None:
         """Let begin who may: the first, and those of its session that stand right behind it."""

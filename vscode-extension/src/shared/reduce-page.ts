@@ -58,14 +58,19 @@ function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: b
     return live.left === row.left ? live : { ...live, left: row.left };
   }
   const { status } = state;
-  const isRunning =
-    live?.ending === "running" || (status?.session === page.session && status.running === row.turn);
+  const isRunning = live?.ending === "running" || runsIn(status, page.session) === row.turn;
   const told = turnOfPage(page.session, page.model, row, isRunning);
   const images = told.images.map((image) => ({
     label: image.label,
     url: live?.images.find((one) => one.label === image.label)?.url ?? null,
   }));
   return { ...told, images };
+}
+
+/** The turn of a session that runs: the current session's, or one beside it. */
+function runsIn(status: PanelState["status"], session: string): number | null {
+  if (status?.session === session) return status.running;
+  return status?.beside.find((one) => one.session === session)?.turn ?? null;
 }
 
 /** A page does not say where the plan's document is; that of the same text is known. */

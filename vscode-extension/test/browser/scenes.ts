@@ -20,6 +20,7 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
       lacking: "",
       trusted: true,
       running: null,
+      beside: [],
       version: "0.1.0",
       pictures: true,
       cost: 0.04,

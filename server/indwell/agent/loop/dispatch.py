@@ -17,9 +17,19 @@ from indwell.agent.core.events import EditApplied, Listener, ToolFinished, ToolO
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import apart, changed_marks, covered
+from indwell.agent.permission.command_changes import (
+    apart,
+    changed_marks,
+    command_turn,
+    covered,
+)
 from indwell.agent.permission.decision import Permit
-from indwell.agent.permission.git_changes import after_command, before_command, command_begins
+from indwell.agent.permission.git_changes import (
+    before_command,
+    command_begins,
+    command_ended,
+    report,
+)
 from indwell.agent.permission.permit import (
     Previewing,
     check_still_permitted,
@@ -153,17 +163,20 @@ async def _run_one(
         preview = _previewing(session, use, call)
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview)
-        if call.effect != "read":
-            intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
-            session.parts.log.append(intent)
-            await session.parts.log.commit()
-        session.is_editing = call.effect == "edit"
-        ran[use.id] = []
-        await command_begins(session, call, permit.widening)
-        async with apart(session, call):
+        async with command_turn(session, turn, permit, emit):
             permit = await check_still_permitted(session, permit)
-            outcome = await call.run(_context(session, use, emit, permit))
-        outcome = await after_command(session, use, call, permit.widening, outcome, emit)
+            if call.effect != "read":
+                intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
+                session.parts.log.append(intent)
+                await session.parts.log.commit()
+            session.is_editing = call.effect == "edit"
+            ran[use.id] = []
+            await command_begins(session, call, permit.widening)
+            async with apart(session, call):
+                permit = await check_still_permitted(session, permit)
+                outcome = await call.run(_context(session, use, emit, permit))
+            new = await command_ended(session, call, permit.widening)
+        outcome = await report(session, use, new, outcome, emit)
         remember(session, call, permit.widening, outcome)
         await session.parts.features.tell(moment)
     except ToolError as error:

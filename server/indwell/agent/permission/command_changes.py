@@ -10,7 +10,7 @@ from pathlib import Path
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.decision import Permit
+from indwell.agent.permission.decision import Permit, surely_reads
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
@@ -26,7 +26,7 @@ def covered(
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
     """The context that records what a command of this call changes; empty without review."""
     coverage, turn = session.parts.coverage, use.meta.turn
-    if coverage is None:
+    if coverage is None or surely_reads(session, permit.widening):
         return nullcontext
 
     def tell(words: str) -> None:
@@ -35,6 +35,31 @@ def covered(
     actor = Actor(session.id, turn)
     accepted = partial(is_accepted, session, was_reviewed=permit.was_reviewed)
     return lambda: coverage.around(actor, use.id, accepted=accepted, tell=tell)
+
+
+def command_turn(
+    session: Session, turn: int, permit: Permit, emit: Listener
+) -> AbstractAsyncContextManager[None]:
+    """The context of a command that may write: no command of another session runs meanwhile.
+
+    A permit of before may not hold any more: ``still_allowed`` says so.
+
+    Args:
+        session: Whose command it is.
+        turn: Of the session.
+        permit: Of the command.
+        emit: Hears that the command waits.
+    """
+    coverage = session.parts.coverage
+    if coverage is None or permit.requester.facts.effect != "run":
+        return nullcontext()
+    if surely_reads(session, permit.widening):
+        return nullcontext()
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    return coverage.turn(session.id, tell)
 
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:

@@ -208,6 +208,11 @@ async def still_allowed(session: Session, permit: Permit) -> Permitted:
             return refused or msgspec.structs.replace(permit, evaluated=now)
 
 
+def surely_reads(session: Session, widening: Widening) -> bool:
+    """Does the sandbox keep the command from writing anywhere?"""
+    return widening.reads_only and session.parts.rules().policy.writes_confined
+
+
 async def evaluate(
     session: Session, requester: Requester, *, with_files: bool = False
 ) -> EvaluatedPolicy:

@@ -11,7 +11,7 @@ import msgspec
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.git.note import GitEntry
-from indwell.agent.permission.decision import put_question
+from indwell.agent.permission.decision import put_question, surely_reads
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Reply, one_line
 from indwell.policy.widening import Widening
@@ -88,24 +88,28 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
 async def command_begins(session: Session, call: Call, widening: Widening) -> None:
     """Note the state of git right before the command runs."""
     git = session.parts.git
-    if git is not None and call.effect == "run" and not _surely_reads(session, widening):
+    if git is not None and call.effect == "run" and not surely_reads(session, widening):
         await git.begin()
 
 
-async def after_command(  # noqa: PLR0917 - what a call is, and who is told and asked
-    session: Session, use: ToolUse, call: Call, widening: Widening, outcome: Outcome, emit: Listener
-) -> Outcome:
-    """Check what the command brought into git, and add the report to its outcome."""
+async def command_ended(session: Session, call: Call, widening: Widening) -> tuple[GitEntry, ...]:
+    """What the command brought into git, and nobody has agreed to."""
     git = session.parts.git
-    if git is None or call.effect != "run" or _surely_reads(session, widening):
-        return outcome
+    if git is None or call.effect != "run" or surely_reads(session, widening):
+        return ()
     new = await git.look(
         fetches=bool(widening.hosts or widening.unconfined),
         is_quick=widening.keeps_git and session.parts.rules().policy.writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
     await git.agree(agreed)  # the question before the command named this
-    new = tuple(one for one in new if one not in agreed)
+    return tuple(one for one in new if one not in agreed)
+
+
+async def report(
+    session: Session, use: ToolUse, new: Sequence[GitEntry], outcome: Outcome, emit: Listener
+) -> Outcome:
+    """Ask about what a command brought into git, and add the report to its outcome."""
     told = await _ask_about(session, use, new, emit)
     return msgspec.structs.replace(outcome, text=f"{outcome.text}{told}") if told else outcome
 
@@ -114,11 +118,6 @@ def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager
     """The context of a check or hook: what it brings into git is asked before the next command."""
     git = session.parts.git
     return nullcontext() if git is None or reads_only else git.around()
-
-
-def _surely_reads(session: Session, widening: Widening) -> bool:
-    """Does the sandbox keep the command from writing anywhere?"""
-    return widening.reads_only and session.parts.rules().policy.writes_confined
 
 
 def _was_asked(entry: GitEntry, widening: Widening) -> bool:

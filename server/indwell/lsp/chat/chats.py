@@ -130,20 +130,27 @@ class Chats:
 
     def runs_in(self, document: Document) -> bool:
         """Does a turn of this document run?"""
-        running = self._host.turns.running
-        if running is None or running.finished is not None:  # it is only being tidied up
-            return False
-        session = self.session_of(document)
-        if running.session is not None and running.session.id == session:
-            return True
-        return any(one.ticket is running and one.uri == document.uri for one in self.sent)
+        return self.ticket_of(document) is not None
+
+    def ticket_of(self, document: Document) -> Ticket | None:
+        """The running turn of this document."""
+        turns, session = self._host.turns, self.session_of(document)
+        own = {id(one.ticket) for one in self.sent if one.uri == document.uri}
+        for running in filter(None, (turns.running, *turns.beside)):
+            if running.finished is not None:  # it is only being tidied up
+                continue
+            if running.session is not None and running.session.id == session:
+                return running
+            if id(running) in own:
+                return running
+        return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
         """Words at the beginning of a draft that were sent already, in their order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
-        if steered is not None and steered.ticket is self._host.turns.running:
+        if steered is not None and not steered.ticket.ended.is_set():
             taken += steered.raws
         return tuple(taken)
 
@@ -176,9 +183,9 @@ class Chats:
             UserError: There is no such session in this workspace.
         """
         await self._host.backend.check_session(self._host.root, session)
-        current = self._host.sessions.current
-        if current is not None and current.id == session:
-            await current.parts.log.commit()
+        opened = self._host.sessions.find(session)
+        if opened is not None:
+            await opened.parts.log.commit()
         reading = await self._host.backend.session(self._host.root, session)
         return await asyncio.to_thread(transcript, reading.records)
 
@@ -214,10 +221,8 @@ class Chats:
 
     def running_in(self, session: str) -> int:
         """The turn of a session that runs; 0 if none does."""
-        running = self._host.turns.running
-        if running is None or running.session is None or running.session.id != session:
-            return 0
-        return 0 if running.finished is not None else running.number
+        running = self._host.turns.running_in(session)
+        return 0 if running is None or running.finished is not None else running.number
 
     def _is_own(self, path: Path) -> bool:
         try:
@@ -225,10 +230,9 @@ class Chats:
         except UserError:
             return False
 
-    def _hear(self, event: events.Event) -> None:
-        running = self._host.turns.running
-        session = running.session if running is not None else None
-        if running is None or session is None or event.turn != running.number:
+    def _hear(self, session: Session, event: events.Event) -> None:
+        running = self._host.turns.running_in(session.id)
+        if running is None or event.turn != running.number:
             return
         key = session.id, event.turn
         if isinstance(event, events.TurnStarted):

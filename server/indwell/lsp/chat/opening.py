@@ -181,7 +181,7 @@ class QuestionPlace:
 
         Whether any window shows it no server knows.
         """
-        running = self._host.turns.running
+        running = self._host.turns.running_in(session)
         return running is not None and running.in_chat and self._chats.is_streaming(session)
 
     async def lead_to(self, question: UserQuestion) -> None:
@@ -199,7 +199,7 @@ class QuestionPlace:
 
     async def _caught_up(self, session: str) -> None:
         """Write the turn into the chat when it has ended: it began before the chat was open."""
-        running = self._host.turns.running
+        running = self._host.turns.running_in(session)
         if running is not None:
             await running.ended.wait()
         document = self._chats.of_session(session)

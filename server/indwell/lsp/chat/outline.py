@@ -205,6 +205,12 @@ class ChatState(NamedTuple):
     asked: bool = False
 
 
+def _stop(state: ChatState) -> dict[str, Any]:
+    """Stops the turn of this chat; of a session that has no id yet, the one that is opened."""
+    stop = {"title": "Stop", "command": "indwell.cancel"}
+    return {**stop, "arguments": [{"session": state.session}]} if state.session else stop
+
+
 def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
     """The commands for what the user is writing."""
     draft = layout.draft_of(text)
@@ -216,7 +222,7 @@ def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
         elif has_words:
             found.append(_command("Steer the running turn", state, how="steer"))
             found.append(_command("Send next", state, how="next"))
-        found.append({"title": "Stop", "command": "indwell.cancel"})
+        found.append(_stop(state))
     elif draft is not None:
         found.append(_command("Send", state, how="next" if state.busy else "auto"))
         found += of_plan(state)

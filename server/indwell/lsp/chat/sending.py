@@ -151,14 +151,16 @@ async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
     """Give the words to the running turn; they leave the draft when the model has them."""
-    running = host.turns.running
+    running = chats.ticket_of(document)
     assert running is not None, "it runs in this document"
     known = chats.steered.get(document.uri)
     if known is None or known.ticket is not running:
         known = chats.steered[document.uri] = Steering(running, [])
     known.raws.append(raw)  # before the turn can take them
     try:
-        result = await host.steer(protocol.SteerParams(text=words), numbered=True)
+        session = running.session.id if running.session is not None else None
+        params = protocol.SteerParams(text=words, session=session)
+        result = await host.steer(params, numbered=True)
         running.in_chat = True
     except UserError:
         known.raws.remove(raw)
@@ -177,10 +179,13 @@ async def _obeyed(
     await _change(chats, document, partial(moving.cleared, words=raw))
     match command.name:
         case "stop":
-            return host.turns.cancel()
+            running = chats.ticket_of(document)
+            return host.turns.cancel(running.token if running is not None else None)
         case "mode":
             assert command.mode is not None
-            host.set_mode(command.mode)
+            session = chats.session_of(document)
+            is_open = host.sessions.find(session) is not None
+            host.set_mode(command.mode, session if is_open else None)
             await _note(chats, document, f"The mode is `{command.mode}` now.")
             return None
         case "new":

@@ -170,15 +170,11 @@ class ChatViews:
             if actor.session == session
         )
         running = self._chats.runs_in(document)
-        is_busy = not running and self._host.turns.running is not None
-        current = self._host.sessions.current
-        is_planned = (
-            current is not None
-            and current.id == session
-            and board_of(current).plan.state == "proposed"
-        )
-        turn = self._host.turns.running
-        asker = turn.session if running and turn is not None else None
+        is_busy = not running and not self._host.turns.has_room
+        opened = self._host.sessions.find(session)
+        is_planned = opened is not None and board_of(opened).plan.state == "proposed"
+        turn = self._chats.ticket_of(document)
+        asker = turn.session if turn is not None else None
         is_asked = asker is not None and question_of(asker).is_waiting
         return offers.ChatState(
             document.uri, session, running, is_busy, pending, is_planned, asked=is_asked

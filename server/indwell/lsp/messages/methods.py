@@ -170,9 +170,26 @@ class TaskArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class ModeArguments(CommandArguments):
-    """The argument of ``indwell.mode``."""
+    """The argument of ``indwell.mode``.
+
+    Attributes:
+        mode: From the next call on.
+        session: An open one; the current one, and those that are begun later, if left out.
+    """
 
     mode: Mode
+    session: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class CancelArguments(CommandArguments):
+    """The argument of ``indwell.cancel``; it may be left out.
+
+    Attributes:
+        session: Whose turn is stopped; that of the current one if left out.
+    """
+
+    session: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -264,7 +281,7 @@ COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
     "indwell.accept": documents.VerdictArguments,
     "indwell.reject": documents.VerdictArguments,
-    "indwell.cancel": None,
+    "indwell.cancel": CancelArguments,
     "indwell.newSession": NewSessionArguments,
     "indwell.compact": None,
     "indwell.continue": None,

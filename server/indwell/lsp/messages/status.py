@@ -60,6 +60,14 @@ class StatusParams(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
+class RunningTurn(Value):
+    """A turn that runs in another session than the current one."""
+
+    session: str
+    turn: int
+
+
+@attrs.frozen(eq=False, repr=False)
 class StatusResult(Value):
     """What a status bar and an empty panel show.
 
@@ -76,6 +84,7 @@ class StatusResult(Value):
         version: Of the server.
         pictures: Does the model take pictures? Null if nobody knows.
         cost: Of the session, in US dollars; null if there is none, or a price is unknown.
+        beside: The turns that run in other sessions, oldest first.
     """
 
     session: str | None
@@ -89,6 +98,7 @@ class StatusResult(Value):
     version: str
     pictures: bool | None
     cost: float | None
+    beside: tuple[RunningTurn, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)

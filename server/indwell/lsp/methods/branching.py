@@ -17,7 +17,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, documents, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.sessions.current_session import OFFERED, choose_session
+from indwell.lsp.sessions.open_sessions import OFFERED, choose_session
 from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
@@ -186,9 +186,9 @@ async def forked(
         UserError: There is no such session or turn, or it cannot be written.
     """
     origin = host.sessions.id_of(arguments.session)
-    current = host.sessions.current
-    if current is not None and current.id == origin:
-        await current.parts.log.commit()  # what it said last is to be read
+    opened = host.sessions.find(origin)
+    if opened is not None:
+        await opened.parts.log.commit()  # what it said last is to be read
     fork = await host.backend.fork_session(host.root, origin, arguments.turn)
     taken = await take_up(host, protocol.ResumeArguments(fork.session, arguments.model))
     if taken is None:
@@ -212,12 +212,12 @@ async def rewound(
     session = host.sessions.id_of(arguments.session)
     again = protocol.ResumeArguments(session, arguments.model)
     is_current = session == host.sessions.id
-    if is_current:
-        await host.turns.drain("the conversation was taken back")
+    await host.turns.drain("the conversation was taken back", session)
     files = await _files_back(host, arguments, session)
+    await host.turns.drain("the conversation was taken back", session)  # a question may stand long
     if is_current:
-        await host.turns.drain("the conversation was taken back")  # a question may stand for long
         await host.sessions.leave()
+    await host.sessions.release(session)
     try:
         rewind = await host.backend.rewind_session(host.root, session, arguments.turn)
     except UserError:

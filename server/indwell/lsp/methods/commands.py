@@ -53,8 +53,8 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
     Raises:
         UserError: There is none to stop by that id.
     """
-    session = host.sessions.current
-    if session is None or params.session not in {None, session.id}:
+    session = host.sessions.find(params.session or host.sessions.id)
+    if session is None:
         if params.stop is not None:
             raise UserError("that session is not open, so none of its background commands runs")
         return status.CommandsResult(params.session, ())

@@ -117,11 +117,11 @@ async def _rename_session(host: Host, session: str, title: str) -> RenameResult:
         UserError: There is no such session, another editor has it open, or it cannot be written.
     """
     title = short_line(title, TITLE_CHARACTERS)
-    current = host.sessions.current
-    if current is not None and current.id == session:
-        current.retitle(title)
-        await current.parts.log.commit()
-        return RenameResult(session, current.title)
+    opened = host.sessions.find(session)
+    if opened is not None:
+        opened.retitle(title)
+        await opened.parts.log.commit()
+        return RenameResult(session, opened.title)
     await host.backend.rename_session(host.root, session, title)
     reading = await host.backend.session(host.root, session)
     return RenameResult(session, overview(session, reading).title)
@@ -134,11 +134,14 @@ async def _delete_session(host: Host, session: str) -> None:
         UserError: A turn runs in it, there is none, another editor has it open, or the system
             refuses.
     """
+    running = host.turns.running_in(session)
+    if running is not None and not running.is_stopped:
+        raise UserError("a turn runs in this session; stop it, and delete the session then")
+    if running is not None:
+        await running.ended.wait()
     if session == host.sessions.id:
-        running = host.turns.running
-        if running is not None and running.session is host.sessions.current:
-            raise UserError("a turn runs in this session; stop it, and delete the session then")
         await host.sessions.leave(for_good=True)
+    await host.sessions.release(session)
     await host.backend.delete_session(host.root, session)
     host.turns.events.forget(session)
 
@@ -163,6 +166,11 @@ async def status_of(host: Host) -> status.StatusResult:
         lacking=host.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
         running=host.turns.running_number,
+        beside=tuple(
+            status.RunningTurn(session=one.session.id, turn=one.number)
+            for one in host.turns.beside
+            if one.session is not None and one.finished is None
+        ),
         version=__version__,
         pictures=pictures,
         cost=session.cost if session is not None else None,

@@ -129,8 +129,9 @@ class Planning:
         if wanted is None and current is None:
             return Plan()
         identifier = self._host.sessions.id_of(wanted)
-        if current is not None and current.id == identifier:
-            return board_of(current).plan
+        opened = self._host.sessions.find(identifier)
+        if opened is not None:
+            return board_of(opened).plan
         reading = await self._host.backend.session(self._host.root, identifier)
         return plan_of(reading.records)
 
@@ -161,7 +162,7 @@ class Planning:
             await self._check_told(session)
             plan = asked or board.plan
             text = await self._words(plan)
-            self._check_idle()
+            self._check_idle(session.id)
             if not _is_same(board.plan, plan):
                 raise UserError("the plan is another one now; look at it, then say so again")
         board.approve(text)
@@ -188,18 +189,19 @@ class Planning:
             UserError: It cannot be taken up, a turn runs, or it cannot happen there.
         """
         next_state((await self._shown(wanted)).state, happens)
-        self._check_idle()
         identifier = self._host.sessions.id_of(wanted)
+        self._check_idle(identifier)
         if identifier != self._host.sessions.id:
             await take_up(self._host, ResumeArguments(identifier))
-            self._check_idle()
+            self._check_idle(identifier)
         session = self._host.sessions.current
         assert session is not None
         return session
 
-    def _check_idle(self) -> None:
-        running = self._host.turns.running
-        if running is not None and running.finished is None:
+    def _check_idle(self, session: str) -> None:
+        turns = self._host.turns
+        running = filter(None, (turns.running, turns.running_in(session)))
+        if any(one.finished is None for one in running):
             raise UserError("a turn is running; wait for its end or stop it, then say so again")
 
     async def _check_told(self, session: Session) -> None:

@@ -56,6 +56,11 @@ class Configuration:
         )
 
     @property
+    def configured_mode(self) -> Mode:
+        """The mode in the user's settings, whatever was chosen since."""
+        return self._read.settings.mode
+
+    @property
     def problem(self) -> str:
         """Why they cannot be used; empty if they can."""
         return self._read.problem
@@ -136,7 +141,15 @@ class Configuration:
         Raises:
             UserError: The user's settings do not allow it.
         """
-        self._model = self._backend.choose_model(self.settings, name).model
+        self._model = self.allowed_model(name)
+
+    def allowed_model(self, name: str) -> str:
+        """The model of this name.
+
+        Raises:
+            UserError: The user's settings do not allow it.
+        """
+        return self._backend.choose_model(self.settings, name).model
 
     async def want_model(self, name: str) -> None:
         """The user picks this model by hand: one of their settings, or one that is offered now.
@@ -164,11 +177,6 @@ class Configuration:
             return read
         tighter = tighten(read.settings, self._section, SOURCE, chooses=True)
         return Configured(tighter.settings, (*read.notices, *tighter.notices))
-
-
-def in_mode(settings: Settings, mode: Mode | None) -> Settings:
-    """``settings`` with the mode of one turn, if it asked for one."""
-    return settings if mode is None else msgspec.structs.replace(settings, mode=mode)
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from indwell.agent.core.feature import Moment
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
-from indwell.lsp.sessions.current_session import CurrentSession
+from indwell.lsp.sessions.open_sessions import OpenSessions
 from indwell.lsp.sessions.turns import Turns
 from indwell.review.ledger import ReviewLedger
 
@@ -32,7 +32,7 @@ class HeldLedger:
     def __init__(
         self,
         backend: Backend,
-        sessions: CurrentSession,
+        sessions: OpenSessions,
         turns: Turns,
         warn: Callable[[tuple[str, ...]], None],
     ) -> None:
@@ -69,7 +69,6 @@ class HeldLedger:
             await self.ledger.close()
 
     def _changed(self) -> None:
-        session = self._sessions.current
-        if session is not None:
+        for session in self._sessions:
             moment = Moment(session, session.turns, partial(self._turns.tell, session))
             session.parts.features.files_changed(moment)

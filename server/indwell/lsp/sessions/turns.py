@@ -1,9 +1,12 @@
-"""The registry of turns: runs one at a time, queues the others, cancels and answers each.
+"""The registry of turns: one runs in each session, the others wait; cancels and answers each.
+
+The turn of the current session is the one that clients show. A prompt that names another session
+does not wait for it: its turn runs beside.
 
 Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
-``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well nothing
-begins by itself: what waits is held until the user says so, or sends another prompt. Telling what
-happens can go wrong; that is logged, and no turn and no prompt is lost by it.
+``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well, nothing
+of its session begins by itself. What waits there is held until the user says so, or sends another
+prompt. An editor that cannot be told of an event costs no turn and no prompt: that is logged.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeAlias
 
 from indwell.agent.core import events
 from indwell.agent.core.event_shape import Queued
@@ -36,6 +40,10 @@ from indwell.service.turns.queue import (
 
 _log = logging.getLogger(__name__)
 
+MOST_AT_ONCE = 4  # turns; each has a model stream, and holds a conversation in memory
+
+Hear: TypeAlias = Callable[[Session, events.Event], None]
+
 
 class Turns:
     """Queues, starts, finds, cancels and drains turns.
@@ -57,20 +65,47 @@ class Turns:
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
-        self._running: Ticket | None = None
+        self._running: list[Ticket] = []  # that of the current session, and those beside it
         self._is_closed = False
-        self._progress: TurnProgress | None = None
+        self._progress: dict[str, TurnProgress] = {}  # by the token of the turn
         self._announcing: set[asyncio.Task[None]] = set()  # their editor has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
-        self.listeners: list[Callable[[events.Event], None]] = []
+        self.listeners: list[Hear] = []
 
     @property
     def running(self) -> Ticket | None:
-        """The turn under way, if there is one."""
-        return self._running
+        """The running turn of the current session, also while that is being opened."""
+        return next((one for one in self._running if not one.is_beside), None)
+
+    @property
+    def beside(self) -> tuple[Ticket, ...]:
+        """The running turns of other sessions, oldest first."""
+        return tuple(one for one in self._running if one.is_beside)
+
+    @property
+    def has_room(self) -> bool:
+        """May the turn of another session begin now?"""
+        main = self.running
+        return main is None or (main.session is not None and len(self._running) < MOST_AT_ONCE)
+
+    def running_in(self, session: str) -> Ticket | None:
+        """The running turn of a session."""
+        return next(
+            (one for one in self._running if one.session and one.session.id == session), None
+        )
+
+    def is_used(self, session: str) -> bool:
+        """Does a turn of this session run, or is one about to begin?"""
+        return any(_id_of(one) == session for one in self._running)
+
+    def show(self, session: str) -> None:
+        """Another session is the current one now: clients show its turn as the running one."""
+        for one in self._running:
+            if one.session is not None:
+                one.is_beside = one.session.id != session
 
     @property
     def running_number(self) -> int | None:
@@ -79,7 +114,7 @@ class Turns:
         None from the turn's last event on, although the turn's records may not be on disk yet: a
         client that heard the end and then read the number would show a turn that never ends.
         """
-        running = self._running
+        running = self.running
         return None if running is None or running.finished is not None else running.number
 
     @property
@@ -90,12 +125,10 @@ class Turns:
     def home(self, current: str | None) -> str:
         """The session that a prompt for the current one is typed in; empty if that is not settled.
 
-        It is not while the session of the running turn is being opened, or one waits that is for
-        another session.
+        It is not while the session of the running turn is being opened.
         """
-        is_opening = self._running is not None and self._running.session is None
-        goes_on = any(one.target and not one.is_held for one in self._queue.waiting)
-        return "" if is_opening or goes_on else current or ""
+        is_opening = self.running is not None and self.running.session is None
+        return "" if is_opening else current or ""
 
     def submit(self, waiting: WaitingPrompt, on_end: OnEnd, *, first: bool = False) -> Ticket:
         """Begin a turn, or let it wait for those before it; what is held for its session goes on.
@@ -111,7 +144,7 @@ class Turns:
             self._queue = line.added(self._queue, waiting)
         ticket = self._tickets[waiting.id] = Ticket(waiting, on_end)
         self._go_on()
-        if ticket is not self._running:
+        if ticket not in self._running:
             self._tell_queue()
         self._unsent()
         return ticket
@@ -136,43 +169,62 @@ class Turns:
         self._unsent()
         return self._queue
 
-    def cancel(self, token: str | int | None = None) -> bool:
-        """Cancel the running turn (if ``token`` is given, only the one with this progress)."""
-        running = self._running
-        if running is None or (token is not None and running.token != token):
-            return False
-        return _stopped(running)
+    def cancel(self, token: str | int | None = None, *, session: str | None = None) -> bool:
+        """Cancel a running turn; False if it does not run.
+
+        Args:
+            token: Of the progress of the turn.
+            session: Of the turn. Without either it is the turn of the current session.
+        """
+        if token is not None:
+            found = next((one for one in self._running if one.token == token), None)
+        else:
+            found = self.running_in(session) if session is not None else self.running
+        return found is not None and _stopped(found)
 
     def abandon(self, ticket: Ticket) -> None:
         """Nobody wants this one any more: take it out of the queue, or stop its turn."""
-        if ticket is self._running:
-            self.cancel(ticket.token)
+        if ticket in self._running:
+            _stopped(ticket)
         elif ticket.waiting.id in self._tickets:
             self.change(partial(line.removed, identifier=ticket.waiting.id))
 
-    async def drain(self, reason: str) -> None:
-        """Cancel what runs and wait until its session is left valid; what waits is held."""
-        running = self._running
+    async def drain(self, reason: str, session: str | None = None) -> None:
+        """Cancel the turn of a session, and wait until that is left valid; what waits is held.
+
+        Args:
+            reason: Why, in words for the user.
+            session: Whose turn; that of the current session if None.
+        """
+        running = self.running if session is None else self.running_in(session)
         if running is not None:
             _stopped(running)
-            self._queue = line.held(self._queue, reason)
+            self._hold(running, reason)
             await running.ended.wait()
+
+    async def drain_all(self) -> None:
+        """Cancel all turns, and wait until their sessions are left valid."""
+        running = tuple(self._running)
+        for one in running:
+            _stopped(one)
+        for one in running:
+            await one.ended.wait()
 
     def close(self) -> tuple[str, ...]:
         """End everything for good, without waiting for what runs; gives words that are in no log.
 
-        Those are of the prompts that waited, which are answered, and of one whose session is still
-        being opened.
+        Those are of the prompts that waited, which are answered, and of those whose session is
+        still being opened.
         """
         self._is_closed = True
         for announcing in self._announcing:
             announcing.cancel()
-        running = self._running
-        opening = (running,) if running is not None and running.session is None else ()
-        unsent = (*(one.waiting for one in opening), *self._queue.waiting)
-        if running is not None and running.session is not None and not running.is_stopped:
-            running.session.is_ending = True  # not the user's stop
-        self.cancel()
+        opening = (one.waiting for one in self._running if one.session is None)
+        unsent = (*opening, *self._queue.waiting)
+        for one in self._running:
+            if one.session is not None and not one.is_stopped:
+                one.session.is_ending = True  # not the user's stop
+            _stopped(one)
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)
 
@@ -181,17 +233,34 @@ class Turns:
         seq = self.events.add(session.id, event)
         self._quietly(partial(self._client.event, session.id, seq, event))
         for listener in self.listeners:
-            self._quietly(partial(listener, event))
+            self._quietly(partial(listener, session, event))
 
     def _go_on(self) -> None:
-        if self._running is not None or self._is_closed:
-            return
-        first, self._queue = line.taken(self._queue)
-        if first is None:
-            return
-        ticket = self._running = self._tickets.pop(first.id)
-        ticket.task = asyncio.create_task(self._run(ticket))
-        ticket.task.add_done_callback(partial(self._over, ticket))
+        """Begin every turn for which there is room."""
+        while not self._is_closed:
+            first, self._queue = line.taken(self._queue, self._may_begin)
+            if first is None:
+                return
+            ticket = self._tickets.pop(first.id)
+            ticket.is_beside = self.running is not None
+            self._running.append(ticket)
+            ticket.task = asyncio.create_task(self._run(ticket))
+            ticket.task.add_done_callback(partial(self._over, ticket))
+
+    def _may_begin(self, one: WaitingPrompt) -> bool:
+        """Is there room for a turn of this prompt's session?
+
+        The first turn is one of the current session, which its opening settles. Beside it run those
+        whose prompts name another session.
+        """
+        main = self.running
+        if main is None:
+            return not any(one.session == _id_of(other) for other in self._running)
+        if not self.has_room:
+            return False
+        if one.session == "new":
+            return True
+        return one.session not in {"", *map(_id_of, self._running)}
 
     async def _run(self, ticket: Ticket) -> None:
         try:
@@ -200,9 +269,11 @@ class Turns:
             ticket.error = error
             return
         ticket.session, ticket.number = session, session.turns + 1
-        self._last = session
+        if not ticket.is_beside:
+            self._last = session
         ticket.begun.set()
-        progress = self._progress = TurnProgress(self._client, ticket.token)
+        self._go_on()  # who waited until it is known which session is the current one
+        progress = self._progress[ticket.token] = TurnProgress(self._client, ticket.token)
 
         def emit(event: events.Event) -> None:
             if not ticket.is_written:  # its words are on disk before the first event
@@ -223,7 +294,7 @@ class Turns:
         try:
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
-            self._progress = None
+            del self._progress[ticket.token]
             if ticket.finished is not None:
                 self._quietly(partial(progress.end, summary(ticket.finished)))
             else:
@@ -231,9 +302,9 @@ class Turns:
         await ticket.on_end(session, finished)
 
     def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
-        """Show with the running turn that a question waits, or waits no more."""
-        if self._progress is not None:
-            self._quietly(partial(self._progress.hold, is_held=is_held))
+        """Show with the running turns that a question waits, or waits no more."""
+        for progress in self._progress.values():
+            self._quietly(partial(progress.hold, is_held=is_held))
 
     async def _announce(self, progress: TurnProgress, title: str) -> None:
         try:
@@ -256,7 +327,7 @@ class Turns:
 
     def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
         """A turn's task has ended: everybody hears, and the next begins if it may."""
-        self._running = None
+        self._running.remove(ticket)
         bug = None if task.cancelled() else task.exception()
         if bug is not None:
             _log.error("a turn ended badly", exc_info=bug)
@@ -269,22 +340,24 @@ class Turns:
         ticket.begun.set()
         ticket.ended.set()
         self._go_on()
-        if self._running is None:
-            self._tell_queue(self._last)
+        self._tell_queue(self._last if self.running is None else None)
         self._unsent()
         if not self._is_closed:
             self._afterwards(ticket)
 
     def _hold_after(self, ticket: Ticket) -> None:
-        """Hold what waits behind a turn that did not end well."""
+        """Hold what waits for the session of a turn that did not end well."""
         reason = why_held(ticket)
         if reason:
-            self._queue = line.held(self._queue, reason)
+            self._hold(ticket, reason)
+
+    def _hold(self, ticket: Ticket, reason: str) -> None:
+        is_unknown = ticket.session is None and not ticket.is_beside
+        self._queue = line.held(self._queue, reason, "" if is_unknown else _id_of(ticket))
 
     def _unsent(self) -> None:
         """Say which words would be lost if the process were killed now."""
-        running = self._running
-        begins = (running.waiting,) if running is not None and not running.is_written else ()
+        begins = (one.waiting for one in self._running if not one.is_written)
         self.unsent_changed({one.id: one.prompt.words for one in (*begins, *self._queue.waiting)})
 
     def _withdrawn(self, ticket: Ticket) -> None:
@@ -294,7 +367,7 @@ class Turns:
 
     def _tell_queue(self, session: Session | None = None) -> None:
         """Say what waits, if that is news and there is a session to say it in."""
-        session = session or (self._running.session if self._running else None)
+        session = session or (self.running.session if self.running else None)
         state = (self._queue.waiting, self._queue.held)
         if session is None or state == self._told:
             return
@@ -308,6 +381,11 @@ class Turns:
             ),
         )
         self.tell(session, told)
+
+
+def _id_of(ticket: Ticket) -> str:
+    """The session of a turn: the one that it runs in, else the one that its prompt names."""
+    return ticket.session.id if ticket.session is not None else ticket.waiting.session
 
 
 def _stopped(running: Ticket) -> bool:

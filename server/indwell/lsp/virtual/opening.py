@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.core import events
+from indwell.agent.core.session import Session
 from indwell.errors import ToolError, UserError
 from indwell.files import read_own
 from indwell.files.private import write_shown
@@ -123,7 +124,7 @@ class Refreshing:
             self._hears_ledger = True
             (await ledger_of(self._host)).on_change(self._soon)
 
-    def _heard(self, event: events.Event) -> None:
+    def _heard(self, _session: Session, event: events.Event) -> None:
         if isinstance(event, events.TurnFinished | events.TurnStarted | events.Compacted):
             self._soon()
 

@@ -106,6 +106,20 @@ class Coverage:
         self._ahead.set()
 
     @asynccontextmanager
+    async def turn(self, session: str, tell: Callable[[str], None]) -> AsyncIterator[None]:
+        """Hold the right to run a command, until what the command changed is in the ledger.
+
+        Args:
+            session: The id of the session whose command it is.
+            tell: Hears why nothing happens for now.
+        """
+        hold = await self._acquire(session, lambda: tell(WAITS))
+        try:
+            yield
+        finally:
+            self._release(hold)
+
+    @asynccontextmanager
     async def around(
         self,
         actor: Actor,
@@ -119,7 +133,7 @@ class Coverage:
 
         What a verdict of the user changes meanwhile, or an edit, stands apart. After a
         cancellation that goes on by itself, for a stop answers at once; see ``settled``.
-        Commands of other sessions do not run meanwhile (``CommandOrder``).
+        The caller holds ``turn``, so no command of another session runs meanwhile.
 
         Args:
             actor: Whose command it is.
@@ -129,22 +143,16 @@ class Coverage:
             hear: Hears which files were changed, if any were.
         """
         within = Beside()
-        hold = await self._acquire(actor, tell)
-        try:
-            async with self.beside.aside():
-                await within.begin(
-                    lambda: self._stretch(
-                        actor, tool_use_id, accepted=accepted, tell=tell, hear=hear
-                    )
-                )
-                self._ledger.beside.add(within.aside)
-                try:
-                    yield
-                finally:
-                    self._ledger.beside.discard(within.aside)
-                    await within.end()
-        finally:
-            self._release(hold)
+        async with self.beside.aside():
+            await within.begin(
+                lambda: self._stretch(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
+            )
+            self._ledger.beside.add(within.aside)
+            try:
+                yield
+            finally:
+                self._ledger.beside.discard(within.aside)
+                await within.end()
 
     async def begin_beside(
         self,
@@ -157,7 +165,9 @@ class Coverage:
         """The same from now on, for what runs on, until ``end_beside``."""
         async with self._beginning:
             if self._hold_beside is None:
-                self._hold_beside = await self._acquire(actor, tell, lasts=True)
+                self._hold_beside = await self._acquire(
+                    actor.session, lambda: tell(WAITS), lasts=True
+                )
         await self.beside.begin(
             lambda: self._stretch(
                 actor, tool_use_id, accepted=accepted, tell=tell, hear=lambda _paths: None
@@ -181,11 +191,9 @@ class Coverage:
                 self._release(hold)
 
     async def _acquire(
-        self, actor: Actor, tell: Callable[[str], None], *, lasts: bool = False
+        self, session: str, waits: Callable[[], None], *, lasts: bool = False
     ) -> CommandHold:
-        hold = await self._ledger.command_order.acquire(
-            actor.session, lambda: tell(WAITS), lasts=lasts
-        )
+        hold = await self._ledger.command_order.acquire(session, waits, lasts=lasts)
         self._holds.add(hold)
         return hold
 

@@ -1,4 +1,4 @@
-"""Prompts that wait for the running turn, and the ticket of each prompt until its turn has ended.
+"""Prompts that wait for a running turn, and the ticket of each prompt until its turn has ended.
 
 The queue is one frozen value. Each change gives the next value with the next ``seq``. A client that
 changes the queue names the ``seq`` that it saw, so no client overwrites the change of another.
@@ -53,10 +53,14 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
     def is_with(self, other: WaitingPrompt) -> bool:
         """Do both go to one session? Each that is for a new one is alone there."""
-        if "new" in {self.target, other.target}:
+        if "new" in {self.session, other.session}:
             return False
-        mine, theirs = self.target or self.home, other.target or other.home
-        return not mine or not theirs or mine == theirs
+        return not self.session or not other.session or self.session == other.session
+
+    @property
+    def session(self) -> str:
+        """The session that it names, ``new``, or empty: whichever is current then."""
+        return self.target or self.home
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -96,11 +100,24 @@ def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
     return _next(queue, (msgspec.structs.replace(one, home=""), *rest))
 
 
-def taken(queue: Queue) -> tuple[WaitingPrompt | None, Queue]:
-    """The first that may begin, if there is one, and those that go on waiting."""
+def taken(
+    queue: Queue, may_begin: Callable[[WaitingPrompt], bool]
+) -> tuple[WaitingPrompt | None, Queue]:
+    """The first prompt that may begin, if there is one, and those that go on waiting.
+
+    A prompt never overtakes another one of its session.
+
+    Args:
+        queue: The prompts that wait.
+        may_begin: Is there room for a turn of this prompt's session now?
+    """
+    blocked: list[WaitingPrompt] = []
     for one in queue.waiting:
-        if not one.is_held:
+        if one.is_held:
+            continue
+        if may_begin(one) and not any(one.is_with(other) for other in blocked):
             return one, _next(queue, tuple(other for other in queue.waiting if other is not one))
+        blocked.append(one)
     return None, queue
 
 
@@ -145,11 +162,21 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
     return Queue(queue.seq + 1, waiting, queue.held)
 
 
-def held(queue: Queue, reason: str) -> Queue:
-    """Let nothing begin until the user says so; an empty queue has nothing to hold."""
-    if not queue.waiting:
+def held(queue: Queue, reason: str, session: str = "") -> Queue:
+    """Let nothing begin until the user says so; an empty queue has nothing to hold.
+
+    Args:
+        queue: The prompts that wait.
+        reason: Why, in words for the user.
+        session: Hold the prompts of this session alone; empty holds all.
+    """
+    behind = [one for one in queue.waiting if not session or one.session in {"", session}]
+    if not behind:
         return queue
-    waiting = tuple(msgspec.structs.replace(one, is_held=True) for one in queue.waiting)
+    waiting = tuple(
+        msgspec.structs.replace(one, is_held=True) if one in behind else one
+        for one in queue.waiting
+    )
     return Queue(queue.seq + 1, waiting, reason)
 
 
@@ -218,6 +245,7 @@ class Ticket:
         number: Of the turn; 0 until it begins.
         is_written: The session's log has its words.
         is_stopped: Its turn was told to stop.
+        is_beside: Its session is not the current one: it runs beside the turn of that one.
         in_chat: The user is in the session's chat: it was begun there, or was given words there.
         finished: How it ended.
         error: Why it could not begin.
@@ -231,6 +259,7 @@ class Ticket:
     number: int = 0
     is_written: bool = False
     is_stopped: bool = False
+    is_beside: bool = False
     in_chat: bool = False
     finished: events.TurnFinished | None = None
     error: UserError | None = None

@@ -52,6 +52,7 @@ const STATUS: StatusResult = {
   lacking: "",
   trusted: true,
   running: null,
+  beside: [],
   version: "1",
   pictures: null,
   cost: 1,

@@ -23,7 +23,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran
 from indwell.agent.features.checks.words import quoted
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import covered_check
+from indwell.agent.permission.command_changes import command_turn, covered_check
 from indwell.agent.permission.decision import (
     FAULT,
     FAULT_OF_COMMAND,
@@ -87,27 +87,28 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     output = CommandOutput(lambda _text: None)
     covered = covered_check(session, turn, quoted(command.name), emit, check_id(turn))
     try:
-        await session.parts.log.commit()
-        settled = await workspace.settle()
-        permit = await still_permitted_check(session, command, permit)
-        if isinstance(permit, RefusedCheck):
-            note_ending(session, turn, command, "did not run")
-            return _refused(gate, turn, command, permit, emit)
-        bounds = permit.widening
-        async with (
-            around(session, reads_only=bounds.reads_only),
-            nullcontext() if bounds.reads_only else covered,
-        ):
-            finished = await spawn(
-                command.command,
-                cwd=command.folder,
-                timeout_s=timeout_s,
-                limit_b=3 * TAIL_B,
-                on_chunk=output.feed,
-                confinement=permit.rules.confine(bounds),
-                never_in=workspace.roots,
-                unasked=bounds.reads_only,
-            )
+        async with command_turn(session, turn, permit, emit):
+            await session.parts.log.commit()
+            settled = await workspace.settle()
+            now = await still_permitted_check(session, command, permit)
+            if isinstance(now, RefusedCheck):
+                note_ending(session, turn, command, "did not run")
+                return _refused(gate, turn, command, now, emit)
+            bounds = now.widening
+            async with (
+                around(session, reads_only=bounds.reads_only),
+                nullcontext() if bounds.reads_only else covered,
+            ):
+                finished = await spawn(
+                    command.command,
+                    cwd=command.folder,
+                    timeout_s=timeout_s,
+                    limit_b=3 * TAIL_B,
+                    on_chunk=output.feed,
+                    confinement=now.rules.confine(bounds),
+                    never_in=workspace.roots,
+                    unasked=bounds.reads_only,
+                )
     except ToolError as error:
         note_ending(session, turn, command, "did not run")
         return Ran("broken", why=f"did not run: {error}")

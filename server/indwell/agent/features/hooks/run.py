@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,6 +35,7 @@ from indwell.agent.features.hooks.permit import (
     note_ending,
     still_permitted_hook,
 )
+from indwell.agent.permission.command_changes import command_turn
 from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.git_changes import around
 from indwell.agent.permission.recorded_workspace import is_accepted
@@ -187,17 +189,40 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     """
     run_id = book_of(session).next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
-    parts, hook = session.parts, found.hook
-    if isinstance(permit, Permit):
-        await parts.log.commit()
-        if event_of(payload) in _MADE:
-            await parts.workspace.settle()
-        permit = await still_permitted_hook(session, permit)
     if isinstance(permit, RefusedHook):
-        if permit.by_user and not found.is_own:
-            return HookOutcome()  # a no to a project's hook does not stop the user's own words
-        return HookOutcome(problem=f"it was not run: {permit.why}")
-    bounds = permit.widening
+        return _not_run(found, permit)
+    async with command_turn(session, turn, permit, emit):
+        await session.parts.log.commit()
+        if event_of(payload) in _MADE:
+            await session.parts.workspace.settle()
+        now = await still_permitted_hook(session, permit)
+        if isinstance(now, RefusedHook):
+            return _not_run(found, now)
+        run = RunningHook(turn, run_id, found, folder, now)
+        return await _run_permitted(session, run, payload, emit)
+
+
+def _not_run(found: FoundHook, refused: RefusedHook) -> HookOutcome:
+    if refused.by_user and not found.is_own:
+        return HookOutcome()  # a no to a project's hook does not stop the user's own words
+    return HookOutcome(problem=f"it was not run: {refused.why}")
+
+
+class RunningHook(NamedTuple):
+    """One run of a hook that is permitted."""
+
+    turn: int
+    id: str
+    found: FoundHook
+    folder: Path
+    permit: Permit
+
+
+async def _run_permitted(
+    session: Session, run: RunningHook, payload: Payload, emit: Listener
+) -> HookOutcome:
+    turn, run_id, found, folder, permit = run
+    parts, hook, bounds = session.parts, found.hook, permit.widening
     name = short_line(f"{hook.event}: {hook.command}", _NAME)
     telling = asyncio.get_running_loop().call_later(SLOW_S, emit, Checking(turn, name))
     try:

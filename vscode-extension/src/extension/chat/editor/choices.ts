@@ -78,7 +78,9 @@ export function choiceHandlers(
         tell(room, "warning", `The mode ${mode} cannot be chosen here.`);
         return;
       }
-      await backend.execute("indwell.mode", { mode: chosen });
+      const { session, status } = store.state;
+      const isBeside = status?.beside.some((one) => one.session === session) ?? false;
+      await backend.execute("indwell.mode", { mode: chosen, ...(isBeside && { session }) });
       await refresh.now("status");
       choice.choose({ mode: chosen });
     },

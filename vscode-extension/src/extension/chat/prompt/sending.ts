@@ -100,7 +100,8 @@ export class Sending {
       this.#cancels.get(newest.id)?.cancel();
       return;
     }
-    await this.#room.backend.execute("indwell.cancel", null);
+    const { session } = state;
+    await this.#room.backend.execute("indwell.cancel", session === null ? {} : { session });
   }
 
   async #prompt(

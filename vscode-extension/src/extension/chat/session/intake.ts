@@ -1,5 +1,6 @@
 /** Takes the server's events in: in order, without gaps, and of the session that the panel shows. */
 import type { EventParams } from "../../../protocol.ts";
+import { runningTurn } from "../../../shared/selectors.ts";
 import type { Room } from "../room.ts";
 import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
@@ -78,8 +79,10 @@ export class Intake {
   take(params: EventParams): void {
     const { session } = this.#room.store.state;
     if (params.session !== session) {
-      // Whatever began it (a code action, a chat document): the panel follows the turn that runs.
+      // Whatever began it (a code action, a chat document): the panel follows the turn that runs,
+      // but stays with the one that it shows until that has ended.
       if (params.event.type !== "turnStarted") return;
+      if (this.#isShownRunning()) return;
       this.reset();
       this.#room.store.dispatch({ type: "opened", session: params.session });
       if (params.event.turn > 1) this.reload(params.session).catch(this.#failed);
@@ -87,6 +90,12 @@ export class Intake {
     if (this.#held !== null) this.#hold(params);
     else if (this.#expected !== null && params.seq > this.#expected) this.#recover(params);
     else this.#reduce(params);
+  }
+
+  /** Does the turn that the panel shows go on? Its end may wait for events that were missed. */
+  #isShownRunning(): boolean {
+    const hasEnded = this.#held?.some((one) => one.event.type === "turnFinished") ?? false;
+    return !hasEnded && runningTurn(this.#room.store.state) !== undefined;
   }
 
   #reduce(params: EventParams): void {

@@ -146,7 +146,9 @@ export class Sessions {
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
     if (chosen !== choice) return;
     // The server does not delete what runs; what it refuses to delete stays in the panel.
-    if (stops) await backend.execute("indwell.newSession", {});
+    const isCurrent = session === store.state.status?.session;
+    if (stops && isCurrent) await backend.execute("indwell.newSession", {});
+    else if (stops) await backend.execute("indwell.cancel", { session });
     await backend.request("indwell/delete", { session });
     if (session === store.state.session) await this.#empty();
     await this.#again();

@@ -16,6 +16,7 @@ const STATUS: StatusResult = {
   lacking: "",
   trusted: true,
   running: null,
+  beside: [],
   version: "1",
   pictures: null,
   cost: null,

@@ -119,6 +119,19 @@ test("a turn of another session that begins is followed; other events of it are 
   assert.deepEqual(said(room.store.state), told(second));
 });
 
+test("the panel stays with the turn that it shows while another session's turn begins", () => {
+  const room = fakeRoom();
+  const intake = intakeOf(room);
+  const first = [...new RandomServer("first", random(1)).turn()];
+  const second = [...new RandomServer("second", random(2)).turn()];
+  for (const event of first.slice(0, -1)) intake.take(event);
+  for (const event of second) intake.take(event);
+  assert.equal(room.store.state.session, "first");
+  assert.equal(room.store.state.turns.at(-1)?.ending, "running");
+  for (const event of first.slice(-1)) intake.take(event);
+  assert.notEqual(room.store.state.turns.at(-1)?.ending, "running");
+});
+
 test("a session that is followed at a later turn shows the turns before it too", async () => {
   const room = fakeRoom();
   const server = new RandomServer("s", random(3));

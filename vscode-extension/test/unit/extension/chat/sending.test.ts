@@ -184,7 +184,7 @@ test("stop takes a prompt back that has not begun, else the running turn", async
   assert.deepEqual(room.backend.calls("indwell.cancel"), []);
   begin(room, "other");
   await room.stop({ type: "stop" });
-  assert.equal(room.backend.calls("indwell.cancel").length, 1);
+  assert.deepEqual(room.backend.calls("indwell.cancel"), [{ session: "s" }]);
 });
 
 test("stop takes a prompt back that still waits for its session", async () => {

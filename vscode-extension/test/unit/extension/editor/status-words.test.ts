@@ -86,6 +86,7 @@ test("where no model can be called, the tooltip says so, and what to do", () => 
     lacking: "no model is set; run `indwell login`",
     trusted: true,
     running: null,
+    beside: [],
     version: "1",
     pictures: null,
     cost: null,

@@ -1,0 +1,457 @@
+"""The open sessions: the current one, and those whose turns run beside it.
+
+A session is opened when a turn first needs it, with the model that is chosen by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from indwell.agent.core.session import Session
+from indwell.agent.features.background.board import Board
+from indwell.agent.restore.resume import HeldWith, Resumed
+from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
+from indwell.lsp.backend import Backend
+from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.first_run import ANSWER_S, FirstRun
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.sessions.configuration import Configuration, model_identity
+from indwell.lsp.sessions.trust import TrustQuestions
+from indwell.service.chores import close_all
+from indwell.service.inherited_task import HandingOn
+from indwell.service.session_settings import SessionSettings
+from indwell.sessions.overview import Overview
+from indwell.settings.model import Mode
+from indwell.workspace.base import Workspace
+
+OFFERED = 5  # sessions or models to choose from; more buttons no message has room for
+TITLE_CHARACTERS = 48
+
+
+@dataclass(slots=True, eq=False)
+class OpenSession:
+    """A session that this process has open.
+
+    Attributes:
+        session: The session.
+        settings: Those in force for it.
+        model: Which model it was made with, see ``model_identity``.
+    """
+
+    session: Session
+    settings: SessionSettings
+    model: tuple[object, ...]
+
+
+class OpenSessions:
+    """The next prompt goes to the current session; others are open as long as they are needed.
+
+    Args:
+        client: Asked in the first run, and for permissions.
+        backend: Opens sessions.
+        configuration: Says which model is chosen.
+
+    Attributes:
+        workspace: The user's files; set before the first turn.
+        first_run: Leads to a usable model where there is none.
+        trust: Asks about folders of which nobody has said that they are trusted.
+        is_used: Does a turn of this session run or wait?
+        on_current: Hears the id of the session that is the current one from now on.
+    """
+
+    def __init__(self, client: Client, backend: Backend, configuration: Configuration) -> None:
+        self.workspace: Workspace | None = None
+        self.first_run = FirstRun(client, backend)
+        self.trust = TrustQuestions(client, backend)
+        self.is_used: Callable[[str], bool] = lambda _session: False
+        self.on_current: Callable[[str], None] = lambda _session: None
+        self._client = client
+        self._backend = backend
+        self._configuration = configuration
+        self._current: OpenSession | None = None
+        self._beside: dict[str, OpenSession] = {}
+        self._next = HandingOn(backend, self._first_root)
+        self._changing = asyncio.Lock()
+
+    @property
+    def current(self) -> Session | None:
+        """The current one."""
+        return self._current.session if self._current else None
+
+    @property
+    def id(self) -> str | None:
+        """The id of the current one."""
+        return self._current.session.id if self._current else None
+
+    def __iter__(self) -> Iterator[Session]:
+        """All open sessions, the current one first."""
+        opened = (*filter(None, [self._current]), *self._beside.values())
+        return iter([one.session for one in opened])
+
+    def find(self, session: str | None) -> Session | None:
+        """An open session by its id; None if this process does not have it open."""
+        return next((one for one in self if one.id == session), None)
+
+    def settings_of(self, session: Session) -> SessionSettings | None:
+        """The settings of an open session."""
+        opened = (*filter(None, [self._current]), *self._beside.values())
+        return next((one.settings for one in opened if one.session is session), None)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Did Indwell end while its last turn ran?"""
+        return self.current is not None and self.current.is_interrupted
+
+    @property
+    def is_asking(self) -> bool:
+        """Is the user asked something before a turn can begin?"""
+        return self.first_run.is_open or self.trust.is_open
+
+    async def stop_asking(self) -> None:
+        """Close the questions; for the end of the server."""
+        await self.first_run.stop()
+        await self.trust.stop()
+
+    def id_of(self, wanted: str | None) -> str:
+        """The session that is meant: the current one if none is named.
+
+        Raises:
+            UserError: None is named, and there is no current one.
+        """
+        named = wanted or self.id
+        if named is None:
+            raise UserError("no session has begun yet; send a prompt, or name an older session")
+        return named
+
+    async def check(self, target: str | None) -> None:
+        """Return if a prompt can go there: to the current session, a new one, or an older one.
+
+        Raises:
+            UserError: There is no such session.
+        """
+        if target is not None and target not in {"new", self.id}:
+            await self._backend.check_session(self._root, target)
+
+    async def get(self, target: str | None, mode: Mode | None = None) -> Session:
+        """The session of a turn that begins, which is the current one from now on.
+
+        Where no model is usable, the first run comes first.
+
+        Args:
+            target: An id, ``new``, or None for the current one.
+            mode: The mode of the turn, if its prompt asked for one.
+
+        Raises:
+            UserError: There can be none, in plain words.
+        """
+        await self._settle()
+        if target is not None and target not in {"new", self.id}:
+            session = (await self._taken_up(target, None)).session
+            self._begin_turn(session, mode)
+            return session
+        async with self._changing:
+            if target == "new":
+                await self._leave()
+            elif self.current is not None and self.current.turns:
+                await self._next.begun()
+            try:
+                session = await self._with_model()
+            except SettingsError:
+                if not await self.first_run.run():
+                    raise
+                await self._configuration.read_again()
+                session = await self._with_model()
+            self._begin_turn(session, mode)
+            return session
+
+    async def get_beside(self, target: str, mode: Mode | None = None) -> Session:
+        """The session of a turn that begins beside the turn of the current one.
+
+        Args:
+            target: An id, or ``new``.
+            mode: The mode of the turn, if its prompt asked for one.
+
+        Raises:
+            UserError: It cannot be opened, in plain words.
+        """
+        await self._settle()
+        known = self._beside.get(target)
+        model = "" if target == "new" or known is not None else await self._model_of(target)
+        async with self._changing:
+            if target == self.id:
+                session = await self._with_model()
+            elif target == "new":
+                session = self._opened_beside(await self._made())
+            elif target in self._beside:
+                session = await self._switched(self._beside[target])
+            else:
+                session = self._opened_beside((await self._restored(target, model))[0])
+            self._begin_turn(session, mode)
+            return session
+
+    async def resume(self, session: str, model: str | None = None) -> Resumed:
+        """Make an older session the current one, with its own model or another of the user's.
+
+        Raises:
+            UserError: It cannot be gone on with; the current one stays.
+        """
+        await self._settle()
+        if self.current is not None and session == self.id:
+            return Resumed(self.current, "", ())
+        resumed = await self._taken_up(session, model)
+        resumed.session.notice = ""  # whoever asked tells the notices
+        return resumed
+
+    def end_turn(self, session: Session) -> None:
+        """A turn of this session is over: its mode is over, too."""
+        settings = self.settings_of(session)
+        if settings is not None:
+            settings.turn_mode = None
+
+    async def close_idle(self) -> None:
+        """Close the sessions beside the current one that nobody needs any more.
+
+        One with a running background command stays open: to close it would end the command.
+        """
+        async with self._changing:
+            for one in tuple(self._beside.values()):
+                if not self.is_used(one.session.id) and not _is_busy(one.session):
+                    await self._close_beside(one.session.id)
+
+    async def release(self, session: str) -> None:
+        """Close a session if it is open beside the current one; no turn of it may run."""
+        async with self._changing:
+            if session in self._beside:
+                await self._close_beside(session)
+
+    async def leave(self, *, for_good: bool = False, inherit: str = "") -> None:
+        """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along.
+
+        ``inherit``: it takes the task of this session along, whatever is current.
+
+        Raises:
+            SessionError: The disk does not take what was said last; the current one stays.
+        """
+        async with self._changing:
+            await self._leave()
+            await self._next.wish(inherit, for_good=for_good)
+
+    async def close(self) -> None:
+        """The server ends: what the next session was to take along, the next server knows."""
+        async with self._changing:
+            old, self._current = self._current, None
+            beside = tuple(self._beside)
+            await close_all(
+                *(partial(self._close_beside, one) for one in beside),
+                partial(self._close_current, old),
+                self._close_workspace,
+            )
+
+    async def _close_current(self, old: OpenSession | None) -> None:
+        if old is not None:
+            if old.session.turns:
+                await self._next.begun()
+            await old.session.close()
+
+    async def _close_workspace(self) -> None:
+        if self.workspace is not None:
+            self.workspace.watch.close()
+
+    async def ask_about_trust(self) -> bool:
+        """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
+        await self._settle(again=True)
+        assert self.workspace is not None
+        standings = await self._backend.standings(self.workspace.roots)
+        return all(one.state == "trusted" for one in standings)
+
+    async def _settle(self, *, again: bool = False) -> None:
+        """Know the editor's settings, and whether the folders are trusted as they are now."""
+        await self._configuration.known()
+        assert self.workspace is not None
+        timeout_s = self._configuration.settings.answer_timeout_s
+        if await self.trust.settle(self.workspace.roots, timeout_s, again=again):
+            await self._configuration.read_again()  # what a folder says may count now
+
+    def _begin_turn(self, session: Session, mode: Mode | None) -> None:
+        settings = self.settings_of(session)
+        assert settings is not None, "the session of a turn is open"
+        settings.turn_mode = mode
+
+    async def _leave(self) -> None:
+        if self._current is not None:
+            await self._save()
+            old, self._current = self._current, None
+            await self._next.left(old.session)
+            await self._put_aside(old)
+
+    async def _save(self) -> None:
+        """What was said last is on disk before the current one is left.
+
+        Raises:
+            SessionError: It is full: once there is room, the same can be wished again.
+        """
+        if self.current is not None:
+            with suppress(RecordsLost):  # no waiting mends that; it is told when it is let go of
+                await self.current.parts.log.commit()
+
+    async def _put_aside(self, old: OpenSession) -> None:
+        """Another session is the current one: close this one, unless it is still needed."""
+        if self.is_used(old.session.id):
+            old.settings.keep()
+            self._beside[old.session.id] = old
+        else:
+            await self._let_go(old.session)
+
+    async def _close_beside(self, session: str) -> None:
+        await self._let_go(self._beside.pop(session).session)
+
+    async def _let_go(self, old: Session) -> None:
+        """Close one that is not current any more; what is lost with it is told."""
+        try:
+            await old.close()
+        except SessionError as error:
+            self._client.show(types.MessageType.Warning, f"Indwell: {error}")
+
+    async def _taken_up(self, session: str, model: str | None) -> Resumed:
+        chosen = "" if session in self._beside else await self._model_of(session, model)
+        async with self._changing:  # only now: a question may stand for long
+            await self._save()
+            if session in self._beside:
+                known = self._beside[session]
+                resumed = Resumed(known.session, "", ())
+            else:
+                known, resumed = await self._restored(session, chosen)
+            old, self._current = self._current, known
+            if old is not None:
+                await self._put_aside(old)
+            self._beside.pop(session, None)
+            self._follow(known.settings)
+            self.on_current(session)
+            await self._next.drop()
+            return resumed
+
+    def _follow(self, settings: SessionSettings) -> None:
+        """A session is the current one: what was chosen for it is in force from now on."""
+        own, now = settings.between_turns(), self._configuration.settings
+        settings.follow()
+        if own.mode != now.mode:
+            self._configuration.choose_mode(own.mode)
+        if own.model != now.model:
+            self._configuration.choose_model(own.model)
+
+    async def _model_of(self, session: str, model: str | None = None) -> str:
+        """The model that a session is to go on with; empty if it is the one in force.
+
+        Raises:
+            UserError: Its own one is not available, and the user chose no other.
+        """
+        settings = self._configuration.settings
+        if settings.provider == "scripted":
+            return ""
+        held = await self._backend.held_with(self._root, session)
+        chosen = model or held.model
+        if chosen != settings.model and model is None and held.problem:
+            chosen = await self._other(held)
+        return chosen if chosen != settings.model else ""  # that may be of the endpoint's list
+
+    async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
+        """Open an older session; ``model`` is its own if it is not empty."""
+        assert self.workspace is not None
+        settings = self._new_settings()
+        if model:
+            settings.keep(model=self._configuration.allowed_model(model))
+        now = settings()
+        approver = self._backend.approver(self._client, now)
+        resumed = await self._backend.resume_session(session, self.workspace, approver, settings)
+        return OpenSession(resumed.session, settings, model_identity(now)), resumed
+
+    async def _made(self) -> OpenSession:
+        """Begin a new session."""
+        assert self.workspace is not None
+        settings = self._new_settings()
+        now = settings()
+        approver = self._backend.approver(self._client, now)
+        session = await self._backend.open_session(self.workspace, approver, settings)
+        return OpenSession(session, settings, model_identity(now))
+
+    def _opened_beside(self, opened: OpenSession) -> Session:
+        opened.settings.keep()
+        self._beside[opened.session.id] = opened
+        return opened.session
+
+    def _new_settings(self) -> SessionSettings:
+        configuration = self._configuration
+        return SessionSettings(
+            lambda: configuration.settings, lambda: configuration.configured_mode
+        )
+
+    async def _switched(self, opened: OpenSession) -> Session:
+        """A session with the model that is chosen for it now."""
+        settings = opened.settings.between_turns()
+        model = model_identity(settings)
+        if model != opened.model:
+            await self._backend.switch_model(opened.session, settings)
+            opened.model = model
+        return opened.session
+
+    async def _other(self, held: HeldWith) -> str:
+        """Another model, as the user chooses.
+
+        Raises:
+            UserError: The user chose none.
+        """
+        titles = held.instead[:OFFERED]
+        question = f"Indwell: {held.problem}. Which model shall go on?"
+        chosen = await self._client.choose(question, titles, ANSWER_S) if titles else None
+        if chosen is None:
+            raise UserError(f"{held.problem}; name a model of your settings to go on with it")
+        return chosen
+
+    def _first_root(self) -> Path | None:
+        return next(iter(self.workspace.roots), None) if self.workspace is not None else None
+
+    @property
+    def _root(self) -> Path:
+        assert self.workspace is not None
+        return self.workspace.roots[0]
+
+    async def _with_model(self) -> Session:
+        """The current session with the model that is chosen now; a new one if there is none."""
+        if self._current is None:
+            opened = await self._made()
+            try:
+                await self._next.give(opened.session)
+            except BaseException:  # the next prompt tries again
+                await opened.session.close()
+                raise
+            self._current = opened
+        return await self._switched(self._current)
+
+
+def _is_busy(session: Session) -> bool:
+    """Does a background command of it run?"""
+    board = session.parts.features.find(Board)
+    return board is not None and bool(board.running)
+
+
+async def choose_session(client: Client, found: Sequence[Overview]) -> str | None:
+    """Let the user choose one of the newest sessions; None if none was chosen.
+
+    Raises:
+        UserError: There is none.
+    """
+    titles: dict[str, str] = {}
+    for one in found[:OFFERED]:
+        turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+        day = one.at[:16].replace("T", " ")
+        title = f"{(one.title or one.preview)[:TITLE_CHARACTERS] or 'no words'} ({turns}, {day})"
+        titles[title if title not in titles else f"{title} {one.id}"] = one.id
+    if not titles:
+        raise UserError("there is no older session of this folder to go on with")
+    chosen = await client.choose("Indwell: which session shall go on?", tuple(titles), ANSWER_S)
+    return titles.get(chosen) if chosen is not None else None

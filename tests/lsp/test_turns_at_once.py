@@ -1,0 +1,355 @@
+"""Turns of several sessions at once: each with its own conversation, mode, approvals and end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from indwell.lsp.messages import documents, status, views
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.sessions.turns import MOST_AT_ONCE
+from indwell.sessions.records import TurnEndRecord
+from support.editing import MENDED, READ, SOURCE, Editor, Home, bash, editing, results
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, Seen, refuse, say, stream
+
+PATIENCE_S = 60
+SSE = {"Content-Type": "text/event-stream"}
+EDIT = json.dumps({"path": "shop.py", "edits": [{"old": " + 1", "new": ""}]})
+RUNS = "rm -f gone; echo ran"  # what deletes is asked about, with and without a sandbox
+
+
+@dataclass
+class Scripts:
+    """Answers each conversation by a script of its own, which is found by a word in its prompts."""
+
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    seen: dict[str, list[Seen]] = field(default_factory=dict)
+
+    def play(self, word: str, *answers: Answer) -> None:
+        self.answers[word], self.seen[word] = list(answers), []
+
+    def __call__(self, seen: Seen) -> Answer:
+        for word, answers in self.answers.items():
+            if f"<{word}>" in seen.raw.decode() and answers:
+                self.seen[word].append(seen)
+                return answers.pop(0)
+        return refuse(400, "no script expects this request")
+
+
+@dataclass
+class Desk:
+    """An editor, and what its model says."""
+
+    editor: Editor
+    scripts: Scripts
+    home: Home
+
+    def prompt(
+        self, word: str, session: str | None = None, mode: Any = None
+    ) -> asyncio.Task[protocol.TurnResult]:
+        params = protocol.PromptParams(f"Do <{word}>.", session, mode)
+        request = self.editor.client.protocol.send_request_async("indwell/prompt", params)
+        return asyncio.ensure_future(request)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition that an event or a request brings about."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():  # noqa: ASYNC110 - requests are seen by the endpoint, not told
+                await asyncio.sleep(0.01)
+
+    async def asked(self, word: str, times: int = 1) -> None:
+        await self.until(lambda: len(self.scripts.seen[word]) >= times)
+
+    async def status(self) -> status.StatusResult:
+        return await self.editor.client.protocol.send_request_async(
+            "indwell/status", status.StatusParams()
+        )
+
+    async def queue(self) -> views.QueueResult:
+        return await self.editor.client.protocol.send_request_async(
+            "indwell/queue", protocol.QueueParams()
+        )
+
+    async def waiting(self, number: int) -> None:
+        """Wait until so many prompts wait."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len((await self.queue()).waiting) < number:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+
+    async def older(self, word: str) -> str:
+        """A session that was begun and ended before."""
+        self.scripts.play(word, say("Ready."))
+        done = await self.prompt(word, "new")
+        assert done.session is not None
+        return done.session
+
+
+@asynccontextmanager
+async def a_desk(folder: Path, **named: Any) -> AsyncIterator[Desk]:
+    home, scripts = Home(folder), Scripts()
+    async with (
+        LoopbackEndpoint(scripts) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",), **named) as editor,
+    ):
+        yield Desk(editor, scripts, home)
+    home.logs()
+
+
+async def test_a_prompt_for_another_session_does_not_wait(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        go_on = asyncio.Event()
+        desk.scripts.play("main", Answer((go_on, *say("Main is done.").parts), headers=SSE))
+        main = desk.prompt("main", "new")
+        await desk.asked("main")
+        current = (await desk.status()).session
+        desk.scripts.play("other", stream(HANG))
+        beside = desk.prompt("other", other)
+        await desk.asked("other")
+        now = await desk.status()
+        assert (now.session, now.running) == (current, 1)
+        assert [(one.session, one.turn) for one in now.beside] == [(other, 2)]
+        assert (await desk.queue()).waiting == ()
+        steered = await desk.editor.client.protocol.send_request_async(
+            "indwell/steer", protocol.SteerParams("And fast.", other)
+        )
+        assert (steered.session, steered.turn) == (other, 2)
+
+        assert await desk.editor.execute("indwell.cancel", {"session": other}) is True
+        assert (await beside).ending == "cancelled"
+        assert not main.done()
+        assert (await desk.status()).beside == ()
+        go_on.set()
+        done = await main
+        assert (done.session, done.ending, done.answer) == (current, "done", "Main is done.")
+        told = {session for session, _, kind in desk.editor.numbered if kind == "turnFinished"}
+        assert told == {current, other}
+
+
+async def test_each_turn_keeps_its_own_mode(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        gate = asyncio.Event()
+        planning = say(calls=[("edit_file", EDIT)])
+        desk.scripts.play("main", Answer((gate, *planning.parts), headers=SSE), say("I may not."))
+        main = desk.prompt("main", "new", "plan")
+        await desk.asked("main")
+        desk.scripts.play(
+            "other", say(calls=[READ]), say(calls=[("edit_file", EDIT)]), say("Done.")
+        )
+        done = await desk.prompt("other", other, "auto")
+        assert (done.answer, desk.home.shop.read_text().count(" + 1")) == ("Done.", 0)
+        gate.set()
+        assert (await main).answer == "I may not."
+        (refused,) = results(desk.scripts.seen["main"][-1])
+        assert "plan" in refused
+
+
+async def test_a_mode_that_is_chosen_for_one_session_reaches_no_other(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        gates = {"main": asyncio.Event(), "other": asyncio.Event()}
+        for word, gate in gates.items():
+            edits = say(calls=[("edit_file", EDIT)])
+            look = say(calls=[READ])
+            desk.scripts.play(word, look, Answer((gate, *edits.parts), headers=SSE), say("Well."))
+        main, beside = desk.prompt("main", "new"), desk.prompt("other", other)
+        await desk.asked("main", 2)
+        await desk.asked("other", 2)
+        await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
+        assert (await desk.status()).mode == "review"
+        gates["other"].set()
+        await beside
+        assert "plan" in results(desk.scripts.seen["other"][-1])[-1]
+        assert desk.home.shop.read_text() == SOURCE
+        await desk.editor.execute("indwell.mode", {"mode": "auto"})
+        gates["main"].set()
+        await main
+        assert desk.home.shop.read_text() == MENDED
+        desk.editor.messages.clear()
+        await desk.editor.execute("indwell.mode", {"mode": "auto", "session": "20200101-nobody"})
+        assert any("is not open" in one for one in desk.editor.messages)
+
+
+async def test_a_permission_for_a_session_is_not_one_for_the_turn_beside_it(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        asked: list[str] = []
+
+        def choose(message: str, _titles: object) -> str:
+            asked.append(message)
+            return "This session" if len(asked) == 1 else "No"
+
+        desk.editor.answers.choose = choose
+        gate = asyncio.Event()
+        hold = Answer((gate, *say("Over.").parts), headers=SSE)
+        desk.scripts.play("main", bash(RUNS), bash(RUNS), hold)
+        main = desk.prompt("main", "new")
+        await desk.asked("main", 3)
+        assert len(asked) == 1
+        desk.scripts.play("other", bash(RUNS), say("Well."))
+        await desk.prompt("other", other)
+        assert "the user did not allow this" in results(desk.scripts.seen["other"][-1])[-1]
+        gate.set()
+        await main
+
+
+async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        desk.editor.answers.choose = lambda _message, _titles: "Once"
+        other = await desk.older("other")
+        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun; echo main > m.txt"
+        desk.scripts.play("main", bash(wait), say("Main."))
+        desk.scripts.play("other", bash("echo other > o.txt"), say("Other."))
+        main = desk.prompt("main", "new")
+        await desk.until((desk.home.workspace / "begun").exists)
+        beside = desk.prompt("other", other)
+        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        assert not (desk.home.workspace / "o.txt").exists()
+        (desk.home.workspace / "go").touch()
+        first, second = await main, await beside
+        assert (first.answer, second.answer) == ("Main.", "Other.")
+
+        async def changed(session: str | None) -> list[str]:
+            params = documents.ChangesParams(session=session)
+            found = await desk.editor.client.protocol.send_request_async("indwell/changes", params)
+            return sorted(Path(one.uri).name for one in found.changes)
+
+        assert await changed(first.session) == ["m.txt"]
+        assert await changed(second.session) == ["o.txt"]
+
+
+async def test_a_command_that_waited_is_judged_by_the_rules_of_now(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        desk.editor.answers.choose = lambda _message, _titles: "Once"
+        other = await desk.older("other")
+        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun"
+        desk.scripts.play("main", bash(wait), say("Main."))
+        desk.scripts.play("other", bash("echo other > o.txt"), say("I see."))
+        main = desk.prompt("main", "new")
+        await desk.until((desk.home.workspace / "begun").exists)
+        beside = desk.prompt("other", other)
+        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
+        (desk.home.workspace / "go").touch()
+        assert ((await main).answer, (await beside).answer) == ("Main.", "I see.")
+        assert results(desk.scripts.seen["other"][-1])[-1].startswith("not allowed: ")
+        assert not (desk.home.workspace / "o.txt").exists()
+
+
+async def test_a_turn_that_waits_for_a_command_can_be_stopped(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        desk.editor.answers.choose = lambda _message, _titles: "Once"
+        other = await desk.older("other")
+        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun"
+        desk.scripts.play("main", bash(wait), say("Main."))
+        desk.scripts.play("other", bash("echo other > o.txt"))
+        main = desk.prompt("main", "new")
+        await desk.until((desk.home.workspace / "begun").exists)
+        beside = desk.prompt("other", other)
+        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        await desk.editor.execute("indwell.cancel", {"session": other})
+        assert (await beside).ending == "cancelled"
+        assert not main.done()
+        (desk.home.workspace / "go").touch()
+        assert (await main).answer == "Main."
+        assert not (desk.home.workspace / "o.txt").exists()
+
+
+async def test_edits_of_one_file_by_two_turns_are_both_kept(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        desk.home.shop.write_text("".join(f"line {number}\n" for number in range(40)))
+        other = await desk.older("other")
+        gate = asyncio.Event()
+        for word, line in (("main", 3), ("other", 33)):
+            edit = {"path": "shop.py", "edits": [{"old": f"line {line}\n", "new": f"{word}\n"}]}
+            edits = say(calls=[("edit_file", json.dumps(edit))])
+            look = say(calls=[READ])
+            desk.scripts.play(word, look, Answer((gate, *edits.parts), headers=SSE), say("Done."))
+        turns = desk.prompt("main", "new"), desk.prompt("other", other)
+        for word in ("main", "other"):
+            await desk.asked(word, 2)
+        gate.set()
+        assert [(await one).answer for one in turns] == ["Done.", "Done."]
+        lines = desk.home.shop.read_text().splitlines()
+        assert (lines[3], lines[33], len(lines)) == ("main", "other", 40)
+        for one, session in zip(("main", "other"), (turns[0].result().session, other), strict=True):
+            params = documents.ChangesParams(session=session)
+            found = await desk.editor.client.protocol.send_request_async("indwell/changes", params)
+            assert [row.session for row in found.changes] == [session], one
+
+
+async def test_only_so_many_turns_run_at_once_and_the_next_begins_when_there_is_room(
+    tmp_path,
+) -> None:
+    async with a_desk(tmp_path) as desk:
+        words = [f"w{number}" for number in range(MOST_AT_ONCE + 1)]
+        turns = []
+        for word in words:
+            desk.scripts.play(word, stream(HANG))
+            turns.append(desk.prompt(word, "new"))
+        *begun, late = words
+        for word in begun:
+            await desk.asked(word)
+        assert [one.text for one in (await desk.queue()).waiting] == [f"Do <{late}>."]
+        assert len((await desk.status()).beside) == MOST_AT_ONCE - 1
+        assert await desk.editor.execute("indwell.cancel") is True
+        await turns[0]
+        await desk.asked(late)
+        # The editor is closed while they run: each session is left whole (checked by the desk).
+    endings = [
+        one.ending for log in desk.home.logs() for one in log if isinstance(one, TurnEndRecord)
+    ]
+    assert sorted(endings) == ["cancelled", *["interrupted"] * MOST_AT_ONCE]
+
+
+async def test_a_session_that_ran_beside_can_be_shown_and_goes_on(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        desk.scripts.play("main", stream(HANG))
+        gate = asyncio.Event()
+        desk.scripts.play("other", Answer((gate, *say("Other.").parts), headers=SSE))
+        main = desk.prompt("main", "new")
+        await desk.asked("main")
+        beside = desk.prompt("other", other)
+        await desk.asked("other")
+        taken = await desk.editor.execute("indwell.resume", {"session": other, "wait": True})
+        assert taken["session"] == other
+        assert (await main).ending == "cancelled"
+        now = await desk.status()
+        assert (now.session, now.running, now.beside) == (other, 2, ())
+        gate.set()
+        assert (await beside).answer == "Other."
+        desk.scripts.play("again", say("Again."))
+        assert (await desk.prompt("again")).session == other
+
+
+async def test_a_failure_holds_nothing_of_the_session_beside(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        gate = asyncio.Event()
+        desk.scripts.play("main", Answer((gate, *refuse(400, "no").parts), 400))
+        desk.scripts.play("other", stream(HANG))
+        main = desk.prompt("main", "new")
+        await desk.asked("main")
+        beside = desk.prompt("other", other)
+        await desk.asked("other")
+        desk.scripts.play("next", say("Next."))
+        follows = desk.prompt("next", other)
+        await desk.waiting(1)
+        waits = desk.prompt("waits")
+        await desk.waiting(2)
+        gate.set()
+        assert (await main).ending == "failed"
+        assert await desk.editor.execute("indwell.cancel", {"session": other}) is True
+        await beside
+        queue = await desk.queue()
+        assert queue.held
+        assert [one.text for one in queue.waiting] == ["Do <next>.", "Do <waits>."]
+        waits.cancel()
+        follows.cancel()
