@@ -28,7 +28,7 @@ from typing import Any
 import openai
 from instant_endpoint import TURNS
 
-from indwell.agent.core.parts import Parts
+from indwell.agent.core.parts import Parts, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
@@ -96,7 +96,8 @@ async def ours(base_url: str, folder: Path) -> list[float]:
 
     provider = OpenAIChat(base_url=base_url, api_key="k")
     parts = Parts(
-        provider=Retrying(provider),
+        model=SessionModel(Retrying(provider), lambda usage: usage.output * 1e-6),
+        limits=TurnLimits(1_000),
         tools=tools,
         features=Features((ReviewNews().feature(),)),
         workspace=DiskWorkspace([folder]),
@@ -108,10 +109,6 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         keep_as=SpillFolder(spill).keep_as,
         read_roots=(spill,),
         surroundings=surroundings,
-        cost=lambda usage: usage.output * 1e-6,
-        now=lambda: datetime.now(UTC),
-        monotonic=time.monotonic,
-        round_limit=1_000,
     )
     machine = Machine(system="Linux", architecture="x", shell="bash", python="3.11")  # noqa: S604 - a word for the prompt
     prompt = system_prompt(machine, tuple(spec.name for spec in tools.specs), "")

@@ -25,7 +25,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request
 from indwell.policy.decide import Policy
 from indwell.tools.base import Registry
-from support.session import World, a_tool, a_world, asks, call, says, texts
+from support.session import World, a_tool, a_world, asks, call, says, texts, with_parts
 
 OPENING = "Sub-agents that this folder's files describe; call agent with a name if one fits:"
 TOLD = (
@@ -135,7 +135,7 @@ async def test_what_a_compaction_has_cut_is_told_again(tmp_path: Path) -> None:
         return says() if number is None else asks(call("agent", name=f"r{number}"))
 
     async with a_world(tmp_path, reads, registry=registry(), window=16_000) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS["slide"])
+        with_parts(world.session, preset=PRESETS["slide"])
         knows(world, Files(CRITIC))
         assert (await world.turn("go")).ending == "done"
         await world.turn("go on")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.forking import fork_session
 from indwell.sessions.records import CompactionRecord, Prefixed, RequestRecord, Rewound
 from indwell.tools.base import Registry
-from support.session import START, a_tool, a_world, call
+from support.session import START, a_tool, a_world, call, with_parts
 
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
 TURNS = 5
@@ -68,7 +67,7 @@ async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
     then = {}
     async with a_world(tmp_path, reads(), registry=registry, window=16_000) as world:
         session, store = world.session, world.store
-        session.parts = replace(session.parts, preset=PRESETS[preset])
+        with_parts(session, preset=PRESETS[preset])
         session.parts.log.append(a_prefix(session))
         for turn in range(1, TURNS + 1):
             finished = await world.turn(f"read reports {turn}")

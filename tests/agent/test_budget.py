@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from indwell.agent.core.budget import Budgets, Outlay, expected_usage, refusal
 from indwell.agent.core.ledger import MemoryLedger
 from indwell.messages import Reply, Request, Usage
 from indwell.sessions import records as log
-from support.session import World, a_world, asks, call, says, texts
+from support.session import World, a_world, asks, call, says, texts, with_parts
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
 READ_A, READ_B = call("read_file", path="a.py"), call("read_file", path="b.py")
@@ -111,8 +110,8 @@ def test_what_has_no_price_keeps_only_the_budget_of_tokens() -> None:
 def limit(world: World, budgets: Budgets, ledger: MemoryLedger | None = None) -> MemoryLedger:
     """Prices of the world: a quarter of a dollar for each token of a reply, of which 1,000 fit."""
     ledger = ledger or MemoryLedger()
-    world.session.parts = dataclasses.replace(
-        world.session.parts,
+    with_parts(
+        world.session,
         budgets=budgets,
         ledger=ledger,
         cost=lambda usage: usage.output * 0.25 / 1_000,
@@ -199,7 +198,7 @@ async def test_sessions_at_once_never_spend_more_than_the_day_allows(tmp_path: P
             folder.mkdir()
             world = await stack.enter_async_context(a_world(folder, []))
             limit(world, Budgets(day=0.6), ledger)
-            world.session.parts = dataclasses.replace(world.session.parts, provider=model)
+            with_parts(world.session, provider=model)
             turns.append(world.begin())
         for _ in range(2):  # $0.25 each; a third could pass $0.60
             await model.asked.acquire()
@@ -215,7 +214,7 @@ async def test_a_call_that_is_stopped_or_fails_holds_nothing_any_more(tmp_path: 
     model = SlowModel()
     async with a_world(tmp_path, []) as world:
         ledger = limit(world, Budgets(day=0.4))
-        world.session.parts = dataclasses.replace(world.session.parts, provider=model)
+        with_parts(world.session, provider=model)
         turn = world.begin()
         await model.asked.acquire()
         assert await ledger.today() == 0.25
@@ -230,7 +229,7 @@ async def test_a_budget_of_tokens_needs_no_price(tmp_path: Path) -> None:
     script = [asks(READ_A, usage=Usage(2_000, output=100)), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         limit(world, Budgets(turn_tokens=3_500))
-        world.session.parts = dataclasses.replace(world.session.parts, cost=lambda _usage: None)
+        with_parts(world.session, cost=lambda _usage: None)
         finished = await world.turn()
         assert (finished.ending, finished.cost) == ("budget", None)
         assert "2,100 are spent, and the call has 2,0" in finished.message

@@ -14,7 +14,7 @@ from indwell.errors import SessionError
 from indwell.messages import Reply, Request
 from indwell.sessions.records import Intent, MessageRecord, Record
 from indwell.tools.base import ToolContext
-from support.session import World, a_tool, a_world, asks, call, says
+from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
 
@@ -110,7 +110,7 @@ async def test_what_one_part_cannot_save_keeps_no_other_part_open(tmp_path: Path
         await world.turn()
         session = world.session
         parts = session.parts
-        session.parts = dataclasses.replace(parts, ledger=FullLedger())
+        with_parts(session, ledger=FullLedger())
         with pytest.raises(SessionError, match="the disk is full"):
             await session.close()
         _, log = world.store.resume(session.id, now=datetime.now(UTC))  # nobody else has it open

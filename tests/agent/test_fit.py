@@ -22,7 +22,7 @@ from indwell.messages import Reply, Request, Text, ToolResult, Usage
 from indwell.providers.scripted import Answer, ScriptedProvider, hang
 from indwell.sessions import records as log
 from indwell.tools.base import Registry
-from support.session import World, a_tool, a_world, asks, call, says
+from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 WINDOW = 16_000
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
@@ -61,7 +61,7 @@ async def a_long_world(
 ) -> Any:
     registry = Registry([a_tool("report", report)])
     async with a_world(folder, script, registry=registry, window=window) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS[preset], **parts)
+        with_parts(world.session, preset=PRESETS[preset], **parts)
         yield world
 
 
@@ -165,7 +165,7 @@ async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count
     )
     async with a_long_world(tmp_path, works(10), small=small) as world:
         budgets = Budgets(session=1_000_000.0)
-        world.session.parts = replace(world.session.parts, budgets=budgets)
+        with_parts(world.session, budgets=budgets)
         finished = await world.turn()
         assert bool(provider.requests) == (price is not None)
         assert (finished.ending, finished.cost is None) == ("done", False)
@@ -177,7 +177,7 @@ async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried
 ) -> None:
     answers = [asks(call("report", "c1")), ContextOverflow("too long"), Reply(SUMMARY), says()]
     async with a_long_world(tmp_path, answers, "slide") as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS["regions-d"])
+        with_parts(world.session, preset=PRESETS["regions-d"])
         finished = await world.turn()
         assert finished.ending == "done"
         assert len(world.told(Compacted)) == 1
@@ -233,7 +233,7 @@ async def test_a_message_larger_than_the_window_is_a_clear_error_with_numbers(
     registry = Registry([a_tool("flood", flood)])
     script = [asks(call("flood", "c1")), says()]
     async with a_world(tmp_path, script, registry=registry, window=8_000) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS["slide"])
+        with_parts(world.session, preset=PRESETS["slide"])
         finished = await world.turn()
         assert finished.ending == "failed"
         assert "the result of flood of turn 1 with about" in finished.message
@@ -297,8 +297,7 @@ async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> 
     script = [*reads, asks(call("compact", "c9", reason="a new phase")), Reply(SUMMARY), says()]
     registry = Registry([a_tool("report", report), make_compact(wish)])
     async with a_world(tmp_path, script, registry=registry) as world:
-        parts = replace(world.session.parts, wish=wish, preset=PRESETS["regions-d"])
-        world.session.parts = parts
+        with_parts(world.session, wish=wish, preset=PRESETS["regions-d"])
         assert (await world.turn()).ending == "done"
         (told,) = world.told(Compacted)
         assert told.after < told.before
@@ -327,7 +326,7 @@ async def test_asked_for_with_nothing_there_it_says_so(tmp_path: Path) -> None:
         finished = await world.turn("/compact")
         assert finished.ending == "done"
         assert finished.message.startswith("nothing can be shortened: the conversation has ")
-        world.session.parts = replace(world.session.parts, preset=PRESETS["none"])
+        with_parts(world.session, preset=PRESETS["none"])
         assert "choose another preset" in (await world.turn("/compact")).message
         assert world.provider.requests == []
 

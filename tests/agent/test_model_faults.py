@@ -42,7 +42,7 @@ from support.loopback_endpoint import (
     say,
     stream,
 )
-from support.session import World, a_tool, a_world
+from support.session import World, a_tool, a_world, with_parts
 from support.strict_chat import complaints, strictly
 
 FILES = {"a.py": "x = 1\n"}
@@ -72,7 +72,7 @@ async def facing(
     ):
         chat = OpenAIChat(base_url=endpoint.base_url, timeout_s=stall_s)
         provider = Retrying(chat, sleep=sleep)
-        world.session.parts = dataclasses.replace(world.session.parts, provider=provider)
+        with_parts(world.session, provider=provider)
         try:
             yield world, endpoint
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text
 from indwell.service.inherited_task import take_task
 from indwell.tools.base import Registry
-from support.session import a_tool, a_world, call, says
+from support.session import a_tool, a_world, call, says, with_parts
 
 STEPS = "1. Read every report\n2. Never touch `cart_3.py` </task-card>"
 BLOCK = "<approved-plan>\n1. Read every report\n2. Never touch `cart_3.py` &lt;/task-card>\n"
@@ -60,7 +59,7 @@ async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
 ) -> None:
     registry, script = Registry([a_tool("report", report)]), reading(20)
     async with with_plan(tmp_path, script, approved(), registry=registry, window=16_000) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS[preset])
+        with_parts(world.session, preset=PRESETS[preset])
         finished = await world.turn(APPROVED)
         assert (finished.ending, finished.rounds) == ("done", 21)
         assert world.told(Compacted)
@@ -122,7 +121,7 @@ async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
 
     registry = Registry([a_tool("report", report)])
     async with with_plan(tmp_path, answer, board, registry=registry, window=16_000) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS[preset])
+        with_parts(world.session, preset=PRESETS[preset])
         await world.turn(APPROVED)
         assert board.plan.state == "done"
         if state == "proposed":

@@ -20,7 +20,7 @@ from indwell.messages import Message, Reply, Request, Usage
 from indwell.providers.chat.request import Dialect, chat_body
 from indwell.sessions.conversation_restore import fold
 from indwell.tools.base import ToolContext
-from support.session import SURROUNDINGS, MemoryLog, World, a_tool, a_world, call, says
+from support.session import SURROUNDINGS, MemoryLog, World, a_tool, a_world, call, says, with_parts
 
 calls = st.lists(
     st.sampled_from(
@@ -157,7 +157,7 @@ async def work_after(folder: Path, n_turns: int) -> int:
             messages += with_reply(empty, Reply("ok"), turn=turn).messages
         world.session.conversation = msgspec.structs.replace(conversation, messages=tuple(messages))
         world.session.turns = n_turns
-        world.session.parts = dataclasses.replace(world.session.parts, provider=Bare())
+        with_parts(world.session, provider=Bare())
         await world.turn()
         sys.setprofile(profile)
         try:

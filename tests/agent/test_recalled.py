@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from indwell.context.request.cache_health import Health
 from indwell.context.request.figures import UsageFigures
 from indwell.messages import Reply, Usage
 from indwell.sessions.records import Forked, Prefixed, Spent
-from support.session import START, a_world, asks, call
+from support.session import START, a_world, asks, call, with_parts
 
 AT = START.isoformat()
 PROMPT = "word " * 3_000
@@ -43,21 +42,21 @@ async def test_what_the_log_says_of_the_cache_is_what_the_session_knew(
         session = world.session
         await world.turn(PROMPT)
         await world.turn("again")
-        session.parts = replace(session.parts, preset=PRESETS["regions-d"])
+        with_parts(session, preset=PRESETS["regions-d"])
         await world.turn("/compact")
         await world.turn("and now")
         await world.turn("at last")
         records = await world.records()
         specs = session.conversation.tools
         told = recalled(
-            (Prefixed(("You are a test.",), "", AT, specs), *records), session.parts.now()
+            (Prefixed(("You are a test.",), "", AT, specs), *records), session.parts.clock.now()
         )
         assert session.health.session.expected
         assert known(told.health) == known(session.health)
         assert told.calibration == session.conversation.calibration
         assert told.calibration.reported
         assert abs(told.answered_at - session.answered_at) < timedelta(seconds=2)
-        late = recalled(records, session.parts.now() + timedelta(minutes=6))
+        late = recalled(records, session.parts.clock.now() + timedelta(minutes=6))
         assert (late.health.last, late.health.session) == (None, session.health.session)
 
 

@@ -23,7 +23,7 @@ from indwell.policy.decide import Policy
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.records import Intent, Record
 from indwell.settings.model import SECRETS
-from support.session import MemoryLog, a_tool, asks, call, says
+from support.session import MemoryLog, a_tool, asks, call, says, with_parts
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 
 VALUE = "horse-battery"
@@ -75,11 +75,7 @@ async def test_no_model_without_a_price_escapes_a_limit_of_money(tmp_path: Path)
     async with a_house(
         tmp_path, Model([delegates(), says("mine")], children={}), model="cheap"
     ) as (world, logs):
-        world.session.parts = replace(
-            world.session.parts,
-            other_model=lambda _name: other(None),
-            budgets=Budgets(turn=1_000.0),
-        )
+        with_parts(world.session, other=lambda _name: other(None), budgets=Budgets(turn=1_000.0))
         finished = await world.turn()
         (result,) = world.results
     assert "the price of the sub-agent's model 'cheap' is not known" in result.text
@@ -94,9 +90,9 @@ async def test_where_no_limit_could_be_kept_anyway_a_price_is_not_asked_for(
         world,
         _,
     ):
-        world.session.parts = replace(
-            world.session.parts,
-            other_model=lambda _name: other(None),
+        with_parts(
+            world.session,
+            other=lambda _name: other(None),
             budgets=budgets,
             cost=lambda _usage: None,
         )
@@ -110,9 +106,8 @@ async def test_a_call_without_a_price_leaves_the_limits_of_money_on(tmp_path: Pa
     async with a_house(
         tmp_path, Model([delegates(), says(), *loops, says()], children={}), model="cheap"
     ) as (world, _):
-        parts = world.session.parts
-        world.session.parts = replace(
-            parts, other_model=lambda _name: other(None), cost=lambda usage: usage.output * 0.001
+        with_parts(
+            world.session, other=lambda _name: other(None), cost=lambda usage: usage.output * 0.001
         )
         assert (await world.turn()).cost is None
         limiting = Limiting(world.session, RunLimits(cost=1.0035))

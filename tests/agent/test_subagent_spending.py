@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.branches import model_of
 from indwell.sessions.overview import overview
 from indwell.sessions.records import Spent
-from support.session import START, asks, call, says
+from support.session import START, asks, call, says, with_parts
 from support.subagents import PLAIN, READ, Model, a_house, delegates, is_child
 
 
@@ -53,7 +52,7 @@ async def test_no_call_passes_its_budget_or_the_turns(
 ) -> None:
     model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})
     async with a_house(tmp_path, model, limits=limits) as (world, _):
-        world.session.parts = replace(world.session.parts, budgets=budgets)
+        with_parts(world.session, budgets=budgets)
         await world.turn()
         (result,) = world.results
     assert why in result.text
@@ -81,7 +80,7 @@ async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> 
     async with a_house(tmp_path, model) as (world, _):
         slow = Slow(world.provider)
         budgets = Budgets(turn_tokens=2_800)
-        world.session.parts = replace(world.session.parts, budgets=budgets, provider=slow)
+        with_parts(world.session, budgets=budgets, provider=slow)
         turn = world.begin()
         await world.until(lambda event: isinstance(event, events.ToolFinished))
         slow.gate.set()
@@ -104,7 +103,7 @@ async def test_a_session_goes_on_with_its_own_model_not_with_a_sub_agents(tmp_pa
     cheap = OtherModel(ScriptedProvider([says("x")]), "cheap", 64_000, 1_000, lambda _usage: 0.5)
     model = Model([delegates(), asks(READ.calls[0])], children={})
     async with a_house(tmp_path, model, model="cheap", round_limit=1) as (world, _):
-        world.session.parts = replace(world.session.parts, other_model=lambda _name: cheap)
+        with_parts(world.session, other=lambda _name: cheap)
         model.main[1:] = [says("that was all")]
         finished = await world.turn()
         records = await world.records()

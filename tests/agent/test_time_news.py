@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import msgspec
 from indwell.agent.requests.forthcoming import forthcoming
 from indwell.agent.restore.endpoint_memory import recalled
 from indwell.messages import Message, Text
-from support.session import START, World, a_tool, a_world, asks, call, says
+from support.session import START, World, a_tool, a_world, asks, call, says, with_parts
 
 
 class Time:
@@ -21,7 +20,7 @@ class Time:
         self.now = START
 
     def give(self, world: World) -> None:
-        world.session.parts = replace(world.session.parts, now=lambda: self.now)
+        with_parts(world.session, now=lambda: self.now)
 
 
 def reminders(messages: tuple[Message, ...]) -> list[str]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,7 @@ from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.scripted import Hang
 from indwell.sessions import records as log
 from indwell.sessions.display_records import CallEnded
-from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts
+from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts, with_parts
 
 FILES = {"a.py": "x = 1\n"}
 EDIT = call("edit_file", "c2", path="a.py", edits=[{"old": "x = 1", "new": "x = 2"}])
@@ -273,8 +272,7 @@ async def test_a_reply_that_is_sent_again_starts_its_text_anew(tmp_path: Path) -
     async with a_world(tmp_path, []) as world:
         world.session.notice = "the window of 'small' is not known"
 
-        parts = world.session.parts
-        world.session.parts = dataclasses.replace(parts, provider=Restarting())
+        with_parts(world.session, provider=Restarting())
         await world.turn()
         assert world.told(Text, Notice) == [
             Notice(1, "warning", "the window of 'small' is not known"),

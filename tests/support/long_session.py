@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from indwell.context.pairing import problems
 from indwell.messages import Reply, Request, Text
 from indwell.providers.scripted import check_legal
 from indwell.tools.base import Registry
-from support.session import World, a_tool, a_world, call
+from support.session import World, a_tool, a_world, call, with_parts
 
 WINDOW = 16_000
 RULE = "Never touch the file ledger_0.py."
@@ -86,7 +85,7 @@ async def long_session(folder: Path, n_turns: int) -> Course:
 
     registry = Registry([a_tool("report", report)])
     async with a_world(folder, [], registry=registry, window=WINDOW) as world:
-        world.session.parts = replace(world.session.parts, provider=Answering(answer))
+        with_parts(world.session, provider=Answering(answer))
         times, n_compacted = [], 0
         before = _resident()
         for turn in range(1, n_turns + 1):

@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
-from indwell.agent.core.parts import Parts
+from indwell.agent.core.parts import Parts, SessionClock, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
@@ -219,7 +219,9 @@ async def a_world(
 
     provider, approver = ScriptedProvider(script), RecordingApprover(*answers)
     parts = Parts(
-        provider=provider,
+        model=SessionModel(provider, lambda usage: usage.output * 0.25),
+        clock=SessionClock(clock.now, clock.monotonic),
+        limits=TurnLimits(round_limit),
         tools=registry,
         features=of_features,
         workspace=workspace,
@@ -234,10 +236,6 @@ async def a_world(
         keep_as=SpillFolder(store.spill(identifier)).keep_as,
         read_roots=(store.spill(identifier),),
         surroundings=surroundings,
-        cost=lambda usage: usage.output * 0.25,
-        now=clock.now,
-        monotonic=clock.monotonic,
-        round_limit=round_limit,
     )
     conversation = Conversation(
         config=Config("small", window=window, max_output=1_000, cache_key=identifier),
@@ -250,6 +248,26 @@ async def a_world(
         yield world
     finally:
         await session.close()
+
+
+GROUPS = {
+    "model": ("provider", "cost", "rates", "small", "other", "hang_up"),
+    "clock": ("now", "monotonic"),
+    "limits": ("rounds", "budgets", "ledger"),
+    "compaction": ("preset", "summary_timeout_s", "wish"),
+}
+
+
+def with_parts(session: Session, **changes: Any) -> None:
+    """From now on the session works with these parts, or with these in a group of its parts."""
+    parts = session.parts
+    for group, names in GROUPS.items():
+        of_group = {name: changes.pop(name) for name in names if name in changes}
+        if of_group:
+            parts = dataclasses.replace(
+                parts, **{group: dataclasses.replace(getattr(parts, group), **of_group)}
+            )
+    session.parts = dataclasses.replace(parts, **changes)
 
 
 def with_rules(session: Session, *, policy: Mapping[str, Any] | None = None, **more: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
@@ -15,7 +14,7 @@ from indwell.sessions.ids import RANDOM_B, check_id, new_id
 from support.editing import EDIT, READ, SERVE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import raw_client
-from support.session import a_world, asks, call, says
+from support.session import a_world, asks, call, says, with_parts
 
 PACKAGE = Path(__file__).resolve().parents[2] / "server" / "indwell"
 ZONES = (
@@ -90,8 +89,7 @@ MOMENTS = {
 async def test_a_session_of_any_moment_reads_back(tmp_path, moment) -> None:
     script = [asks(call("read_file", path="a.py")), says("read")]
     async with a_world(tmp_path, script, files={"a.py": "x\n"}) as world:
-        parts = world.session.parts
-        world.session.parts = dataclasses.replace(parts, now=lambda: moment)
+        with_parts(world.session, now=lambda: moment)
         finished = await world.turn()
         assert finished.ending == "done"
         assert await world.records()
@@ -104,9 +102,7 @@ async def test_a_clock_that_goes_back_an_hour_in_a_turn_changes_no_duration(tmp_
         expected = await plain.turn()
     start, steps = datetime(2026, 10, 25, 2, 59, 59, tzinfo=UTC), iter(range(10_000))
     async with a_world(tmp_path / "back", script, files={"a.py": "x\n"}) as world:
-        world.session.parts = dataclasses.replace(
-            world.session.parts, now=lambda: start - timedelta(hours=next(steps))
-        )
+        with_parts(world.session, now=lambda: start - timedelta(hours=next(steps)))
         finished = await world.turn()
         assert (finished.ending, finished.seconds) == ("done", expected.seconds)
         assert await world.records()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from indwell.agent.core.log import Log
-from indwell.agent.core.parts import Parts
+from indwell.agent.core.parts import CompactionChoice, Parts, TurnLimits
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.feature import Instructions
@@ -47,7 +46,7 @@ from indwell.wiring.bounds.home_view import homes, is_private
 from indwell.wiring.companion import companion_of
 from indwell.wiring.conversation import first_conversation, model_notice, prefix_of, surroundings_of
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
-from indwell.wiring.model import Model, budgets_of
+from indwell.wiring.model import Model, budgets_of, session_model
 from indwell.wiring.project.commands import gate_of, hooks_of
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.wiring.project.skills import shelf_beside, shelf_of
@@ -253,13 +252,13 @@ def make_session(
     opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
 
     def rules_now() -> Rules:
-        now = settings()  # read once, so that all of the snapshot is of one moment
+        now, roots = settings(), workspace.roots  # read once, for one moment
         return Rules(
             policy_now(
                 now,
                 rules.granted,
                 trust,
-                workspace.roots,
+                roots,
                 own=own,
                 readable=(*map(str, readable), *map(str, shelf.readable)),
                 in_git=git.in_git,
@@ -267,22 +266,25 @@ def make_session(
             ),
             hidden=lambda path: (
                 matches_any(path, now.deny)
-                or is_private(root / path, workspace.roots, opened)
+                or is_private(root / path, roots, opened)
                 or (is_beneath(str(root / path), own) and not shelf.may_read(root / path))
                 or secret.is_other_name(root / path)
             ),
-            confine=bounds.snapshot(now),
-            is_private=lambda path: is_private(path, workspace.roots, opened),
+            confine=bounds.snapshot(now, roots),
+            is_private=lambda path: is_private(path, roots, opened),
             secret_files=secret.look,
             repositories=secret.repositories,
         )
 
     parts = Parts(
-        provider=model.provider,
+        model=session_model(model),
+        limits=TurnLimits(
+            now_settings.round_limit, budgets, SpendingLedger(state, lambda: datetime.now(UTC))
+        ),
+        compaction=CompactionChoice(PRESETS[now_settings.compaction], wish=boards.wish),
         tools=tools,
         workspace=workspace,
         approver=approver,
-        other_model=model.other,
         rules=rules_now,
         git=git,
         grant=rules.grant,
@@ -291,17 +293,6 @@ def make_session(
         keep_as=spill.keep_as,
         read_roots=readable,
         surroundings=lambda: surroundings_of(workspace, model.name),
-        cost=model.cost,
-        now=lambda: datetime.now(UTC),
-        monotonic=time.monotonic,
-        round_limit=now_settings.round_limit,
-        budgets=budgets,
-        ledger=SpendingLedger(state, lambda: datetime.now(UTC)),
-        hang_up=model.hang_up,
-        preset=PRESETS[now_settings.compaction],
-        rates=model.rates,
-        small=model.small,
-        wish=boards.wish,
         features=features,
         hide=hide,
         also_hide=secrecy.also_hide,

@@ -20,7 +20,7 @@ from indwell.sessions.records import Prefixed
 from indwell.sessions.storage.spending import local_day
 from indwell.skills.catalogue import catalogue
 from indwell.tools.base import Registry
-from indwell.wiring.model import Model, unkept
+from indwell.wiring.model import Model, session_model, unkept
 from indwell.workspace.base import Workspace
 from indwell.workspace.git.repository import branch_of
 
@@ -82,7 +82,7 @@ def prefix_of(session: Session) -> Prefixed:
 
 def with_model(session: Session, model: Model) -> None:
     """Let the next turn of ``session`` ask another model; the conversation goes on."""
-    workspace, before = session.parts.workspace, session.parts.hang_up
+    workspace, before = session.parts.workspace, session.parts.model.hang_up
     if model.key is not None:
         session.parts.also_hide(model.key.reveal())
 
@@ -92,13 +92,8 @@ def with_model(session: Session, model: Model) -> None:
 
     session.parts = replace(
         session.parts,
-        provider=model.provider,
-        other_model=model.other,
-        hang_up=hang_up,
-        cost=model.cost,
+        model=replace(session_model(model), hang_up=hang_up),
         surroundings=lambda: surroundings_of(workspace, model.name),
-        rates=model.rates,
-        small=model.small,
     )
     config = msgspec.structs.replace(
         session.conversation.config,
@@ -111,7 +106,7 @@ def with_model(session: Session, model: Model) -> None:
     if not model.pictures:
         conversation = without_pictures(conversation)
     session.conversation = msgspec.structs.replace(conversation, config=config)
-    session.notice = model_notice(model, session.parts.budgets)
+    session.notice = model_notice(model, session.parts.limits.budgets)
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
-from indwell.agent.core.parts import holds_nothing
+from indwell.agent.core.parts import SessionModel, holds_nothing
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Usage
@@ -180,3 +180,10 @@ def _rates(prices: Prices | None) -> TokenRates:
         return TokenRates()
     one = prices.rates
     return TokenRates(one.input, one.cached, one.cache_write, one.output)
+
+
+def session_model(model: Model) -> SessionModel:
+    """The model as a session calls it."""
+    return SessionModel(
+        model.provider, model.cost, model.rates, model.small, model.other, model.hang_up
+    )

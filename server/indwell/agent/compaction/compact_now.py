@@ -68,7 +68,7 @@ async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tupl
     """Compact the conversation from the ladder's lowest rung on; return ending and message."""
     turn.draft = ""
     before = prompt_tokens(session.conversation)
-    preset = session.parts.preset
+    preset = session.parts.compaction.preset
     if not preset.rungs:
         return "done", (
             f'nothing is shortened with `compaction = "{preset.name}"`; choose another preset in '

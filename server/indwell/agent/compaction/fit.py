@@ -55,9 +55,9 @@ async def fit(
         force: Compact from the lowest rung down to half of the size, because the endpoint refused
             the request or somebody asked for compaction.
     """
-    force = session.parts.wish.take() or force
+    force = session.parts.compaction.wish.take() or force
     begun = _tokens(session, incoming)
-    preset = session.parts.preset
+    preset = session.parts.compaction.preset
     budget = session.conversation.config.budget
     if preset.repeats and may_repeat(session.conversation.messages):
         await _point_back(session)
@@ -97,7 +97,7 @@ async def _run(
     session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
 ) -> Counter[str]:
     """Run the ladder, and note layers that gained too little; return the tokens of each layer."""
-    begun, preset = _tokens(session, incoming), session.parts.preset
+    begun, preset = _tokens(session, incoming), session.parts.compaction.preset
     is_urgent = force or begun > session.conversation.config.budget
     idle = frozenset() if is_urgent else failed(session.restraint, begun)
     gains = await _climb(session, turn, incoming, emit, idle, force=force)
@@ -125,7 +125,7 @@ async def _climb(
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
     while True:
-        now, preset = session.conversation, session.parts.preset
+        now, preset = session.conversation, session.parts.compaction.preset
         facts = _facts(session, incoming)
         action = await asyncio.to_thread(_decided, climb, now, preset, facts)
         if action is None:
@@ -195,12 +195,12 @@ def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: L
 def _facts(session: Session, incoming: int) -> CompactionFacts:
     parts = session.parts
     payer = parts if session.helping is None else session.helping.session.parts
-    small = parts.small
-    if small is not None and payer.budgets.counts(payer.cost):
-        small = small if payer.budgets.counts(small.cost) else None
+    small = parts.model.small
+    if small is not None and payer.limits.budgets.counts(payer.model.cost):
+        small = small if payer.limits.budgets.counts(small.cost) else None
     return CompactionFacts(
         incoming=incoming,
-        rates=parts.rates,
+        rates=parts.model.rates,
         small=small.rates if small else None,
         is_cached=_is_cached(session),
         spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
@@ -211,7 +211,7 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
 def _is_cached(session: Session) -> bool:
     """Is the last prompt probably still in the prompt cache?"""
     at, last = session.answered_at, session.last_usage
-    if at is None or session.parts.now() - at > CACHE_LIFE:
+    if at is None or session.parts.clock.now() - at > CACHE_LIFE:
         return False
     is_first = session.usage.input <= last.input
     return is_first or not last.reported or bool(last.cached or last.cache_write)
@@ -228,7 +228,7 @@ def _lowest(preset: Preset, budget: int) -> float:
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
     """Tell the user once that content which compaction may not cut is too large (H30)."""
     now, budget = session.conversation, session.conversation.config.budget
-    if session.told_overhead or not session.parts.preset.rungs:
+    if session.told_overhead or not session.parts.compaction.preset.rungs:
         return
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
     tools = tools_tokens(now.tools)

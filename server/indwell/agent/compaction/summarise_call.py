@@ -86,7 +86,7 @@ def _step(
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
-    if session.parts.preset.card:
+    if session.parts.compaction.preset.card:
         card = card_of(now, pending)
         least = least_card(transcript(now.messages, now.history))
         live = now.messages[: plan.start] + now.messages[plan.stop :]
@@ -103,10 +103,10 @@ async def _summary(
 ) -> tuple[str, str]:
     """The summary text for ``plan``, and why no model wrote it, if none did."""
     try:
-        async with asyncio.timeout(session.parts.summary_timeout_s):
+        async with asyncio.timeout(session.parts.compaction.summary_timeout_s):
             text = await _by_model(session, turn, plan, facts, emit)
     except TimeoutError:
-        trouble = f"no answer within {session.parts.summary_timeout_s:g} s"
+        trouble = f"no answer within {session.parts.compaction.summary_timeout_s:g} s"
     except UserError as error:
         trouble = str(error).partition("; ")[
             0
@@ -148,7 +148,7 @@ def _reader(
     session: Session, plan: SummaryPlan, facts: CompactionFacts, *, whole: bool
 ) -> tuple[Reader | None, int]:
     """The model that writes the summary, and the most source tokens for one request."""
-    small, now = session.parts.small, session.conversation
+    small, now = session.parts.model.small, session.conversation
     sizes = sizes_of(now, plan, small_window=small.window if small else 0, whole=whole)
     room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
     estimated = room / now.calibration.ratio_of(now.config.model)
@@ -163,8 +163,8 @@ async def _ask(
     Raises:
         UserError: The budgets do not allow the call, or it gave no complete text.
     """
-    parts, now, small = session.parts, session.conversation, session.parts.small
-    model, provider, cost = now.config.model, parts.provider, parts.cost
+    parts, now, small = session.parts, session.conversation, session.parts.model.small
+    model, provider, cost = now.config.model, parts.model.provider, parts.model.cost
     window = now.config.window
     if reader == "small":
         assert small is not None

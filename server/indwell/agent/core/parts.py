@@ -5,9 +5,10 @@ Defaults are inert: they hold nothing, ask nobody and find nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,34 +46,93 @@ def shown_as_it_is(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionModel:
+    """The model of a session, what its calls cost, and models beside it.
+
+    Attributes:
+        provider: Calls the model.
+        cost: US dollars of a usage, None if the price is unknown.
+        rates: Prices of the model, or their usual ratios.
+        small: A cheaper model for summaries, if there is one.
+        other: Finds another model of the endpoint by name; None if there is none.
+        hang_up: Closes the provider's connections at the session's end.
+    """
+
+    provider: Provider
+    cost: Callable[[Usage], float | None]
+    rates: TokenRates = TokenRates()  # noqa: RUF009 - a frozen value, safe to share
+    small: SmallModel | None = None
+    other: Callable[[str], OtherModel | None] = no_other_model
+    hang_up: Callable[[], Awaitable[None]] = holds_nothing
+
+
+def utc_now() -> datetime:
+    """The current time."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClock:
+    """The clocks of a session.
+
+    Attributes:
+        now: Returns the time, for records.
+        monotonic: Returns seconds of a monotonic clock, for durations.
+    """
+
+    now: Callable[[], datetime] = utc_now
+    monotonic: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What turns may use up.
+
+    Attributes:
+        rounds: Most model calls of one turn.
+        budgets: Limits of money and tokens.
+        ledger: What all sessions have spent today.
+    """
+
+    rounds: int = 100
+    budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
+    ledger: Ledger = field(default_factory=MemoryLedger)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChoice:
+    """How the conversation is kept inside the model's window.
+
+    Attributes:
+        preset: The layers of compaction, and when each is used.
+        summary_timeout_s: Time limit of a summary, in seconds.
+        wish: A compaction that the user or the model asked for.
+    """
+
+    preset: Preset = DEFAULT
+    summary_timeout_s: float = 60.0
+    wish: CompactionWish = field(default_factory=CompactionWish)
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """The interfaces and values of a session; ``wiring.compose`` puts them together.
 
     Attributes:
-        provider: The model.
+        model: The session's model, and models beside it.
         tools: The table of tools.
         workspace: The user's files.
         approver: Asks the user for permissions.
         rules: Takes a snapshot of the current mode, rules, hidden paths and sandbox.
-        other_model: Finds another model of the endpoint by name; None if there is none.
         grant: Remembers a rule, for this session or for good.
         log: The session's log.
         spill: Writes a text to a file in the session's folder; returns the path.
         keep_as: The same under a given name; the file is on disk on return.
         read_roots: Folders outside the workspace that tools may read; the session's own is first.
         surroundings: Returns the current facts for the environment reminder.
-        cost: US dollars of a usage, None if the price is unknown.
-        now: Returns the time for the log.
-        monotonic: Returns seconds of a monotonic clock, for durations.
-        round_limit: Most model calls of one turn.
-        budgets: Limits of money and tokens.
-        ledger: What all sessions have spent today.
-        hang_up: Closes the provider's connections at the session's end.
-        preset: How compaction keeps the conversation inside the window.
-        rates: Prices of the model, or their usual ratios.
-        small: A cheaper model for summaries, if there is one.
-        summary_timeout_s: Time limit of a summary, in seconds.
-        wish: A compaction that the user or the model asked for.
+        clock: The time of day and of durations.
+        limits: What turns may use up.
+        compaction: How the conversation is kept inside the window.
         features: The session's features.
         hide: Removes secrets from a text; returns the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
@@ -81,7 +141,7 @@ class Parts:
         git: Protected files that commands bring into git; None where nobody looks.
     """
 
-    provider: Provider
+    model: SessionModel
     tools: Registry
     workspace: Workspace
     approver: Approver
@@ -92,25 +152,15 @@ class Parts:
     keep_as: Callable[[str, str], Awaitable[Path]]
     read_roots: tuple[Path, ...]
     surroundings: Callable[[], Awaitable[Surroundings]]
-    cost: Callable[[Usage], float | None]
-    now: Callable[[], datetime]
-    monotonic: Callable[[], float]
-    round_limit: int = 100
-    budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
-    ledger: Ledger = field(default_factory=MemoryLedger)
-    hang_up: Callable[[], Awaitable[None]] = holds_nothing
-    preset: Preset = DEFAULT
-    rates: TokenRates = TokenRates()  # noqa: RUF009 - a frozen value, safe to share
-    small: SmallModel | None = None
-    summary_timeout_s: float = 60.0
-    wish: CompactionWish = field(default_factory=CompactionWish)
+    clock: SessionClock = SessionClock()
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    compaction: CompactionChoice = field(default_factory=CompactionChoice)
     features: Features[Any] = field(default_factory=Features)
     hide: Callable[[str], str] = shown_as_it_is
     also_hide: Callable[[str], None] = hides_nothing
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
     git: GitEntries | None = None
-    other_model: Callable[[str], OtherModel | None] = no_other_model
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

@@ -213,7 +213,7 @@ class Session:
 
     def timestamp(self) -> str:
         """The current time for a record: ISO 8601, UTC, with milliseconds."""
-        return self.parts.now().isoformat(timespec="milliseconds")
+        return self.parts.clock.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
         """Write queued records, and close features, coverage, review, ledger, log and provider.
@@ -225,9 +225,9 @@ class Session:
         """
         parts = self.parts
         async with AsyncExitStack() as closing:  # the last first
-            closing.push_async_callback(parts.hang_up)
+            closing.push_async_callback(parts.model.hang_up)
             closing.push_async_callback(parts.log.close)
-            closing.push_async_callback(parts.ledger.close)
+            closing.push_async_callback(parts.limits.ledger.close)
             if parts.review is not None:
                 closing.push_async_callback(parts.review.close)
             if parts.coverage is not None:

@@ -147,7 +147,7 @@ async def _run_one(
     emit: Listener,
     ran: dict[str, list[EditApplied]],
 ) -> Outcome:
-    turn, started = use.meta.turn, session.parts.monotonic()
+    turn, started = use.meta.turn, session.parts.clock.monotonic()
     name = short_line(use.name, NAME_LIMIT)
     target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)[:TOLD_LIMIT]
     emit(ToolStarted(turn, use.id, name, target))
@@ -191,7 +191,7 @@ async def _run_one(
         emit(applied)
     session.is_editing = False
     session.parts.features.files_changed(Moment(session, turn, emit))
-    seconds = round(session.parts.monotonic() - started, 3)
+    seconds = round(session.parts.clock.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     diff = kept_diff(await hidden(session, "\n".join(diffs)))
     figure, at = outcome.figure, session.timestamp()

@@ -40,7 +40,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
     If the user steers the turn meanwhile, it goes on.
     """
     words: str | None = turn.words
-    limit = session.parts.round_limit
+    limit = session.parts.limits.rounds
     while True:
         reply = await _ask_model(session, turn, emit, words=words, tool_choice="auto")
         words = None
@@ -156,7 +156,7 @@ async def _ask_once(
     sending = sending_of(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
     usage = expected_usage(prompt_tokens(sending), session.last_usage, sending.config.max_output)
-    async with leave(session, turn, usage, session.parts.cost(usage)):
+    async with leave(session, turn, usage, session.parts.model.cost(usage)):
         return await send(session, turn, emit, sending, request)
 
 

@@ -52,7 +52,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     words = told_words(prompt.words)
     turn = TurnState(number=session.turns, words=words, draft=prompt.words, prompt=prompt)
     session.under_way = turn
-    started = session.parts.monotonic()
+    started = session.parts.clock.monotonic()
     session.turn_runs, session.is_outgrown, session.refused = True, False, 0
     session.is_interrupted = False
     ending: Ending = "failed"
@@ -71,7 +71,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         message, retryable = str(error), isinstance(error, Unreachable)
         if isinstance(error, ConversationTooLarge) and not isinstance(error, WindowTooSmall):
             session.is_outgrown = True
-            message += unshortened(session.parts.preset)
+            message += unshortened(session.parts.compaction.preset)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         message = installation.fault_words(bug)
         _log.exception("turn %s of session %s", turn.number, session.id)
@@ -170,7 +170,7 @@ def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
 def _finish(
     session: Session, turn: TurnState, ending: Ending, message: str, started: float
 ) -> events.TurnFinished:
-    seconds = round(session.parts.monotonic() - started, 3)
+    seconds = round(session.parts.clock.monotonic() - started, 3)
     changes = _changes(session, turn.changes)
     files = tuple(FileLines(one.path, one.added, one.removed) for one in changes)
     at = session.timestamp()

@@ -93,7 +93,7 @@ async def _asked(
         _tell(event, turn, emit)
 
     try:
-        reply = await session.parts.provider.complete(request, on_event)
+        reply = await session.parts.model.provider.complete(request, on_event)
     except (asyncio.CancelledError, UserError):
         _count_unanswered(session, turn, sending, emit)
         raise
@@ -132,8 +132,8 @@ def _count(
     session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
 ) -> None:
     session.last_usage = usage
-    session.answered_at = session.parts.now()
-    model, cost = session.conversation.config.model, session.parts.cost(usage)
+    session.answered_at = session.parts.clock.now()
+    model, cost = session.conversation.config.model, session.parts.model.cost(usage)
     charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
 
 
@@ -236,11 +236,11 @@ def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emi
 def idle_s(session: Session) -> float | None:
     """Seconds since the model's last reply; None if there was none or its time is unknown."""
     at = session.answered_at
-    return None if at is None else max(0.0, (session.parts.now() - at).total_seconds())
+    return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
 
 def _is_cache_priced(session: Session) -> bool:
     """Does the model have a prompt cache? It has if cached tokens cost less than others."""
-    full = session.parts.cost(Usage(input=_PROBE))
-    cached = session.parts.cost(Usage(input=_PROBE, cached=_PROBE))
+    full = session.parts.model.cost(Usage(input=_PROBE))
+    cached = session.parts.model.cost(Usage(input=_PROBE, cached=_PROBE))
     return full is not None and cached is not None and cached < full

@@ -41,7 +41,7 @@ async def leave(
         turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
     )
     hold = usage.input + usage.output, cost or 0.0
-    async with _allowance(parts.budgets, outlay, usage, cost, parts.ledger):
+    async with _allowance(parts.limits.budgets, outlay, usage, cost, parts.limits.ledger):
         turn.held.append(hold)
         try:
             if helping is None:
@@ -122,7 +122,7 @@ def charge(
         )
         return
     if cost:
-        session.parts.ledger.add(cost)
+        session.parts.limits.ledger.add(cost)
     emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
 
 

@@ -79,7 +79,7 @@ class _Asking:
     def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
         self._session, self._model, self._runner = session, model, runner
         self._watched = _Watched(model.provider)
-        small = session.parts.small
+        small = session.parts.model.small
         assert small is not None
         self._small = small._replace(provider=self._watched)
 
@@ -94,7 +94,12 @@ class _Asking:
         session, model = self._session, self._model
         config = msgspec.structs.replace(conversation.config, model=model.name)
         session.conversation = msgspec.structs.replace(conversation, config=config)
-        session.parts = replace(session.parts, preset=preset, small=self._small)
+        parts = session.parts
+        session.parts = replace(
+            parts,
+            compaction=replace(parts.compaction, preset=preset),
+            model=replace(parts.model, small=self._small),
+        )
         facts = msgspec.structs.replace(
             facts, rates=model.rates, small=model.rates, is_cached=False
         )
@@ -178,5 +183,5 @@ def _session(settings: Settings, model: Model) -> Session:
         environment=os.environ,
     )
     small = SmallModel(model.provider, model.name, model.window, model.cost, model.rates)
-    session.parts = replace(session.parts, small=small)
+    session.parts = replace(session.parts, model=replace(session.parts.model, small=small))
     return session

@@ -273,13 +273,13 @@ class Limiting:
 
     def __init__(self, session: Session, limits: RunLimits) -> None:
         parts = session.parts
-        if limits.cost is not None and parts.cost(Usage(input=1, output=1)) is None:
+        if limits.cost is not None and parts.model.cost(Usage(input=1, output=1)) is None:
             raise UserError(
                 f"the price of {session.conversation.config.model!r} is not known, so --max-cost "
                 "cannot be kept; set `price_in` and `price_out`, or say --max-tokens"
             )
         self._session, self._limits = session, limits
-        self._budgets, self._round_limit = parts.budgets, parts.round_limit
+        self._budgets, self._round_limit = parts.limits.budgets, parts.limits.rounds
         self._cost, self._usage = session.spent, session.usage
         self._n_rounds = 0
 
@@ -302,7 +302,9 @@ class Limiting:
             budgets = msgspec.structs.replace(
                 budgets, turn_tokens=int(_least(budgets.turn_tokens, left))
             )
-        self._session.parts = replace(self._session.parts, budgets=budgets, round_limit=rounds)
+        parts = self._session.parts
+        turn = replace(parts.limits, budgets=budgets, rounds=rounds)
+        self._session.parts = replace(parts, limits=turn)
         return ""
 
     def end_turn(self, finished: events.TurnFinished) -> int:

@@ -246,9 +246,10 @@ class BoundsNow:
         self._folders: tuple[tuple[Path, ...], tuple[str, ...]] | None = None
         self._bounds: Bounds | None = None
 
-    def snapshot(self, settings: Settings) -> Callable[[Widening], Confinement | None]:
+    def snapshot(
+        self, settings: Settings, roots: tuple[Path, ...]
+    ) -> Callable[[Widening], Confinement | None]:
         """The bounds of commands under these settings and the current trust."""
-        roots = self._workspace.roots
         folders = self._trust.trusted(roots), self._trust.restricted(roots)
         readable = self._shelf.readable
 

@@ -152,7 +152,7 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
     if state.n_seen != state.n_edits:
         await look_back(gate, session, state, emit)
     found = {by: errors for by, new in state.found.items() if (errors := errors_of(new))}
-    if not found or state.was_asked or turn.rounds >= session.parts.round_limit:
+    if not found or state.was_asked or turn.rounds >= session.parts.limits.rounds:
         return False
     state.was_asked = True
     blocks = [inject("reminder", ASKED, turn=turn.number)]

@@ -188,7 +188,7 @@ async def _on_stop(moment: Moment[Session]) -> bool:
     if (
         not verdict.block
         or book.asked_in == moment.turn
-        or turn.rounds >= session.parts.round_limit
+        or turn.rounds >= session.parts.limits.rounds
     ):
         return False
     book.asked_in = moment.turn

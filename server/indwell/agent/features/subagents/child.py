@@ -19,7 +19,7 @@ from indwell.agent.core.compact_tool import CompactionWish
 from indwell.agent.core.ledger import MemoryLedger
 from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel
-from indwell.agent.core.parts import Parts
+from indwell.agent.core.parts import Parts, TurnLimits
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Helping, Session
 from indwell.agent.features.subagents.definition import Definition
@@ -92,7 +92,8 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     tools = _tools(parent.parts.tools, (*own.tools, *features.tools), task.definition)
     bounded = _bounded(parent.parts, own, limits, log, tools, task)
     parts = _asking(replace(bounded, features=features), model)
-    parts = replace(parts, provider=OwnIds(parts.provider, f"a{task.number}"))
+    own_ids = OwnIds(parts.model.provider, f"a{task.number}")
+    parts = replace(parts, model=replace(parts.model, provider=own_ids))
     config = _config(parent.conversation.config, model, f"-a{task.number}")
     names = tuple(spec.name for spec in tools.specs)
     told = "" if task.definition is None or _is_foreign(task.definition) else task.definition.body
@@ -143,10 +144,12 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         tools=tools,
         rules=rules,
         log=log,
-        round_limit=min(limits.rounds, rounds or limits.rounds),
-        budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
-        ledger=MemoryLedger(),  # the turn that it works for pays
-        wish=own.wish,
+        limits=TurnLimits(
+            min(limits.rounds, rounds or limits.rounds),
+            Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
+            MemoryLedger(),  # the turn that it works for pays
+        ),
+        compaction=replace(parts.compaction, wish=own.wish),
     )
 
 
@@ -161,9 +164,7 @@ def _asking(parts: Parts, model: OtherModel | None) -> Parts:
 
     return replace(
         parts,
-        provider=model.provider,
-        cost=model.cost,
-        rates=model.rates,
+        model=replace(parts.model, provider=model.provider, cost=model.cost, rates=model.rates),
         surroundings=surroundings,
     )
 

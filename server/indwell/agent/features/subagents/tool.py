@@ -127,7 +127,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
         raise ToolError("there is no task; write what is to be done, with all that it needs")
     definition = await _named(subagents, arguments.name)
     wanted = (definition.model if definition is not None else "") or subagents.model()
-    model = session.parts.other_model(wanted) if wanted else None
+    model = session.parts.model.other(wanted) if wanted else None
     _check_counted(session, model)
     _check_few(turn)
     asked = session.conversation.config.model if model is None else model.name
@@ -148,8 +148,8 @@ def _check_counted(session: Session, model: OtherModel | None) -> None:
     Raises:
         ToolError: The price of ``model`` is not known.
     """
-    budgets = session.parts.budgets
-    if model is None or budgets.counts(model.cost) or not budgets.counts(session.parts.cost):
+    budgets = session.parts.limits.budgets
+    if model is None or budgets.counts(model.cost) or not budgets.counts(session.parts.model.cost):
         return
     raise ToolError(
         f"the price of the sub-agent's model {short_line(model.name, NAME_LIMIT)!r} is not known, "

@@ -61,7 +61,7 @@ async def work(
     """
     assert child.helping is not None
     turn = TurnState(child.turns, task, "", changes=child.helping.turn.changes)
-    started = child.parts.monotonic()
+    started = child.parts.clock.monotonic()
     ending: Ending = "failed"
     message = ""
     try:
@@ -76,7 +76,7 @@ async def work(
     except UserError as error:
         message = str(error)
     finally:
-        seconds = round(child.parts.monotonic() - started, 3)
+        seconds = round(child.parts.clock.monotonic() - started, 3)
         child.parts.log.append(
             TurnEndRecord(turn.number, ending, child.timestamp(), message, "", seconds)
         )

@@ -23,7 +23,7 @@ def time_feature() -> Feature[Session]:
 async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
     """How long ago the model answered, if that is long ago."""
     session = moment.session
-    words = elapsed_words(session.answered_at, session.parts.now())
+    words = elapsed_words(session.answered_at, session.parts.clock.now())
     return (inject("reminder", words, turn=moment.turn),) if words else ()
 
 
@@ -37,7 +37,7 @@ class Days:
     async def remind(self, moment: Moment[Session]) -> Reminder:
         """The new date, if the day has changed since an earlier request of the turn."""
         parts = moment.session.parts
-        day = local_day(parts.now())
+        day = local_day(parts.clock.now())
 
         def told() -> None:
             self._day, self._turn = day, moment.turn
