@@ -111,7 +111,7 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         surroundings=surroundings,
     )
     machine = Machine(system="Linux", architecture="x", shell="bash", python="3.11")  # noqa: S604 - a word for the prompt
-    prompt = system_prompt(machine, tuple(spec.name for spec in tools.specs), "")
+    prompt = system_prompt(machine)
     conversation = Conversation(
         Config("m", 2_000_000, 8_000, identifier), (system_block(prompt),), tools.specs
     )

@@ -14,8 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from indwell.cli.doctor.command import MOST, beginning
+from indwell.cli.doctor.command import beginning
 from indwell.context.tokens import estimate_tokens
+
+MOST = 1_800  # tokens of o200k
 
 
 def main() -> None:

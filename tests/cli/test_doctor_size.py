@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.doctor.command import MOST, sizes
+from indwell.cli.doctor.command import MOST, beginning, sizes
+from indwell.providers.chat.request import tool_entries
 from support.editing import Home
 from support.terminal import indwell
 
@@ -15,6 +16,7 @@ ALL = (
     *("read_file", "edit_file", "write_file", "glob", "grep", "bash", "compact", "todo"),
     *("load_skill", "agent", "ask_user", "plan", "commands", "remember"),
 )
+MOST_BYTES = 7_900  # about 1,800 tokens, for machines without the vocabulary
 
 
 @pytest.fixture
@@ -22,14 +24,30 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-async def test_all_that_can_be_on_takes_three_thousand_tokens_at_most(
+async def test_all_that_can_be_on_is_estimated_at_2200_tokens_at_most(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))
     found = await sizes(home.environment(), home.workspace)
     assert tuple(found.tools) == ALL
     assert found.own == 0
-    assert 1_500 < found.together <= MOST == 3_000
+    assert 1_500 < found.together <= MOST == 2_200
+
+
+async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))
+    talk, _ = await beginning(home.environment(), home.workspace)
+    prompt = "".join(block.text for block in talk.system)
+    tools = [
+        json.dumps(entry, separators=(",", ":")) for entry in tool_entries(talk.tools, marked=False)
+    ]
+    assert [json.loads(one)["function"]["name"] for one in tools] == list(ALL)
+    assert sum(len(one.encode()) for one in (prompt, *tools)) <= MOST_BYTES
+    vocabulary = pytest.importorskip("bpe_openai", reason="needs: pip install bpe-openai==0.1.4")
+    encode = vocabulary.get_encoding("o200k_base").encode
+    assert sum(len(encode(one)) for one in (prompt, *tools)) <= 1_800
 
 
 async def test_the_doctor_prints_it_part_by_part_and_what_is_yours_apart(home: Home) -> None:
@@ -40,7 +58,7 @@ async def test_the_doctor_prints_it_part_by_part_and_what_is_yours_apart(home: H
     )
     (size,) = [one for one in json.loads(ended.stdout)["findings"] if one["name"] == "prompt size"]
     assert size["state"] == "ok"
-    assert "of at most 3,000: system prompt " in size["sentence"]
+    assert "of at most 2,200: system prompt " in size["sentence"]
     assert all(f"{name} " in size["sentence"] for name in ALL)
     assert "your own instructions" in size["sentence"]
     assert list(home.state.rglob("log.jsonl")) == [], "no session was begun"

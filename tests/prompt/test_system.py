@@ -6,17 +6,15 @@ from indwell.context.injections import KINDS
 from indwell.prompt.system import Machine, system_prompt
 
 MACHINE = Machine("Linux 6.1", "x86_64", "bash", "3.11.7")
-TOOLS = ("read_file", "edit_file", "write_file", "glob", "grep", "bash")
-PROMPT = system_prompt(MACHINE, TOOLS)
+PROMPT = system_prompt(MACHINE)
 
 
 def test_the_same_session_gives_the_same_bytes() -> None:
-    assert system_prompt(MACHINE, TOOLS) == PROMPT
+    assert system_prompt(MACHINE) == PROMPT
 
 
-def test_it_says_machine_and_tools_and_nothing_that_changes() -> None:
+def test_it_describes_the_machine_and_nothing_that_changes() -> None:
     assert "Linux 6.1 on x86_64, shell bash, Python 3.11.7" in PROMPT
-    assert "Tools: read_file, edit_file, write_file, glob, grep, bash." in PROMPT
     assert re.search(r"\b20\d\d\b|branch|workspace is|model is", PROMPT) is None
 
 
@@ -32,10 +30,10 @@ def test_it_holds_the_rules_that_the_tools_rely_on() -> None:
     for rule in (
         "Read a file before you edit it",
         "write_file only for new files and full rewrites",
-        "The search text of an edit stands in the file exactly once",
+        "The old text of an edit must be in the file exactly once",
         "One step at a time",
         "Follow the style of the code around it",
-        "Check what you did",
+        "Check your work",
         "If the request is unclear",
         "Be concise",
     ):
@@ -43,6 +41,6 @@ def test_it_holds_the_rules_that_the_tools_rely_on() -> None:
 
 
 def test_the_users_own_instructions_come_last_and_only_if_there_are_some() -> None:
-    with_them = system_prompt(MACHINE, TOOLS, " Answer in German.\n")
+    with_them = system_prompt(MACHINE, " Answer in German.\n")
     assert with_them == f"{PROMPT}\n\n# The user's standing instructions\nAnswer in German."
-    assert system_prompt(MACHINE, TOOLS, " \n") == PROMPT
+    assert system_prompt(MACHINE, " \n") == PROMPT

@@ -178,7 +178,12 @@ def _signed(node: Mapping[str, Any]) -> str:
 
 @cache
 def schema_of(arguments: type) -> str:
-    """The JSON schema of a struct as one line, without the noise that costs tokens."""
+    """The JSON Schema of a struct on one line, without what tells a model nothing.
+
+    Left out are titles, docstrings of structs, defaults, lower bounds of 0 and 1, the alternative
+    ``null`` of an optional argument, an empty list of required arguments, and that unknown
+    arguments are refused. ``decode`` still checks all of them, and its complaint says what fits.
+    """
     (schema,), components = msgspec.json.schema_components((arguments,))
     definitions = dict(components)
     return msgspec.json.encode(_plain(schema, definitions)).decode()
@@ -188,15 +193,39 @@ def _plain(node: object, definitions: Mapping[str, Any]) -> object:
     if isinstance(node, dict):
         if "$ref" in node:
             return _plain(definitions[str(node["$ref"]).rsplit("/", 1)[-1]], definitions)
-        # A title that is text is the struct's name; a property called title is a schema.
-        # So is the docstring of a struct a line for readers of the code; a field's own stays.
-        is_struct = "properties" in node
+        node = _required(node)
         return {
             key: _plain(value, definitions)
             for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
-            and not (key == "description" and is_struct and isinstance(value, str))
+            if not _says_nothing(node, key, value)
         }
     if isinstance(node, list):
         return [_plain(value, definitions) for value in node]
     return node
+
+
+def _required(node: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an optional value without ``null``: a model leaves such an argument out."""
+    match node.get("anyOf"):
+        case [{"type": "null"}, dict(other)] | [dict(other), {"type": "null"}]:
+            return {key: value for key, value in node.items() if key != "anyOf"} | other
+        case _:
+            return node
+
+
+def _says_nothing(node: Mapping[str, Any], key: str, value: object) -> bool:
+    match key:
+        case "title":  # text is the name of a struct; an argument called title has a schema
+            return isinstance(value, str)
+        case "description":  # that of a struct is its docstring, for readers of the code
+            return "properties" in node and isinstance(value, str)
+        case "default":  # an argument that is not required may be left out
+            return "type" in node or "enum" in node
+        case "additionalProperties":
+            return value is False
+        case "minimum":
+            return value in (0, 1) and not isinstance(value, dict)
+        case "required":
+            return value == []
+        case _:
+            return False

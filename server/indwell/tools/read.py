@@ -44,8 +44,8 @@ def make_read_file() -> Tool[ReadFile]:
     return Tool(
         name="read_file",
         description=(
-            "Read a text file as numbered lines (number, tab, line). Read before editing; search "
-            "with grep first if it is long."
+            "Read a text file as numbered lines (number, tab, line). Search a long file with grep "
+            "first."
         ),
         arguments=of_struct(ReadFile, renaming(**PATHS)),
         effect="read",

@@ -57,8 +57,7 @@ def first_conversation(
         own_words: The user's standing instructions.
         shelf: Whose own skills the model is told of.
     """
-    names = tuple(spec.name for spec in tools.specs)
-    prompt = system_prompt(this_machine(), names, own_words, catalogue(shelf.known.own))
+    prompt = system_prompt(this_machine(), own_words, catalogue(shelf.known.own))
     return Conversation(
         config=Config(
             model.name,

@@ -31,7 +31,7 @@ class CompactionWish:
 class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
-    reason: Annotated[str, Meta(description="why now, in a few words")] = ""
+    reason: Annotated[str, Meta(description="why now, briefly")] = ""
 
 
 def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
@@ -44,8 +44,8 @@ def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
 
     return Tool(
         name=NAME,
-        description="Shorten the older parts of this conversation, when a new phase of the work "
-        "begins or they only distract. The user's words and the task stay.",
+        description="Shorten the older parts of this conversation when a new phase of work "
+        "begins or they distract. The user's words and the task stay.",
         arguments=CompactArguments,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.reason),

@@ -72,7 +72,7 @@ _SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear ho
 LOOK_S = 6.0  # seconds for one question; a list takes up to three
 TALK_S = 11.0  # a model that answers later than this is said to be slow, not broken
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-MOST = 3_000  # tokens, of both together, without what is the user's own
+MOST = 2_200  # tokens, of both together, without what is the user's own
 
 
 class Private(msgspec.Struct, frozen=True):

@@ -53,14 +53,14 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] | None = None
     max_lines: Annotated[
         int,
-        msgspec.Meta(ge=0, description="output lines to keep, 250 for chatty commands; 0 for all"),
+        msgspec.Meta(ge=0, description="lines to keep, such as 250 for chatty commands"),
     ] = 0
     network: Annotated[
         tuple[str, ...],
         msgspec.Meta(
             description=(
-                "hosts it must reach: example.com, *.github.com, localhost:3000; the user is asked "
-                "each time"
+                "hosts to reach, such as *.github.com or localhost:3000; the user is asked each "
+                "time"
             )
         ),
     ] = ()
@@ -70,9 +70,9 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="only after the sandbox made it fail; the user is asked each time"
         ),
     ] = False
-    why: Annotated[str, msgspec.Meta(description="for the user: what that is needed for")] = ""
+    why: Annotated[str, msgspec.Meta(description="for the user: why either is needed")] = ""
     background: Annotated[
-        bool, msgspec.Meta(description="let it run on, for servers and long builds; see `commands`")
+        bool, msgspec.Meta(description="for servers and long builds; see `commands`")
     ] = False
 
 
@@ -125,7 +125,7 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
         name="bash",
         description=(
             "Run a bash command. Only the working directory carries over to the next call. No "
-            "terminal or input; background processes end with the command."
+            "terminal or input. What it starts ends with it, unless `background` is set."
         ),
         arguments=of_struct(Bash, _understood),
         effect="run",

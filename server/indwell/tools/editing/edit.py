@@ -73,10 +73,7 @@ def make_edit_file() -> Tool[EditFile]:
     """The tool."""
     return Tool(
         name="edit_file",
-        description=(
-            "Replace exact texts in a file that was read. Copy old from the file, without line "
-            "numbers, with enough lines around it to be unique."
-        ),
+        description="Replace exact texts in a file you have read.",
         arguments=EDIT_FILE,
         effect="edit",
         facts=lambda arguments: ToolFacts(tool="edit_file", effect="edit", paths=(arguments.path,)),

@@ -31,7 +31,7 @@ class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Put one text in place of another."""
 
     old: Annotated[str, msgspec.Meta(description="exact text, unique in the file")]
-    new: Annotated[str, msgspec.Meta(description="text to put in its place")]
+    new: str
     all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
 
 

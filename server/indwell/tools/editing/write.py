@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated
 
 import msgspec
 
@@ -40,7 +39,7 @@ class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments of ``write_file``."""
 
     path: str
-    content: Annotated[str, msgspec.Meta(description="the whole text")]
+    content: str
 
 
 WRITE_FILE = of_struct(WriteFile, renaming(**PATHS, contents="content", file_text="content"))
@@ -50,10 +49,7 @@ def make_write_file() -> Tool[WriteFile]:
     """The tool."""
     return Tool(
         name="write_file",
-        description=(
-            "Write a whole file, with its folders. For new files and full rewrites of a file that "
-            "was read; otherwise use edit_file."
-        ),
+        description=("Write a whole file, new or one you have read. Missing folders are created."),
         arguments=WRITE_FILE,
         effect="edit",
         facts=lambda arguments: ToolFacts(

@@ -146,7 +146,7 @@ class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
     id: str = ""
     stop: bool = False
-    wait_s: Annotated[int, Meta(ge=0, le=MOST_WAIT_S, description="for its end")] = 0
+    wait_s: Annotated[int, Meta(ge=0, le=MOST_WAIT_S, description="wait for its end")] = 0
 
 
 def make_commands(board: Board) -> Tool[BackgroundArguments]:
@@ -167,7 +167,7 @@ def make_commands(board: Board) -> Tool[BackgroundArguments]:
 
     return Tool(
         name=NAME,
-        description="List background commands; with `id`, show what one wrote since the last look.",
+        description="List background commands; with `id`, show the new output of one.",
         arguments=BackgroundArguments,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_subject(given)),

@@ -36,7 +36,7 @@ class MemoryToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """What the model says."""
 
     fact: str
-    scope: Annotated[Scope, Meta(description="user: holds everywhere")] = "workspace"
+    scope: Annotated[Scope, Meta(description="user: for all workspaces")] = "workspace"
 
 
 def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]:
@@ -111,7 +111,7 @@ def make_remember(
 
     return Tool(
         name=NAME,
-        description="Propose a fact for later sessions, such as a convention; one sentence. The "
+        description="Propose a fact for later sessions, such as a convention, in one sentence. The "
         "user confirms it.",
         arguments=MemoryToolArguments,
         effect="read",

@@ -134,7 +134,7 @@ class PlanBoard:
 class PlanToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
-    text: Annotated[str, Meta(description="Markdown: steps, files, how it is checked")]
+    text: Annotated[str, Meta(description="Markdown: steps, files, checks")]
 
 
 def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArguments]:
@@ -152,8 +152,8 @@ def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArgume
 
     return Tool(
         name=NAME,
-        description="In mode plan, when you know enough: propose what you would do. The user "
-        "approves or changes it.",
+        description="In mode `plan`, once you know enough, propose what you would do. The user "
+        "approves or edits it.",
         arguments=PlanToolArguments,
         effect="read",
         facts=lambda _: ToolFacts(tool=NAME, effect="read"),

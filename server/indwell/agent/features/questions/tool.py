@@ -62,7 +62,7 @@ def make_ask_user(
 
     return Tool(
         name=NAME,
-        description="Ask the user, if the answer matters and nothing else tells it. Not for "
+        description="Ask the user if the answer matters and you cannot find it out. Not for "
         "permission.",
         arguments=QuestionArguments,
         effect="read",

@@ -34,9 +34,8 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
 
 _DESCRIPTION = """\
-Give a self-contained part of the work to a sub-agent. It knows only `task`: write all it needs. \
-Only its answer comes back. Use it for wide searches and independent parts; several calls in one \
-reply run at once."""
+Give a sub-agent an independent part of the work, such as a wide search. It knows only `task`: \
+write all it needs. Only its answer comes back. Calls in one reply run in parallel."""
 
 _TOLD = (
     events.ToolStarted,

@@ -135,7 +135,7 @@ class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TodoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says."""
 
-    items: Annotated[tuple[TodoStep, ...], Meta(description="the whole list, in order")]
+    items: tuple[TodoStep, ...]
 
 
 _STATES = {"pending": "open", "in_progress": "doing", "completed": "done"}
@@ -172,7 +172,8 @@ def make_todo(todo: TodoList) -> Tool[TodoArguments]:
     return Tool(
         name=NAME,
         description="Keep a list of steps that the user sees, for work of three steps or more. "
-        "Send all of it each time: mark a step `doing` when you begin it, `done` as soon as it is.",
+        "Send the whole list each time. Mark a step `doing` when you begin it and `done` as soon "
+        "as it is.",
         arguments=TODO,
         effect="read",
         facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=_doing(given)),
