@@ -24,6 +24,11 @@ def test_the_tools_stand_in_a_stable_order() -> None:
     ]
 
 
+def test_the_table_says_which_tools_it_has() -> None:
+    assert TOOLS.has("bash")
+    assert not TOOLS.has("bas")
+
+
 def test_all_schemas_together_are_small() -> None:
     text = [f"{spec.name}{spec.description}{spec.parameters}" for spec in TOOLS.specs]
     assert sum(map(estimate_tokens, text)) < 760

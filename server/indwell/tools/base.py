@@ -31,15 +31,15 @@ class ToolFacts(msgspec.Struct, frozen=True):
         tool: The tool's name.
         effect: Read, edit or run.
         paths: Files or folders the call touches, as the model wrote them.
-        command: The shell text that would run; empty unless ``effect`` is ``run``.
-        cwd: Where it would run; empty unless ``effect`` is ``run``.
-        subject: What to show people instead of the paths, such as a search pattern.
-        wants: What it is to do beyond the sandbox, as the model asks for it.
-        why: The model's words for that.
-        may_leave: It can read a file that a link of the workspace leads to, if the user allows it.
+        command: The shell command; empty unless ``effect`` is ``run``.
+        cwd: The folder it would run in; empty unless ``effect`` is ``run``.
+        subject: Shown to people instead of the paths, such as a search pattern.
+        wants: What the model asks for beyond the sandbox.
+        why: The model's reason for that.
+        may_leave: Whether it can follow a link out of the workspace, if the user allows it.
         keeps: For whom it would keep something beyond the session; empty if it keeps nothing.
-        asks: It asks the user something itself, so no other call runs beside it.
-        background: What it runs goes on when the call has ended.
+        asks: Whether it asks the user something itself, so that no other call runs beside it.
+        background: Whether its command runs on after the call has ended.
     """
 
     tool: str
@@ -57,7 +57,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """What a tool shows the model; ``data`` is base64 of the bytes of ``media_type``."""
+    """A picture for the model; ``data`` is its bytes in base64."""
 
     media_type: str
     data: str
@@ -67,9 +67,9 @@ class Preview(msgspec.Struct, frozen=True):
     """What a call would change.
 
     Attributes:
-        diff: Unified, whole; empty if that cannot be said.
-        by_hunk: Can the call be run with some of its hunks only?
-        before: The text that it would change; None: there is none, or it is too large.
+        diff: The whole unified diff; empty if it is unknown.
+        by_hunk: Whether the call can run with some of its hunks only.
+        before: The text before the change; None if there is none or it is too large.
     """
 
     diff: str = ""
@@ -78,15 +78,15 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 Marks: TypeAlias = Mapping[Path, object]
-"""What the disk tells of each file: another value says that the file was changed."""
+"""The state of each file on disk; a different value means that the file has changed."""
 
 
 class Succeeded(msgspec.Struct, frozen=True):
-    """A command that came to its end with exit code 0.
+    """A command that ended with exit code 0.
 
     Attributes:
-        saw: The marks of the files that the turn has changed, right before it ran.
-        stale: Files of which it saw an older text: they are not saved.
+        saw: The marks of the files that the turn has changed, taken just before the command ran.
+        stale: Files with unsaved changes, of which the command read an older text.
     """
 
     saw: Marks = {}
@@ -94,19 +94,19 @@ class Succeeded(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a tool gave.
+    """The result of a tool call.
 
     Attributes:
-        text: For the model.
-        is_error: The tool could not do it.
+        text: The result for the model.
+        is_error: Whether the tool failed.
         figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
-        diff: Unified diff of what was changed, whole; empty for other tools.
+        diff: The whole unified diff of an edit; empty for other tools.
         counts: Lines added and removed, if there is one change and they were counted.
         changes: Files as the edit left them.
-        pictures: For a model that takes some; the text says what they show.
-        said: What the user said in the call; the model gets it as the user's own words.
-        frame: The tag that the text stands in; None is none.
-        succeeded: It ran a command that came to its end with exit code 0.
+        pictures: Pictures for a model that takes them; ``text`` says what they show.
+        said: The user's words during the call; the model gets them as the user's own words.
+        frame: The tag around the text; None for no tag.
+        succeeded: Set if a command ended with exit code 0.
     """
 
     text: str
@@ -122,28 +122,28 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a tool may use; a call is cancelled as an asyncio task.
+    """What a tool call may use. A call is cancelled as an asyncio task.
 
     Attributes:
         workspace: The user's files.
         seen: What the model has read.
-        spill: Keep a full text that is cut for the model; gives the path where it can be read.
-        on_output: Hears a command's output while it runs.
-        read_roots: Folders besides the workspace that may be read (the session's spill folder).
-        hidden: Is this path, as displayed, kept from the model? Searches leave it out.
-        takes_pictures: Does the model?
+        spill: Saves the full text of a result that is cut for the model; returns its path.
+        on_output: Receives a command's output while it runs.
+        read_roots: Readable folders outside the workspace, such as the session's spill folder.
+        hidden: Whether a displayed path is kept from the model; searches leave it out.
+        takes_pictures: Whether the model takes pictures.
         facts: What this call was allowed to do; the call itself sets it.
-        most_chars: Characters that one result may have; what goes on is told.
-        judged: Where each path of the call led when it was decided on, by the path as written.
-        confinement: The bounds of what it runs; None is none, which somebody allowed.
-        unasked: Nobody was asked about what it runs, as that only reads.
-        hide: A text without the secrets in it, for what is cut: half a secret has no form.
+        most_chars: Most characters of one result.
+        judged: Where each path of the call led when the call was decided on, by the written path.
+        confinement: The sandbox of its command; None for a run without one, which was allowed.
+        unasked: Whether its command runs without a question because it only reads.
+        hide: Removes secrets from a text. Apply it before a cut: half a secret is not recognised.
         chosen: The hunks of its preview that the user allowed, if not all of them.
-        covered: What a command changes within this block can be reviewed and taken back.
-        turn: The call's, 1-based.
+        covered: Changes of a command inside this context can be reviewed and undone.
+        turn: The number of the turn, from 1.
         call_id: The id of the call.
-        look: The marks of the files that the turn has changed; blocks.
-        tell: Hears an event of the agent's (``agent.core.events``), for the tools that act on it.
+        look: Returns the marks of the files that the turn has changed; it blocks.
+        tell: Receives events of ``agent.core.events`` from tools that emit some.
     """
 
     workspace: Workspace
@@ -167,10 +167,10 @@ class ToolContext(msgspec.Struct, frozen=True):
     tell: Callable[[Any], None] = lambda _event: None
 
     def resolve(self, written: str) -> Path:
-        """The file that the model means: the one that was decided on, if a link moved since.
+        """The file of a written path, even if a link has moved since the call was decided on.
 
         Raises:
-            ToolError: It leads outside the workspace, or is no path.
+            ToolError: The path leads outside the workspace or is invalid.
         """
         judged = self.judged.get(written)
         if judged is not None and any(map(judged.is_relative_to, self.workspace.roots)):
@@ -182,16 +182,16 @@ A = TypeVar("A")
 
 
 class Tool(Generic[A]):
-    """One tool: how it is told to the model and how it runs.
+    """One tool: its spec for the model, and how it runs.
 
     Args:
-        name: As the model calls it.
-        description: For the model; short.
-        arguments: What it takes; a frozen struct that forbids unknown fields, or ``Arguments``.
-        effect: What it does to the world.
-        facts: What a call is about to do.
-        run: Does it; raises ToolError for what the model should hear.
-        preview: What the call would change, for a person to confirm; edits only.
+        name: The name that the model calls.
+        description: A short description for the model.
+        arguments: A frozen struct that forbids unknown fields, or ``Arguments``.
+        effect: Read, edit or run.
+        facts: Says what a call is about to do.
+        run: Runs a call; raises ``ToolError`` with words for the model.
+        preview: Shows what an edit would change, for the user to confirm.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Tool(Generic[A]):
         """Check the model's JSON against the tool's arguments.
 
         Raises:
-            ToolError: The text is no JSON, or does not fit; it is shown with the complaint (H40).
+            ToolError: The text is not JSON or does not fit; the message quotes it (H40).
         """
         value, ours = self._arguments.read(self.spec.name, arguments)
         facts = self._facts(value)
@@ -235,11 +235,11 @@ class Call(msgspec.Struct, frozen=True):
     """A tool with its checked arguments, ready to be decided on and run.
 
     Attributes:
-        effect: What it does to the world.
+        effect: Read, edit or run.
         arguments: The JSON of the call under our own names: what permission, audit and people see.
         facts: What it is about to do.
-        run: Does it.
-        preview: What it would change; None for what is no edit.
+        run: Runs it.
+        preview: Shows what it would change; None unless it is an edit.
     """
 
     effect: Effect
@@ -257,12 +257,16 @@ class Registry:
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:
-        """All of them, in order: a sub-agent's table is made of another one's."""
+        """All tools in order; a sub-agent's table is a selection of its parent's."""
         return tuple(self._tools.values())
+
+    def has(self, name: str) -> bool:
+        """Whether the session can call the tool."""
+        return name in self._tools
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Schemas in a stable order."""
+        """The specs that the model is told, in the same order."""
         return tuple(tool.spec for tool in self._tools.values())
 
     def bind(self, name: str, arguments: str) -> Call:
@@ -282,5 +286,5 @@ class Registry:
 
 
 def _short(name: str) -> str:
-    """A name of the model's, as much as a complaint repeats of it."""
+    """The beginning of a name that a model made up, for an error message."""
     return name if len(name) <= _MAX_QUOTE else name[: _MAX_QUOTE - 1] + "…"

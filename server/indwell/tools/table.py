@@ -15,7 +15,13 @@ from indwell.tools.searching.grep import make_grep
 
 
 def standard_tools(shell: Shell, *more: Tool[Any], background: Background = NOWHERE) -> Registry:
-    """Read, edit, write, glob, grep and bash, then ``more``; ``shell`` is the calling agent's."""
+    """The tools for files and commands, then ``more``.
+
+    Args:
+        shell: Runs the commands of the agent that has these tools.
+        more: Tools that follow them, in order.
+        background: Keeps commands that run on after their call.
+    """
     return Registry(
         [
             make_read_file(),

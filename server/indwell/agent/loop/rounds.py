@@ -190,7 +190,7 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
             "same arguments; say it in other words, or do this step yourself"
         )
     if times - n_calls < HINT_AT <= times:  # once, in the round that reaches it
-        is_known = any(one.name == name for one in session.parts.tools.specs)
+        is_known = session.parts.tools.has(name)
         _remind(session, repetition_words(name if is_known else "", times), turn.number)
     return ""
 

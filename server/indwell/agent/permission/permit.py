@@ -207,7 +207,7 @@ class ToolCallRequest:
 
 def record_not_given(session: Session, use: ToolUse, why: str) -> None:
     """Record that a sub-agent called a tool that it does not have."""
-    if session.helping is None or any(one.name == use.name for one in session.parts.tools.specs):
+    if session.helping is None or session.parts.tools.has(use.name):
         return
     session.parts.log.append(
         Decided(

@@ -46,7 +46,7 @@ class LookingAhead:
     @asynccontextmanager
     async def _around(self, moment: Moment[Session]) -> AsyncIterator[None]:
         parts = moment.session.parts
-        if self.task is None and any(one.name == "bash" for one in parts.tools.specs):
+        if self.task is None and parts.tools.has("bash"):
             self._coverage = parts.coverage
             self.task = asyncio.create_task(self._look(moment.session))
         yield

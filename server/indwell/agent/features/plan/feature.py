@@ -151,7 +151,7 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
     if mode == "plan":
         if board.told_turn == turn:
             return ()
-        can_propose = any(one.name == NAME for one in parts.tools.specs)
+        can_propose = parts.tools.has(NAME)
         return (inject("reminder", plan_mode_words(can_propose=can_propose), turn=turn),)
     blocks: list[Text] = []
     if board.told_turn:

@@ -121,7 +121,7 @@ def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
     The blocks are the current lists and not the changes to them, so a conversation that was
     compacted, resumed or rewound is told again what it no longer shows.
     """
-    if all(one.name != NAME for one in session.parts.tools.specs):
+    if not session.parts.tools.has(NAME):
         return ()  # a sub-agent without the tool
     known = shelf.known
     newest, _ = talk.sent_texts(session.conversation)

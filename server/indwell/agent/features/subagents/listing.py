@@ -46,7 +46,7 @@ class SubagentListing:
     async def remind(self, moment: Moment[Session]) -> Reminder:
         """The current list, which a compacted, resumed or rewound conversation may not show."""
         session, turn = moment.session, moment.turn
-        if all(one.name != NAME for one in session.parts.tools.specs):
+        if not session.parts.tools.has(NAME):
             return Reminder(())
         lines = self._lines if turn == self._turn else await self._find()
 
