@@ -199,6 +199,38 @@ async def test_a_permission_for_a_session_is_not_one_for_the_turn_beside_it(tmp_
         await main
 
 
+async def test_questions_of_two_turns_come_one_by_one_and_say_whose_they_are(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        other = await desk.older("other")
+        shown, most, asked = 0, 0, list[str]()
+        answered = asyncio.Event()
+
+        async def choose(message: str, _titles: object) -> str:
+            nonlocal shown, most
+            asked.append(message)
+            shown += 1
+            most = max(most, shown)
+            await answered.wait()
+            shown -= 1
+            return "No"
+
+        desk.editor.answers.choose = choose
+        turns = {"main": None, "other": other}
+        for word in turns:
+            desk.scripts.play(word, bash(RUNS), say("Well."))
+        running = [desk.prompt("main", "new")]
+        await desk.until(lambda: len(asked) == 1)
+        running.append(desk.prompt("other", other))
+        await desk.until(
+            lambda: sum(one["type"] == "permissionAsked" for one in desk.editor.events) == 2
+        )
+        answered.set()
+        assert [(await one).answer for one in running] == ["Well.", "Well."]
+        assert (most, len(asked)) == (1, 2)
+        assert asked[0].startswith("Run a command in ")
+        assert asked[1].startswith("In the session “Do <other>.”: Run a command in ")
+
+
 async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         desk.editor.answers.choose = lambda _message, _titles: "Once"

@@ -57,7 +57,7 @@ class Backend(FirstRunBackend, SecretFiles, Protocol):
         """
         ...
 
-    def approver(self, client: Client, settings: Settings) -> Approver:
+    def approver(self, client: Client, settings: Settings, whose: Callable[[], str]) -> Approver:
         """Who asks the user."""
         ...
 

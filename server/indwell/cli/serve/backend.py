@@ -100,9 +100,9 @@ class EditorBackend(StoredSessions, Connecting):
         """The one ledger of this process; see ``review_ledger``."""
         return await self._ledgers.of(roots)
 
-    def approver(self, client: Client, settings: Settings) -> Approver:
+    def approver(self, client: Client, settings: Settings, whose: Callable[[], str]) -> Approver:
         """The user, through the editor; who answers the model's questions, too."""
-        return EditorPerson(client, timeout_s=settings.answer_timeout_s)
+        return EditorPerson(client, timeout_s=settings.answer_timeout_s, whose=whose)
 
     async def open_session(
         self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]

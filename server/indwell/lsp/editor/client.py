@@ -86,6 +86,7 @@ class Client:
         self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
         self.features = ClientFeatures()
         self.chat: ChatPlace | None = None
+        self.asking = asyncio.Lock()  # permission questions of several turns: one message at a time
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
         self.still: Callable[[], Awaitable[None]] = _at_once
 

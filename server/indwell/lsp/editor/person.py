@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
 from time import monotonic
 
 import msgspec
@@ -14,7 +16,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.messages import questions
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams
-from indwell.policy.approvals import Answer, Chosen, Question, Reply
+from indwell.policy.approvals import Answer, Chosen, Question, Reply, short_line
 from indwell.settings.model import DAY_S
 
 NO = "No"
@@ -24,6 +26,7 @@ REMEMBER = "Remember it"  # what is kept is not kept once
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
+TITLE_CHARACTERS = 60  # of the session that asks
 BUTTON_LIMIT = 100  # characters of a button that editors still show whole
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
@@ -35,14 +38,30 @@ class EditorApprover:
     Args:
         client: The editor.
         timeout_s: Seconds that the user has.
+        whose: The title of the session that asks; empty for the current one.
     """
 
-    def __init__(self, client: Client, *, timeout_s: float) -> None:
+    def __init__(
+        self, client: Client, *, timeout_s: float, whose: Callable[[], str] = lambda: ""
+    ) -> None:
         self._client = client
         self._timeout_s = timeout_s
+        self._whose = whose
 
     async def ask(self, question: Question) -> Reply:
-        """Ask, and say whether nobody answered in time."""
+        """Ask, and say whether nobody answered in time.
+
+        Editors show a message at a time, so the questions of several turns wait for one another.
+        """
+        whose = short_line(self._whose(), TITLE_CHARACTERS)
+        if whose:
+            title = f"In the session “{whose}”: {question.title}"
+            question = msgspec.structs.replace(question, title=title)
+        is_rich = self._client.features.has("permission")
+        async with nullcontext() if is_rich else self._client.asking:
+            return await self._ask_in_time(question)
+
+    async def _ask_in_time(self, question: Question) -> Reply:
         await self._client.ready()  # the user's time begins when the question can be seen
         began = monotonic()
         answer = await self._ask(question)
@@ -123,10 +142,13 @@ class EditorPerson(EditorApprover):
     Args:
         client: The editor.
         timeout_s: Seconds that the user has for a permission.
+        whose: The title of the session that asks; empty for the current one.
     """
 
-    def __init__(self, client: Client, *, timeout_s: float) -> None:
-        super().__init__(client, timeout_s=timeout_s)
+    def __init__(
+        self, client: Client, *, timeout_s: float, whose: Callable[[], str] = lambda: ""
+    ) -> None:
+        super().__init__(client, timeout_s=timeout_s, whose=whose)
         self._editor = client
 
     async def ready(self, question: UserQuestion) -> None:

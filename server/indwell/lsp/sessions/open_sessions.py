@@ -366,8 +366,10 @@ class OpenSessions:
         if model:
             settings.keep(model=self._configuration.allowed_model(model))
         now = settings()
-        approver = self._backend.approver(self._client, now)
+        opened: list[Session] = []
+        approver = self._backend.approver(self._client, now, partial(self._title_beside, opened))
         resumed = await self._backend.resume_session(session, self.workspace, approver, settings)
+        opened.append(resumed.session)
         return OpenSession(resumed.session, settings, model_identity(now)), resumed
 
     async def _made(self) -> OpenSession:
@@ -375,9 +377,18 @@ class OpenSessions:
         assert self.workspace is not None
         settings = self._new_settings()
         now = settings()
-        approver = self._backend.approver(self._client, now)
+        opened: list[Session] = []
+        approver = self._backend.approver(self._client, now, partial(self._title_beside, opened))
         session = await self._backend.open_session(self.workspace, approver, settings)
+        opened.append(session)
         return OpenSession(session, settings, model_identity(now))
+
+    def _title_beside(self, opened: Sequence[Session]) -> str:
+        """The title of a session that is open beside the current one; else empty."""
+        session = opened[0] if opened else None
+        if session is None or session is self.current:
+            return ""
+        return session.title or session.id
 
     def _opened_beside(self, opened: OpenSession) -> Session:
         opened.settings.keep()
