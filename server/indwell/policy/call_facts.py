@@ -1,4 +1,4 @@
-"""The facts of one tool call that policy decides on, and the rule that stores a standing answer."""
+"""The facts of a tool call, the policy and its decisions, and the rule of a standing approval."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
-"""What a tool does to the world; policy, log and parallelism go by it."""
+"""What a tool does: permission, logging and parallel execution depend on it."""
 
 
 class CallFacts(msgspec.Struct, frozen=True):
-    """One call, as the policy sees it.
+    """One tool call, as the policy sees it.
 
     Attributes:
         tool: Name of the tool.
         effect: Read, edit or run.
-        paths: Every path of the call, relative to the workspace where it lies in it: as written
-            and as resolved.
+        paths: Every path of the call, as written and as resolved; relative if it lies in the
+            workspace.
         resolved: Where the paths lead, absolute.
-        command: The shell text; empty unless it runs something.
-        cwd: Where it would run, relative to the workspace.
-        arguments: The whole call as JSON text: what an approval is bound to.
-        has_other_names: A file that would be changed is known elsewhere by other names (hard
-            links), and nobody can say by which.
-        wants: What a command is to do beyond the sandbox, as the model asked for it.
-        why: The model's words for that; nothing in them counts.
-        leads_out: A link of the workspace leads to a file outside of it, which is to be read.
-        scripts: Files of the workspace that the command runs, with digests of what they hold.
-        programs: Files of the workspace that bare words of the command run, as PATH leads there,
-            where no sandbox would hold it; they stand among the scripts too.
-        is_git: A file that would be changed lies in a repository of git, whatever its folder is
-            called.
-        unknown: Names with a dot in front that no list holds, at the root of a repository within
-            the workspace: what would be changed is one of them, or lies beneath it.
-        is_private: A file lies where programs keep keys, in a home folder that is the workspace.
-        keeps: For whom it would keep something beyond the session, such as ``for you``; empty if
-            it keeps nothing.
-        background: The command goes on when the call has ended.
+        command: The shell command; empty if the call runs none.
+        cwd: The working directory, relative to the workspace.
+        arguments: The whole call as JSON text; an approval is bound to it.
+        has_other_names: A file to be changed has other hard links, whose paths are unknown.
+        wants: The access beyond the sandbox that the model requested.
+        why: The model's reason for that request; it never affects the decision.
+        leads_out: The file to be read lies outside the workspace, behind a link in it.
+        scripts: Workspace files that the command runs, each with the digest of its content.
+        programs: Workspace files that the command runs through PATH, if no sandbox would confine
+            it; ``scripts`` lists them too.
+        is_git: Git uses the file to be changed in a bare repository, or would if the folder became
+            one.
+        unknown: Unlisted dot names at the root of a repository in the workspace; the file to be
+            changed is one of them or lies beneath one.
+        is_private: The workspace is a home folder, and a file lies where programs keep keys.
+        keeps: For whom the call would remember something beyond the session, such as
+            ``for you``; empty if it remembers nothing.
+        background: The command keeps running after the call has ended.
     """
 
     tool: str
@@ -67,21 +66,21 @@ class CallFacts(msgspec.Struct, frozen=True):
 
 
 class Allow(msgspec.Struct, frozen=True):
-    """Run it, with ``widening`` beyond the sandbox; ``by`` is the rule that won, for the log."""
+    """Run the call with the access in ``widening``; ``by`` is the deciding rule, for the log."""
 
     by: str = ""
     widening: Widening = NOTHING_MORE
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the user.
+    """Ask the user for approval.
 
     Attributes:
-        reason: Shown.
-        rule: What a standing answer would store; empty if none can be given.
-        by: The rule that won, for the log.
-        widening: What a yes allows beyond the sandbox, for this one call.
-        risky: The parts of a command that are the reason.
+        reason: Why approval is needed; the user sees it.
+        rule: What a standing approval would store; empty if there can be none.
+        by: The deciding rule, for the log.
+        widening: The access beyond the sandbox that an approval grants to this one call.
+        risky: The parts of the command that need approval.
     """
 
     reason: str
@@ -92,7 +91,7 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class Deny(msgspec.Struct, frozen=True):
-    """Do not run it; ``reason`` goes to the model, ``by`` is the rule that won, for the log."""
+    """Do not run the call; the model sees ``reason``; ``by`` is the deciding rule, for the log."""
 
     reason: str
     by: str = ""
@@ -102,36 +101,36 @@ Decision: TypeAlias = Allow | Ask | Deny
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What decisions go by.
+    """The user's rules and the facts about the workspace that decisions depend on.
 
     Attributes:
         mode: How much the user wants to be asked.
-        deny: Globs of files whose contents never reach the model; those of ``SECRETS``, if they
-            stand in front, are only asked for.
-        granted: Exact rules that the user gave, for this session or for always.
-        own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool goes
-            there, also when the workspace holds them.
-        readable: Absolute folders beneath ``own`` that may be read all the same.
+        deny: Globs of files whose contents never reach the model. Leading globs that equal
+            ``SECRETS`` only need approval.
+        granted: Exact rules of standing approvals, for this session or for good.
+        own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool may use
+            them, even inside the workspace.
+        readable: Absolute folders beneath ``own`` that tools may still read.
         rules: The user's rules.
-        restricted: Absolute folders of the workspace that the user does not trust: nothing in them
-            is changed or run.
+        restricted: Absolute workspace folders that the user does not trust: tools may neither
+            change nor run anything in them.
         roots: The workspace's folders, absolute.
         writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
-        sandbox: How well commands are held here, in a few words for people.
-        asks_for_all: Every command is asked for, as on Windows: nothing holds it there, and what it
-            starts may read its words by other rules than bash.
-        secret_files: Names in the workspace that lead to secret files, absolute: where no sandbox
-            hides them, reading them is asked for.
-        obeyed: Files and folders, absolute, that git is told to run or obey: protected as well.
-        repositories: Folders with settings of git that nobody was asked about, absolute: without a
-            sandbox, git may not even look there unasked.
-        in_git: Protected files that a command brought into git's index or commits, in words, and
-            that the user has not agreed to: what could send them is asked for.
-        git_unchecked: What of git's data a command changed so that it could not be checked, in
-            words: what could send it is asked for, too.
-        harmless: Unknown dot names that the user declares harmless.
-        repository_roots: Folders of the workspace's repositories, absolute: at their roots, too,
-            tools look for settings.
+        sandbox: A short description, for people, of how commands are confined here.
+        asks_for_all: Every command needs approval, as on Windows: no sandbox confines it there,
+            and its child programs may parse their arguments by other rules than bash.
+        secret_files: Absolute workspace paths that lead to secret files; reading them needs
+            approval if no sandbox hides them.
+        obeyed: Absolute files and folders that git is configured to run or obey; protected too.
+        repositories: Absolute folders with git settings the user has not approved; without a
+            sandbox, running git there needs approval.
+        in_git: Protected files, in words, that a command put into git's index or commits without
+            approval; a command that could send them needs approval.
+        git_unchecked: Changes to git's data, in words, that could not be checked; a command that
+            could send them needs approval.
+        harmless: Unlisted dot names that the user declares harmless.
+        repository_roots: Absolute root folders of the workspace's repositories, where tools also
+            look for settings.
     """
 
     mode: Mode
@@ -154,18 +153,18 @@ class Policy(msgspec.Struct, frozen=True):
     repository_roots: tuple[str, ...] = ()
 
 
-BY_ANSWER = "your answer: "  # what a decision by a standing answer begins with
-NO_FILE = "nothing"  # in the place of a digest
-_SHOWN = 16  # characters of a digest: 64 bits, more than anybody can search for a twin
+BY_ANSWER = "your answer: "  # prefix of ``by`` if a standing approval decided
+NO_FILE = "nothing"  # replaces the digest of a file that could not be read
+_SHOWN = 16  # hex digits of a digest: 64 bits make a second preimage infeasible
 
 
 def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NOTHING_MORE) -> str:
-    """The rule in words; odd names stand in quotes, so that none can pass for part of a command.
+    """Return the rule that a standing approval stores; odd names are quoted, to be unambiguous.
 
     Args:
         asked: The call.
-        confined: The answer was given for a command in the sandbox, and counts only there.
-        widening: What it may do beyond the sandbox.
+        confined: The approval is for a sandboxed command, and applies only in the sandbox.
+        widening: The access beyond the sandbox that the rule grants.
     """
     if asked.effect == "run":
         how = [", sandboxed"] if confined else []
@@ -176,10 +175,10 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
 
 
 def may_stand(asked: CallFacts, widening: Widening) -> bool:
-    """Can an answer to this be for more than one call?
+    """Whether one approval can cover later calls too.
 
-    Not for what a program may change between two calls and then does with all that the user can
-    do, and never for what the model asked for by itself (POL-16, SBX-21).
+    It cannot if the call may reach every host, secrets, protected files or the whole machine, if
+    a script could not be read, or if the model requested access itself (POL-16, SBX-21).
     """
     is_bounded = not (widening.unconfined or widening.shows_secrets or widening.writes_protected)
     if any(digest == NO_FILE for _, digest in asked.scripts):
@@ -190,9 +189,9 @@ def may_stand(asked: CallFacts, widening: Widening) -> bool:
 def is_granted(
     asked: CallFacts, granted: frozenset[str], widening: Widening, *, confined: bool
 ) -> str:
-    """The standing rule that allows this call; empty if there is none.
+    """Return the standing approval that allows this call; empty if there is none.
 
-    One given without a sandbox holds inside of one, not the other way round.
+    An approval given without a sandbox also applies inside one, but not the reverse.
     """
     if not may_stand(asked, widening):
         return ""

@@ -1,7 +1,7 @@
-"""Decides whether a call may run, must be asked about, or is denied.
+"""Decides whether a tool call is allowed, denied, or needs the user's approval.
 
-deny > ask > allow; an error is a denial. Pure: paths come in as the model wrote them and as they
-resolve, and both are checked.
+Deny wins over ask, and ask over allow; an error is a denial. This module does no I/O. It checks
+each path twice: as the model wrote it, and as it resolves.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ _UNKNOWN = (
 
 
 def decide(asked: CallFacts, policy: Policy) -> Decision:
-    """Decide on one call."""
+    """Return the decision for one tool call."""
     denied = _denied(asked, policy)
     if denied is not None:
         return denied
-    if asked.keeps:  # in every mode, and never by a standing answer: it speaks in later sessions
+    if asked.keeps:  # ask in every mode, each time: later sessions will read it
         return Ask("nothing is remembered without your yes", rule="", by="memory")
     by_name = tool_rule(asked.tool, policy.rules.ask)
     if by_name:
@@ -77,7 +77,7 @@ def decide(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def is_own(asked: CallFacts, policy: Policy) -> bool:
-    """Does a call lead into Indwell's own folders (but for reading what was kept for it)?"""
+    """Whether a call touches Indwell's own folders, other than reading their readable ones."""
     return any(
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
@@ -86,7 +86,7 @@ def is_own(asked: CallFacts, policy: Policy) -> bool:
 
 
 def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
-    """What holds for every call, before anything else is looked at."""
+    """Return the denial that applies whatever the mode and effect, or None."""
     for path in asked.paths:
         glob = matching_glob(path, own_globs(policy.deny))
         if glob:
@@ -112,7 +112,7 @@ def _denied(asked: CallFacts, policy: Policy) -> Deny | None:
 
 
 def _asked_by_name(decision: Decision, rule: str) -> Decision:
-    """The same, but not without a question each time: a rule names the tool."""
+    """Turn an allowed call into a question each time, because an ask rule names its tool."""
     match decision:
         case Deny():
             return decision
@@ -156,7 +156,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
         return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
     protected = _why_protected(asked, policy)
     if protected:
-        # Never by a standing rule: what tools execute or trust is asked for each time (POL-01/02).
+        # No standing approval applies: tools execute or trust these files (POL-01/02).
         return Ask(protected, rule="", by="protected")
     rule = rule_of(asked)
     answered = Allow(by=f"{BY_ANSWER}{rule}") if rule in policy.granted else None
@@ -175,7 +175,7 @@ def _decide_edit(asked: CallFacts, policy: Policy) -> Decision:
 
 
 def _why_protected(asked: CallFacts, policy: Policy) -> str:
-    """Why changing it changes what runs or is trusted; empty if it does not."""
+    """Explain why the edit changes what runs or is trusted; empty if it does not."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
@@ -193,7 +193,7 @@ def _why_protected(asked: CallFacts, policy: Policy) -> str:
 
 
 def _asked_as_secret(asked: CallFacts, policy: Policy) -> Ask | None:
-    """The question about a file that holds keys by custom; each time anew."""
+    """Return a question about a file that usually holds keys; the user is asked each time."""
     for path in asked.paths:
         glob = matching_glob(path, policy.deny)
         if glob:
@@ -210,14 +210,14 @@ def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
     return any(is_beneath(place, policy.restricted) for place in places)
 
 
-_OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
-_MOST_NAMED = 5  # protected files that a reason names
-COMMAND_LIMIT = 8_000  # as `commands.long_texts.LIMIT`; a test keeps the two equal
+_OWN_RULES = ("ask:", "deny:")  # "deny:" asks when only running the command can tell
+_MOST_NAMED = 5  # how many protected files a reason names
+COMMAND_LIMIT = 8_000  # equals `shell.parse.LIMIT`, as a test checks
 ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
 
 def decide_command(asked: CallFacts, policy: Policy) -> Decision:
-    """Decide on a call that runs something, and that no rule for all calls denies."""
+    """Decide on a call that runs a command and passed the checks for all calls."""
     text = _judged_text(asked.command)
     if asked.command and not text:
         return Deny(
@@ -228,7 +228,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
     if text != asked.command:
         return _decide_long(asked, policy, text)
     danger = why_dangerous(asked.command)
-    if danger:  # before any standing answer, and in every mode: nobody means it (H49)
+    if danger:  # denied in every mode, before any approval: nobody intends it (H49)
         return Deny(
             f"the command {danger}; no answer allows that here. If the user wants it, they can "
             "run it in a terminal of their own",
@@ -247,7 +247,7 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
         by = "protected files in git"
         return Ask(reason, "", by=by, widening=widening, risky=_risky(verdict))
     if _runs_unasked(asked, verdict):
-        # What the tables take for a reader may be none: then the sandbox keeps it from writing.
+        # The tables may wrongly call a command read-only, so the sandbox also blocks its writes.
         widening = msgspec.structs.replace(
             widening,
             reads_only=verdict.reads_only,
@@ -270,14 +270,14 @@ def _risky(verdict: CommandVerdict) -> tuple[CommandPart, ...]:
 
 
 def _may_send(verdict: CommandVerdict, widening: Widening, policy: Policy) -> bool:
-    """Could it reach another machine? In the sandbox only with hosts, or with a way out of it."""
+    """Whether a command could send data: in the sandbox, only with hosts or unconfined."""
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
 
 
 def _decide_long(asked: CallFacts, policy: Policy, text: str) -> Decision:
-    """The same for one that is long for the texts that it writes: with a question each time."""
+    """Decide on a command that is long because of the text it writes; never allow it unasked."""
     decision = decide_command(msgspec.structs.replace(asked, command=text), policy)
     reason = f"it is {len(asked.command):,} characters long, most of them a text that it writes"
     match decision:
@@ -298,13 +298,13 @@ def _judged_text(command: str) -> str:
 
 
 def judged(asked: CallFacts, policy: Policy) -> CommandVerdict:
-    """What is thought of a command under these rules."""
+    """Return the verdict on a command under this policy."""
     return _judged(asked.command, _situation(asked, policy))
 
 
-@lru_cache(maxsize=32)  # a call is looked at once more when it is answered, or explained
+@lru_cache(maxsize=32)  # answering or explaining a call judges it again
 def _judged(command: str, situation: Situation) -> CommandVerdict:
-    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
+    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - keeps startup fast
 
     return judge(command, situation)
 
@@ -327,7 +327,7 @@ def _situation(asked: CallFacts, policy: Policy) -> Situation:
 
 
 def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
-    """What is allowed is asked for all the same where the mode, or the machine, has it so."""
+    """Turn an allowed command into a question if the mode or the system requires it."""
     if policy.asks_for_all:
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
     if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
@@ -337,9 +337,10 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
 
 
 def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
-    """Is it allowed, and with no more than it has, or than a rule of the user's gives with it?
+    """Whether a command runs unasked: allowed, with no more access than a rule of the user grants.
 
-    Who allows `npm *` allows the network that it is known to need; never a run without a sandbox.
+    A rule such as `npm *` also grants the network that npm is known to need, but never a run
+    outside the sandbox.
     """
     if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
         return False
@@ -349,9 +350,9 @@ def _runs_unasked(asked: CallFacts, verdict: CommandVerdict) -> bool:
 
 
 def _planned(verdict: CommandVerdict, widening: Widening, *, is_held: bool) -> Decision:
-    """In `plan` a command runs if it only reads, or a sandbox holds it, whatever was allowed.
+    """Decide in `plan` mode: allow only what is read-only, or what a sandbox confines.
 
-    The sandbox then lets it write nowhere, also if the mode is another when it begins to run.
+    The sandbox then blocks all its writes, even if the mode changes before the command starts.
     """
     is_harmless = verdict.reads_only or (is_held and verdict.is_held)
     if verdict.decision == "allow" and is_harmless and widening == NOTHING_MORE:
@@ -370,7 +371,7 @@ def _runs_git(verdict: CommandVerdict) -> bool:
 
 
 def _is_asked_each_time(verdict: CommandVerdict) -> bool:
-    """Is it by the user's own rule, or about what no standing answer covers (POL-02, POL-13)?"""
+    """Whether a user's rule or a guarded file requires a question each time (POL-02, POL-13)."""
     if verdict.rule.startswith(_OWN_RULES):
         return True
     return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
@@ -385,7 +386,7 @@ def _touches_guarded(part: CommandPart) -> bool:
 
 
 def _unsent(policy: Policy) -> Iterator[str]:
-    """Why nothing may be sent unasked."""
+    """Yield the reasons why sending data needs approval."""
     if policy.in_git:
         named = ", ".join(policy.in_git[:_MOST_NAMED])
         yield f"it may send protected files that came into git unasked: {named}"
@@ -405,7 +406,7 @@ def _joined(needed: Widening, wanted: Widening) -> Widening:
 
 
 class ExplainedPart(msgspec.Struct, frozen=True):
-    """One simple command, redirect or construct, and what is thought of it by itself."""
+    """One simple command, redirect or construct, and the verdict on it alone."""
 
     text: str
     decision: CommandEffect
@@ -414,14 +415,14 @@ class ExplainedPart(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """What is decided on a command, by which rule, and what is thought of its parts.
+    """The decision on a command, the rule behind it, and the verdict on each part.
 
     Attributes:
         decision: The decision.
         rule: The rule that won.
-        reason: Why it is asked or denied; empty if it is allowed.
-        parts: In the order of the source; none of a text that is too long to be read.
-        widening: What it would do beyond the sandbox, in words.
+        reason: Why the command is denied or needs approval; empty if it is allowed.
+        parts: In source order; empty for a command longer than ``COMMAND_LIMIT``.
+        widening: The access it needs beyond the sandbox, in words.
     """
 
     decision: CommandEffect
@@ -432,7 +433,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain_command(command: str, cwd: str, policy: Policy) -> Explanation:
-    """Decide as for a call of ``bash``, and say why."""
+    """Decide on a command as for a ``bash`` call, and explain the decision."""
     asked = CallFacts("bash", "run", command=command, cwd=cwd)
     decision = decide(asked, policy)
     parts: tuple[ExplainedPart, ...] = ()

@@ -1,4 +1,4 @@
-"""What one call may do beyond the sandbox's default. The model can only ask for it."""
+"""The access one call has beyond the sandbox's default; the model can only request it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ ANY_HOST = "*"
 
 
 class Widening(msgspec.Struct, frozen=True):
-    """More than a sandboxed command has by itself; for one call.
+    """Access beyond the sandbox's default (or less than it), for one call.
 
     Attributes:
-        hosts: Names it may reach through the proxy, such as ``github.com``; ``ANY_HOST`` for all.
-            Empty is no network (SBX-20).
-        shows_secrets: It may read the files that are otherwise hidden from commands.
-        writes_protected: It may change protected files of the workspace (``package.json`` …), as
-            git does when it takes another state up; never what git itself obeys (its configuration
-            and hooks).
-        installs: It may change the programs that package managers install into the workspace
+        hosts: Hosts the command may reach through the proxy, such as ``github.com``; ``ANY_HOST``
+            for all. Empty means no network (SBX-20).
+        shows_secrets: The command may read files that the sandbox otherwise hides.
+        writes_protected: The command may change protected workspace files (``package.json`` …),
+            as a git checkout does; never git's own configuration and hooks.
+        installs: The command may change programs that package managers install into the workspace
             (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
-        unconfined: It runs without any sandbox, with all that the user can do.
-        reads_only: Less instead: nobody was asked, as it only reads, so it may write nowhere.
-        keeps_git: Less instead: nobody was asked, and it runs no git, so it may change no `.git`.
+        unconfined: The command runs outside the sandbox, with all of the user's rights.
+        reads_only: A restriction: the command was allowed unasked, so it may write nowhere.
+        keeps_git: A restriction: the command was allowed unasked and runs no git, so it may not
+            change `.git`.
     """
 
     hosts: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Widening(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """In words for people, such as ``with network to github.com``; empty for nothing more."""
+        """The extra access in words, such as ``with network to github.com``; empty for none."""
         if self.unconfined:
             return "outside the sandbox"
         hosts = "any host" if ANY_HOST in self.hosts else ", ".join(self.hosts)
