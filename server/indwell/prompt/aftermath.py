@@ -1,4 +1,4 @@
-"""The words for what became of a file that the model knows (editor §4). Pure."""
+"""The words that tell the model how a file it knows has changed (editor §4). Pure."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
     """The body of a ``changed-file`` block.
 
     Args:
-        became: What happened.
-        edited: The model had changed the file; else it had only read it.
-        diff: From what the model knew to what stands there, as far as it is shown; or nothing.
-            Of an unreadable file, why it is so.
-        is_whole: Nothing of the difference is left out, so the model knows the file again.
+        became: What happened to the file.
+        edited: Whether the model had changed the file; otherwise it had only read it.
+        diff: The part of the difference that is shown, from the text the model knew to the current
+            one; may be empty. For an unreadable file, the reason.
+        is_whole: Whether ``diff`` is the whole difference, so that the model knows the file again.
     """
     sentence = (_EDITED if edited else _READ)[became]
     if became == "gone":
@@ -54,14 +54,15 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
 def verdict_words(
     diff: str, *, n_rejected: int, n_accepted: int, is_gone: bool, is_sure: bool = True
 ) -> str:
-    """What the user said of the model's changes of a file.
+    """The user's verdict on the model's changes of a file.
 
     Args:
-        diff: Those that were taken back, as they were made, as far as they are shown.
-        n_rejected: How many these are.
-        n_accepted: How many others of this file the user accepted.
-        is_gone: The file is not there any more.
-        is_sure: The file reads as it does without them; else somebody has changed it there since.
+        diff: The part of the rejected changes that is shown, as the model made them.
+        n_rejected: Number of rejected changes.
+        n_accepted: Number of accepted changes of this file.
+        is_gone: Whether the file no longer exists.
+        is_sure: Whether the file reads as it would without the rejected changes; otherwise
+            somebody has changed those places since.
     """
     them = "this change" if n_rejected == 1 else "these changes"
     it = "it" if n_rejected == 1 else "them"
@@ -82,11 +83,12 @@ def verdict_words(
 
 
 def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
-    """Follows ``verdict_words`` where the file differs otherwise, too, from what the model knows.
+    """What follows ``verdict_words`` if the file has other changes that the model does not know.
 
     Args:
-        diff: From what it knew to what stands there, as far as it is shown; or nothing.
-        is_whole: That is all of it.
+        diff: The part of the difference that is shown, from the text the model knew to the current
+            one; may be empty.
+        is_whole: Whether ``diff`` is the whole difference.
     """
     sentence = "Besides, this file was changed by a sub-agent, the user or another program"
     if is_whole:
@@ -96,7 +98,7 @@ def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
 
 
 def more_changed_words(n_more: int) -> str:
-    """Closes a list that is too long to be told."""
+    """The end of a list of changed files that is too long to be sent whole."""
     return (
         f"{n_more} more files that you know were changed, by a command, a sub-agent, the user or "
         "another program. Read what you need again."

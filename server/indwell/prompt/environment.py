@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-_BRANCH = re.compile(r"[\w./+@#-]{1,120}")  # a name of the repository's may not become a sentence
+_BRANCH = re.compile(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
 
-LEAST = timedelta(hours=1)  # less than that changes nothing for the work
+LEAST = timedelta(hours=1)  # a shorter pause changes nothing for the work
 _DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
-_FEW_DAYS = 14  # from so many on, weeks say more
+_FEW_DAYS = 14  # from so many days on, weeks say more
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """Facts of this moment; ``date`` is ISO 8601, ``branch`` empty outside a repository."""
+    """The current surroundings; ``date`` is ISO 8601, ``branch`` is empty outside a repository."""
 
     date: str
     folder: str
@@ -35,7 +35,7 @@ def surroundings_words(now: Surroundings) -> str:
 
 
 def round_limit_words(limit: int) -> str:
-    """Asks for a closing word when a turn has used all its rounds (H64)."""
+    """The request for closing words when a turn has used all its rounds (H64)."""
     return (
         f"This turn has used its {limit} rounds, so no tool can be called now. Say in a few "
         "sentences what is done, what is left, and what to do next; the user can let you go on."
@@ -45,7 +45,8 @@ def round_limit_words(limit: int) -> str:
 def repetition_words(name: str, times: int) -> str:
     """The hint after the same call was made ``times`` times in a row (H64).
 
-    ``name`` is a tool's that exists; empty for any other, which may be any prose of the model's.
+    ``name`` is the name of an existing tool. It is empty for any other name, because a name that
+    the model made up may be any text.
     """
     what = f"{name} was called" if name else "This call was made"
     return (
@@ -55,11 +56,11 @@ def repetition_words(name: str, times: int) -> str:
 
 
 def elapsed_words(before: datetime | None, now: datetime) -> str:
-    """The body of the reminder; empty if too little time has passed, or a clock was set back.
+    """The body of the reminder; empty after a short pause, or if a clock was set back.
 
     Args:
-        before: When the model answered last; None if it never did.
-        now: When the user speaks again; both know their time zones.
+        before: Time of the model's last answer; None before the first.
+        now: Time of the user's next words. Both times have a time zone.
     """
     if before is None or now - before < LEAST:
         return ""

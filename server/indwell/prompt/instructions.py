@@ -1,4 +1,4 @@
-"""Project instructions: AGENTS.md of a trusted folder, bounded, as data of the workspace (H13)."""
+"""The words around AGENTS.md of a trusted folder, which the model gets as bounded data (H13)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ def instruction_words(text: str, *, folder: str = "", limit: int = LIMIT) -> str
     """The body of ``<project-instructions>``.
 
     Args:
-        text: Of the file.
-        folder: Whose file it is, as shown; empty for the project's own.
-        limit: Characters of it that are told.
+        text: The text of the file.
+        folder: The displayed folder of the file; empty for the project's own file.
+        limit: Most characters of the text that are sent.
     """
     name = f"{folder}/{FILE_NAME}" if folder else FILE_NAME
     whose = "of this project"
@@ -27,10 +27,10 @@ def instruction_words(text: str, *, folder: str = "", limit: int = LIMIT) -> str
 
 
 def no_room_words(name: str) -> str:
-    """Stands for a file when the instructions that were told take all the room they may have."""
+    """The words in place of a file for which the limit on instructions leaves no room."""
     return f"{name} is not told here for want of room; read_file it before you work in its folder."
 
 
 def gone_words(name: str) -> str:
-    """Follows instructions that were told and do not count any more."""
+    """The words that withdraw instructions that the model was sent before."""
     return f"{name} does not count any more: it was deleted, or the user has not trusted it so."

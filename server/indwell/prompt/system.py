@@ -1,6 +1,6 @@
-"""The system prompts: of a session, a sub-agent, plan mode (H54), and a summary (H13, H14, H25).
+"""The system prompt, and the words for sub-agents, plan mode (H54) and summaries (H13, H14, H25).
 
-Byte-stable for a session: no date, no folder, no model, and no text of a repository.
+The bytes stay the same for a session: no date, folder, model or text of a repository.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Find out what the task asks for, and change nothing. Search wide first, then rea
 Answer with what you found: each claim with its path and line numbers, the few lines of code that
 prove it, and what you looked for and did not find. Do not guess.
 """
-"""As a file would have it, so that users can copy it."""
+"""The sub-agent that ships, in the format of a file so that users can copy it."""
 _ROLE = """\
 # You are a sub-agent
 Another agent has given you one task, which is the user message, and waits for your answer. Do \
@@ -76,7 +76,7 @@ grouped by subject, in at most {target:,} tokens, and nothing before or after th
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """What does not change in a session."""
+    """Facts about the machine, which stay the same for a session."""
 
     system: str
     architecture: str
@@ -85,12 +85,12 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 def system_prompt(machine: Machine, instructions: str = "", skills: str = "") -> str:
-    """Put the prompt together.
+    """The system prompt of a session.
 
     Args:
-        machine: Where it runs.
-        instructions: The user's own, from the user's settings.
-        skills: The catalogue of the user's skills and of those that ship.
+        machine: The machine that Indwell runs on.
+        instructions: The user's standing instructions, from the user's settings.
+        skills: The catalogue of the user's skills and the skills that ship.
     """
     facts = (
         f"# Machine\n{machine.system} on {machine.architecture}, shell {machine.shell}, "
@@ -106,9 +106,9 @@ def role_words(tools: Sequence[str], *, read_only: bool, own: str = "") -> str:
     """The end of a sub-agent's system prompt.
 
     Args:
-        tools: Names of those it has.
-        read_only: May it only look?
-        own: What the user's own file, or what ships, says of it; no text of a repository (H13).
+        tools: Names of its tools.
+        read_only: Whether it may change nothing.
+        own: Its description in the user's own file or in what ships; no text of a repository (H13).
     """
     role = _ROLE.format(tools=", ".join(tools) or "none at all")
     parts = [f"{role} {_READS_ONLY}" if read_only else role, own.strip()]
@@ -116,23 +116,23 @@ def role_words(tools: Sequence[str], *, read_only: bool, own: str = "") -> str:
 
 
 def plan_mode_words(*, can_propose: bool) -> str:
-    """For each turn in mode ``plan``; ``can_propose``: it has the tool for it."""
+    """The reminder of each turn in mode ``plan``; ``can_propose``: the tool `plan` exists."""
     return _PROPOSE if can_propose else f"{_PLAN_READS_ONLY} Describe what you would do."
 
 
 def mode_words(mode: str) -> str:
-    """When it is ``plan`` no longer."""
+    """The reminder after mode ``plan`` has ended."""
     return f"The mode is `{mode}` now: changes may be made."
 
 
 def summary_words(*, target: int, range_words: str) -> str:
-    """What the summariser is told.
+    """The instructions for a summary.
 
-    The main model gets it as a turn at the end of the conversation; a small model gets it, and
-    then the part itself as a tagged text.
+    The main model gets them as a turn at the end of the conversation. A small model gets them, and
+    then the part to summarise as a tagged text.
 
     Args:
-        target: Tokens that the summary should have at most.
-        range_words: Which part, such as ``turns 3 to 17``.
+        target: Most tokens that the summary should have.
+        range_words: The part to summarise, such as ``turns 3 to 17``.
     """
     return _INSTRUCTIONS.format(range=range_words, target=target)

@@ -1,4 +1,4 @@
-"""The user's words behind each code action: fix, explain, document, test, refactor."""
+"""The prompts of the code actions: fix, explain, document, test, refactor, ask."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ TITLES: dict[Task, str] = {
     "refactor": "Refactor this",
     "ask": "Question",
 }
-"""What the user reads in the progress and in the session list."""
+"""Titles for the progress report and the session list."""
 
 
 def named(path: str) -> str:
-    """A file's name among the user's words: in quotes if it could be read as more than a name."""
+    """A path for a prompt; quoted if it could be read as more than a path."""
     return path if _PLAIN.fullmatch(path) else repr(path)
 
 
 def task_words(task: Task, *, place: str, words: str = "") -> str:
-    """The prompt of a task; problems are attached to it, for they are not the user's words.
+    """The prompt of a task. Problems are attached to it, because they are not the user's words.
 
     Args:
-        task: Which one.
-        place: Where, such as ``shop/invoice.py, lines 3-9``.
-        words: What the user typed, for ``refactor`` and ``ask``.
+        task: The code action.
+        place: The place in the code, such as ``shop/invoice.py, lines 3-9``.
+        words: The user's words, for ``refactor`` and ``ask``.
     """
     typed = words.strip()
     match task:
