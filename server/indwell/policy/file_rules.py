@@ -1,4 +1,4 @@
-"""Rules for files, secrets and untrusted folders, applied to the files that a command names."""
+"""Applies rules for files, secrets and untrusted folders to the files that a command names."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import STAR, UNKNOWN
 from indwell.settings.model import SECRETS
 
-MOST_SCRIPTS = 8  # of one command; more make no line that anybody reads
-MOST_CANDIDATES = 2_000  # names that are looked at for them; 5 ms
+MOST_SCRIPTS = 8  # per command; nobody would read a longer list
+MOST_CANDIDATES = 2_000  # candidate names per command; checking them takes 5 ms
 
-_UNKNOWN = frozenset((STAR, UNKNOWN))  # in a word that only a run can tell
+_UNKNOWN = frozenset(
+    (STAR, UNKNOWN)
+)  # marks in a word whose value only running the command can tell
 _IS_WORD = re.compile(r"[^\s;&|<>()\"'$=`]*")
 
 
 def named_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Every word that may be a file, relative to the workspace where it lies in it."""
+    """Return each word that may name a file; relative if the file lies in the workspace."""
     return tuple(_relative(path, roots) for path in named_paths(parts, cwd, roots))
 
 
 def named_paths(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Every word that may be a file, as an absolute path, seen from where its command runs."""
+    """Return each word that may name a file, as an absolute path from its command's folder."""
     found = (
         joined(folder, word)
         for part in parts
@@ -42,7 +44,7 @@ def named_paths(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) ->
 
 
 def _operands(part: CommandPart) -> tuple[str, ...]:
-    """Its words, but for the name of a program: that is looked for on PATH, not in the folder."""
+    """Return a command's words without a bare program name, which the shell looks up on PATH."""
     first = part.words[0] if part.words else ""
     after = part.text[len(first) : len(first) + 1]
     is_program = "/" not in first and part.text.startswith(first) and after in {"", " ", "\t"}
@@ -50,11 +52,11 @@ def _operands(part: CommandPart) -> tuple[str, ...]:
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """Files of the workspace that may decide what a command does, be they there or not.
+    """Workspace files that may decide what a command does, whether they exist or not.
 
     Attributes:
-        names: Absolute.
-        is_all: There are no more.
+        names: Absolute paths.
+        is_all: The list is complete.
     """
 
     names: tuple[str, ...] = ()
@@ -62,12 +64,14 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 def bound_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> Bound:
-    """What of the workspace a command may run or obey as it is at that moment.
+    """Return the workspace files that a command may run or obey.
 
-    Such as ``./build.sh``, ``make.py`` of ``timeout 9 python -W ignore make.py``, ``x`` of
-    ``bash < x``, and the ``Makefile`` of ``make test``. One that is made later counts by then.
+    Examples: ``./build.sh``, ``make.py`` in ``timeout 9 python -W ignore make.py``, ``x`` in
+    ``bash < x``, and the ``Makefile`` of ``make test``. Files that do not exist yet are included.
     """
-    acting = [part for part in parts if part.rule != "removes"]  # what it removes it does not run
+    acting = [
+        part for part in parts if part.rule != "removes"
+    ]  # a command does not run what it removes
     names = dict.fromkeys(name for part in acting for name in _inside(part, cwd, roots))
     is_known = all(map(_is_known, acting))
     return Bound(tuple(names)[:MOST_CANDIDATES], is_known and len(names) <= MOST_CANDIDATES)
@@ -78,7 +82,7 @@ def _is_known(part: CommandPart) -> bool:
 
 
 def _candidates(words: Sequence[str]) -> tuple[str, ...]:
-    """What of a command's words may be such a file, or the text of a command that names one."""
+    """Return the texts in a command's words that may name a file it runs or obeys."""
     texts = [text for word in words for text in (*_paths_in(word), *_attached(word))]
     inner = (word for word in words if not _IS_WORD.fullmatch(word))
     texts += [token for word in inner for token in _TOKEN.findall(word)]
@@ -89,7 +93,7 @@ def _candidates(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _attached(word: str) -> tuple[str, ...]:
-    """What stands right behind an option of one letter, as in ``-Csub``."""
+    """Return the value attached to a one-letter option, such as ``sub`` in ``-Csub``."""
     is_option = len(word) > 2 and word[0] == "-" and word[1] != "-"  # noqa: PLR2004
     return (word[2:],) if is_option else ()
 
@@ -103,7 +107,7 @@ def _inside(part: CommandPart, cwd: str, roots: Sequence[str]) -> Iterator[str]:
 
 
 def _paths_in(word: str) -> tuple[str, ...]:
-    """A word, and what stands behind an option's equals sign, or a revision of ``git``."""
+    """Return a word, and its parts after ``=`` (an option's value) or ``:`` (a git revision)."""
     behind = (word.partition(mark)[2] for mark in ("=", ":") if "://" not in word or mark == "=")
     return (word, *filter(None, behind))
 
@@ -125,7 +129,10 @@ _TOKEN = re.compile(r"[^\s;&|<>()\"'$=`]+")
 
 
 def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> CommandVerdict:
-    """The verdict, or a stricter one; by text alone, for the sandbox keeps a program from files."""
+    """Return the verdict, or a stricter one, from the command's text alone.
+
+    The text is enough because the sandbox limits what the programs themselves can reach.
+    """
     if _acts_in_restricted(verdict, asked, policy):
         return CommandVerdict("deny", "restricted folder", "it names a folder that is not trusted")
     own = own_globs(policy.deny)
@@ -133,7 +140,7 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
         return verdict
     effects: tuple[FileEffect, ...] = ("read", "edit")
     named = named_files(verdict.parts, asked.cwd, policy.roots)
-    names = tuple(name for name in named if name.isprintable())  # no mark of what a run makes of it
+    names = tuple(name for name in named if name.isprintable())  # drops words with unknown parts
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
@@ -161,9 +168,9 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
 
 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:
-    """Does it name a folder that is not trusted, and do more there than read?
+    """Whether a command names an untrusted folder and does more than read there.
 
-    To git it is one: what only looks runs what the settings of a repository say.
+    Any git command counts: even a read-only one runs what the repository's settings name.
     """
     if not policy.restricted:
         return False
@@ -177,7 +184,7 @@ def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Polic
 
 @lru_cache(maxsize=64)
 def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of ``deny`` that are no defaults: what they name is denied, and not asked for."""
+    """Return the globs of ``deny`` without the defaults; their files are denied without asking."""
     if deny[: len(SECRETS)] != SECRETS:
         return deny
     spared = tuple(one for one in deny if one.startswith("!"))
@@ -224,6 +231,9 @@ _FILES: Mapping[str, tuple[str, ...]] = {
 
 
 def project_files(words: Sequence[str]) -> tuple[str, ...]:
-    """The names of such files for the programs among the words of a command; wrappers are many."""
+    """Return the project files that the programs in a command obey.
+
+    Every word may be the program, because there are too many wrappers to list.
+    """
     names = (name for word in words for name in _FILES.get(posixpath.basename(word), ()))
     return tuple(dict.fromkeys(names))

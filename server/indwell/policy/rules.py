@@ -1,4 +1,4 @@
-"""Rules as the user writes them: ``deny`` before ``ask`` before ``allow``."""
+"""The user's permission rules: ``deny`` wins over ``ask``, and ``ask`` over ``allow``."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from indwell.policy.paths import matching_glob
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
 
-_ALSO = {"write": "edit"}  # other words for the same
+_ALSO = {"write": "edit"}  # synonyms of subjects
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 
 
 class PatternRules(msgspec.Struct, frozen=True):
-    """Patterns by what they do.
+    """The user's patterns, grouped by decision.
 
-    A pattern is for commands, such as ``git push *`` (see ``commands.patterns``), for files that
-    tools read or change (``read: docs/**``, ``edit: src/**``), or for a tool by name (``tool:
+    A pattern applies to commands, such as ``git push *`` (see ``commands.patterns``), to files
+    that tools read or change (``read: docs/**``, ``edit: src/**``), or to a tool by name (``tool:
     write_file``).
     """
 
@@ -32,7 +32,7 @@ class PatternRules(msgspec.Struct, frozen=True):
 
     @property
     def for_commands(self) -> PatternRules:
-        """Those for commands only."""
+        """The patterns for commands only."""
         if not any(map(_subject_of, (*self.allow, *self.ask, *self.deny))):
             return self
         allow, ask, deny = (
@@ -43,23 +43,23 @@ class PatternRules(msgspec.Struct, frozen=True):
 
 
 def globs_of(subject: Subject, patterns: Iterable[str]) -> tuple[str, ...]:
-    """The globs of those patterns that are for files or tools of this kind.
+    """Return the globs of the patterns for this subject.
 
-    One with ``!`` in front would take files out of the others' reach; there is no such rule.
+    A glob that begins with ``!`` is dropped: rules have no exceptions.
     """
     rests = (_rest(one) for one in patterns if _subject_of(one) == subject)
     return tuple(rest for rest in rests if not rest.startswith("!"))
 
 
 def is_for_files(pattern: str) -> bool:
-    """Is it for files, and not for commands or tools?"""
+    """Whether a pattern applies to files, not to commands or tools."""
     return _subject_of(pattern) in {"read", "edit"}
 
 
 def file_rule(
     effect: Literal["read", "edit"], paths: Iterable[str], patterns: tuple[str, ...]
 ) -> str:
-    """The first pattern that one of ``paths`` fits; empty if there is none."""
+    """Return the first pattern that matches one of ``paths``; empty if none does."""
     globs = globs_of(effect, patterns)
     if not globs:
         return ""
@@ -70,7 +70,7 @@ def file_rule(
 def covers_files(
     effect: Literal["read", "edit"], paths: tuple[str, ...], allow: tuple[str, ...]
 ) -> str:
-    """The pattern that allows this for every one of ``paths``; empty if one is not covered."""
+    """Return the pattern that allows the first path if all are allowed; empty if one is not."""
     globs = globs_of(effect, allow)
     if not globs or not paths:
         return ""
@@ -79,14 +79,14 @@ def covers_files(
 
 
 def tool_rule(tool: str, patterns: Iterable[str]) -> str:
-    """The first pattern that is for this tool by name; empty if there is none."""
+    """Return the first pattern that matches the name of this tool; empty if none does."""
     name = tool.casefold()
     found = (one for one in globs_of("tool", patterns) if fnmatch.fnmatchcase(name, one.casefold()))
     return next((f"tool: {one}" for one in found), "")
 
 
 def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
-    """What to say of rules for tools that there are none of; empty if all is well."""
+    """Return a warning about rules that name no existing tool; empty if there are none."""
     names = tuple(tools)
     patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
     lost = [
@@ -98,7 +98,7 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     return f"your rules name tools that there are none of: {named}; there are {', '.join(names)}"
 
 
-@lru_cache(maxsize=4096)  # each decision asks for every pattern
+@lru_cache(maxsize=4096)  # each decision parses every pattern
 def _subject_of(pattern: str) -> Subject | None:
     head, colon, _ = pattern.partition(":")
     word = head.strip().casefold()

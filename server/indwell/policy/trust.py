@@ -1,7 +1,7 @@
-"""Decides whether a folder is trusted, and what to ask the user about it. Pure.
+"""Decides whether a folder is trusted, and words the question to the user. It does no I/O.
 
-An answer is for what was executable or obeyed in the folder when it was given (TRU-05). The nearest
-answer counts (TRU-06); one for a folder above covers only what it has seen.
+An answer covers the files that were executable or obeyed when the user gave it (TRU-05). The
+nearest answer applies (TRU-06); an answer for a parent folder covers only the files it included.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ State: TypeAlias = Literal["trusted", "restricted", "open"]
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
 
-MOST_NAMES = 12  # of one kind that are listed one by one; then folders of many stand for them
-MOST_SHOWN = 150  # of one kind; more than all the names that something looks for
-MANY = 3  # files of one folder
-MOST_COMPARED = 200  # lines; of longer texts only those that are new are told
-MOST_LINES = 30  # of a diff in a question; a dialog has room for about as many
+MOST_NAMES = 12  # files per kind listed singly; above this, folders replace them
+MOST_SHOWN = 150  # entries per kind; exceeds the number of well-known names
+MANY = 3  # above this many files, a long list shows their folder instead
+MOST_COMPARED = 200  # lines; a longer text is not diffed: only its new lines are listed
+MOST_LINES = 30  # of a diff in a question; about as many as fit in a dialog
 LINE_CHARACTERS = 160
 
 _KINDS: Mapping[Kind, str] = {
@@ -38,7 +38,7 @@ _KINDS: Mapping[Kind, str] = {
     "settings": "Settings of Indwell, which may tighten yours and name commands to run as hooks",
     "instructions": "Instructions that would go to the model",
 }
-"""What does most comes first."""
+"""In the order of the question: the kind that can do most comes first."""
 
 _LOOKED_FOR = frozenset(name for _, name in FILES)
 
@@ -49,16 +49,16 @@ _OPENING = (
 
 
 class TrustStanding(msgspec.Struct, frozen=True):
-    """How a folder stands.
+    """The trust status of a folder.
 
     Attributes:
         folder: Its real path.
-        state: ``open``: nobody has said anything of it as it is now, so it is restricted.
+        state: ``open`` means that no answer covers its current files, so it is restricted.
         by: What decided, in words.
-        items: What is executable or obeyed in it; empty where that was not looked at.
-        before: What of it was trusted earlier, or is; None if it never was.
-        is_whole: It is trusted whatever it holds.
-        remedy: What to do where it is restricted, in words.
+        items: Its executable or obeyed files; empty if nothing looked for them.
+        before: The files trusted earlier, or still; None if there were none.
+        is_whole: The folder is trusted whatever it holds.
+        remedy: What the user can do if the folder is restricted, in words.
     """
 
     folder: str
@@ -71,19 +71,19 @@ class TrustStanding(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """What the user is asked."""
+        """The question to the user."""
         return question_words(self.folder, self.items, self.before)
 
 
 def nearest(folder: str, answers: Mapping[str, FolderAnswer]) -> str | None:
-    """The folder with an answer that is this one or the closest above it; by component."""
+    """Return this folder or its closest parent that has an answer; None if there is none."""
     parts = exact_parts(folder)
     above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
     return max(above, key=lambda one: len(exact_parts(one)), default=None)
 
 
 def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> bool:
-    """Is there nothing now that was not trusted as it is? What is gone harms nobody."""
+    """Whether each current file was trusted with this content; removed files do not matter."""
     return all(
         one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
         for one in now
@@ -93,7 +93,7 @@ def is_unchanged(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -
 def question_words(
     folder: str, items: Sequence[Executable], before: Mapping[str, TrustedFile] | None
 ) -> str:
-    """The question, with all that trusting would enable."""
+    """Word the question, with the files that trust would enable."""
     if before is not None:
         opening = (
             f"Indwell: files of {one_line(folder)!r} that you trusted have changed. Trust the "
@@ -117,7 +117,7 @@ def question_words(
 
 
 def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
-    """What the user is told once, where a prompt works in a restricted folder."""
+    """Word the notice shown once when a prompt works in a restricted folder."""
     ignored = (
         f" {n_instructions} instruction {'file' if n_instructions == 1 else 'files'} ignored "
         "(untrusted)."
@@ -131,7 +131,7 @@ def restricted_words(standing: TrustStanding, n_instructions: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """All of them; where files are many their folder stands for them, and none hides another."""
+    """List the names; in a long list, one entry replaces the many files of a folder."""
     counts = Counter(map(_front, names))
     is_long = len(names) > MOST_NAMES
     shown = list(
@@ -148,21 +148,21 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _rank(name: str) -> tuple[bool, bool, str]:
-    """What is looked for by its name comes first, and last what repositories in the folder hold."""
+    """Sort key: well-known names first, files of nested repositories last."""
     is_own = name.startswith(".git/") or any(name.startswith(f"{one}/") for _, one in FOLDERS)
     return name not in _LOOKED_FOR, not is_own, name
 
 
 def _front(name: str) -> str:
-    """The folder that stands for a file."""
+    """Return the folder that replaces a file in a long list."""
     known = (folder for _, folder in FOLDERS if name.startswith(f"{folder}/"))
     return next(known, name.rpartition("/")[0] or ".")
 
 
 def _difference(before: Mapping[str, TrustedFile], now: Sequence[Executable]) -> Iterator[str]:
-    """Each file that differs, with its new lines; of lines that are gone only the number is kept.
+    """Yield each file that differs, with its new lines and the number of removed lines.
 
-    The names come first: a long diff of one file cannot push another out of sight.
+    All names come first, so that a long diff of one file cannot hide another file.
     """
     changed = [one for one in now if not is_unchanged(before, (one,))]
     new = [one.name for one in changed if one.name not in before]
@@ -201,7 +201,7 @@ def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:
 def _new_lines(
     before: Sequence[str], digests: Sequence[str], lines: Sequence[str]
 ) -> Iterator[str]:
-    """In time in proportion to the lines, whatever is in them."""
+    """Yield the new lines and the number of removed ones, in linear time."""
     gone = Counter(before) - Counter(digests)
     new = Counter(digests) - Counter(before)
     if not gone and not new:
