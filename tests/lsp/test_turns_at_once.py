@@ -14,6 +14,7 @@ from indwell.lsp.messages import documents, status, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.sessions.turns import MOST_AT_ONCE
 from indwell.sessions.records import TurnEndRecord
+from support import chatting
 from support.editing import MENDED, READ, SOURCE, Editor, Home, bash, editing, results
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, Seen, refuse, say, stream
 
@@ -385,3 +386,29 @@ async def test_a_failure_holds_nothing_of_the_session_beside(tmp_path) -> None:
         assert [one.text for one in queue.waiting] == ["Do <next>.", "Do <waits>."]
         waits.cancel()
         follows.cancel()
+
+
+async def test_two_chat_documents_can_be_answered_at_once(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        gate = asyncio.Event()
+        desk.scripts.play("one", Answer((gate, *say("First answer.").parts), headers=SSE))
+        desk.scripts.play("two", stream(HANG))
+        first = await chatting.chat(desk.editor)
+        chatting.write(desk.editor, first, "Do <one>.")
+        await chatting.send(desk.editor, first)
+        await desk.asked("one")
+        another = await desk.editor.execute("indwell.chat", {"new": True})
+        second = chatting.opened(desk.editor, Path(another["path"]))
+        chatting.write(desk.editor, second, "Do <two>.")
+        await chatting.send(desk.editor, second)
+        await desk.asked("two")
+        (beside,) = (await desk.status()).beside
+        assert await desk.editor.execute("indwell.cancel", {"session": beside.session}) is True
+        await desk.editor.wait_until(lambda: chatting.is_over(second, 1))
+        assert not chatting.is_over(first, 1)
+        gate.set()
+        await desk.editor.wait_until(lambda: chatting.is_over(first, 1))
+        assert "First answer." in first.text
+        assert "First answer." not in second.text
+        assert beside.session in second.text.splitlines()[0]
+        assert beside.session not in first.text
