@@ -1,6 +1,7 @@
 """What an editor hears first needs no lsprotocol: its import takes longer than the rest of a start.
 
-The server of these tests cannot import lsprotocol, pygls' converter or cattrs at all.
+The server of these tests cannot import lsprotocol, pygls' converter or cattrs at all, nor what
+reads YAML, writes TOML, prints to a terminal or asks a model.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from support.raw_client import raw_client
 
 UNTYPED = """
 import sys
-for name in ("lsprotocol.types", "lsprotocol.converters", "cattrs"):
+late = ("lsprotocol.types", "lsprotocol.converters", "cattrs")
+for name in (*late, "openai", "rich", "tomlkit", "yaml"):
     sys.modules[name] = None  # importing it fails
 from indwell.cli import main
 sys.exit(main(["serve", "--stdio", "--scripted"]))

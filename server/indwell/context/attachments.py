@@ -8,12 +8,11 @@ Attached text is data of tier 2, whoever wrote it: a terminal, a web page, a lan
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from indwell.context.injections import inject
 from indwell.context.request.assemble import attached_picture
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block
 
 SELECTION_LIMIT = 12_000  # characters: about 3,500 tokens; above it head and tail are shown
@@ -24,7 +23,7 @@ ORIGIN_LIMIT = 80  # of the names of the server and the rule that report it
 DIAGNOSTICS_LIMIT = 20  # problems listed at once
 PATH_LIMIT = 1_000  # of a path, which some systems let grow to 4,096 bytes
 
-_PLAIN = re.compile(r"[\w./@+=~:\\-]+")
+_PLAIN = lazy_pattern(r"[\w./@+=~:\\-]+")
 
 
 class Problem(msgspec.Struct, frozen=True):

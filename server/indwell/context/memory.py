@@ -10,7 +10,6 @@ marked text. A fact that shares no telling word with them is not sent, however f
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -20,6 +19,7 @@ import msgspec
 from indwell.context.conversation import Conversation
 from indwell.context.injections import inject
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 
 FACT_CHARACTERS = 300  # a fact is one sentence; of longer lines that people wrote the rest is cut
@@ -29,10 +29,10 @@ PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
 Scope: TypeAlias = Literal["workspace", "user"]
 """What a fact is about: this workspace, or the user wherever they work."""
 
-_FACT = re.compile(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
-_NOTE = re.compile(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_FACT = lazy_pattern(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
+_NOTE = lazy_pattern(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_FENCE = lazy_pattern(r"\s{0,3}(?:```|~~~)")
 _SUBJECT: dict[Scope, str] = {"workspace": "this workspace", "user": "you"}
 
 
@@ -273,10 +273,10 @@ def _share(n_times: int, size: float) -> float:
     return n_times * (_K1 + 1) / (n_times + _K1 * size)
 
 
-_WORD = re.compile(r"[^\W_]+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = lazy_pattern(r"[^\W_]+")
+_PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Scripts without blanks between words: two signs in a row say as much as a word elsewhere.
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+_UNSPACED = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
 _LEAST_LENGTH = 2  # characters of a word
 _STEM = 3  # characters that stay at least
 _HISSING = ("sses", "shes", "ches", "xes", "zes")

@@ -19,6 +19,8 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 TAGS = (
     "system-reminder",
     "ide_selection",
@@ -79,15 +81,15 @@ _LONGEST = 200  # characters in which a name stands, if nobody hides it
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
-_PREFIX = re.compile(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
-_BRACKET = re.compile(
+_PREFIX = lazy_pattern(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
+_BRACKET = lazy_pattern(
     f"[{re.escape(BRACKETS)}]"
     f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
 # Code uses two of the names as well, and both tags only mark data. So what can be nothing but a
 # type argument or a comparison stays as it is: ``List<Skill>``, ``level < skill;``.
-_ORDINARY = re.compile(
+_ORDINARY = lazy_pattern(
     r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
     r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
     r"|(?<=[\w)\]] )<<? (?P<quote>['\"]?)(?i:skill)(?P=quote)(?="
@@ -207,19 +209,19 @@ _HIDDEN = (
     r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_RUN = re.compile(f"[{_HIDDEN}]+")
+_RUN = lazy_pattern(f"[{_HIDDEN}]+")
 # Those that need a look: a single joiner in a script that has them, and a single choice of a
 # style behind a sign, are passed over here, as texts can be full of them.
-_DOUBTFUL = re.compile(
+_DOUBTFUL = lazy_pattern(
     rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
     rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"
 )
-_RIGHT_TO_LEFT = re.compile(
+_RIGHT_TO_LEFT = lazy_pattern(
     "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-_ESCAPE = re.compile(r"\\u\{([0-9a-f]{2,6})\}")
+_ESCAPE = lazy_pattern(r"\\u\{([0-9a-f]{2,6})\}")
 # England, Scotland and Wales: a black flag and letters that show nothing; the only ones in use.
-_FLAGS = re.compile("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
+_FLAGS = lazy_pattern("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
     {ord(letter): 0xE0000 + ord(letter) for letter in "begnlstwc"}
 ))  # fmt: skip
 

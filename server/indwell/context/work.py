@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Message, Text, ToolResult, ToolUse
 
 ENDS = 4_000  # characters at each end of a command's output that are searched for errors
@@ -124,7 +125,7 @@ class Reviewed(msgspec.Struct, frozen=True):
     n_rejected: int = 0
 
 
-_REJECTED = re.compile(r'<changed-file path="([^"\n]*)" rejected="(\d{1,6})">')
+_REJECTED = lazy_pattern(r'<changed-file path="([^"\n]*)" rejected="(\d{1,6})">')
 
 
 def reviewed(
@@ -151,7 +152,7 @@ def reviewed(
     )
 
 
-_CHECK = re.compile(
+_CHECK = lazy_pattern(
     r"\b(?:py|go|c|un|j|vi|php)?(?:tests?|unit)\b|check|\blint|\bbuild\b|\bvet\b|\bmypy\b|\bruff\b"
     r"|\btsc\b|eslint|\bcargo\b|\bmake\b|\bmvn\b|gradle|\btox\b|\bnox\b|jest|vitest|rspec|compile"
     r"|clippy|\bci\b|verify|typecheck|\bpyright\b",
@@ -177,7 +178,9 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
 
 
 # Only the harness writes such a tag; in a name of a check no quote or bracket survives.
-_CHECKED = re.compile(r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)')
+_CHECKED = lazy_pattern(
+    r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)'
+)
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Failing]:
@@ -197,13 +200,13 @@ def _told(messages: Sequence[Message]) -> Iterator[Failing]:
     yield from told.values()
 
 
-_ERROR = re.compile(
+_ERROR = lazy_pattern(
     r"\berror\b|\bfail(?:ed|ure)?\b|\bFAIL\b|exception|\bpanic\b|undefined|not found|assert|cannot"
     r"|\bexpected\b|no such|denied|traceback|\bE\s{2,}",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"\w\.\w{1,5}:\d+")  # file.go:12: where, and most often what
-_SUMMED = re.compile(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
+_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # file.go:12: where, and most often what
+_SUMMED = lazy_pattern(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
 
 
 def error_line(text: str) -> str:
@@ -236,8 +239,8 @@ def answered(messages: Sequence[Message]) -> Iterator[tuple[ToolUse, ToolResult]
                 yield use, result
 
 
-_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?:? (-?\d+)", re.IGNORECASE)
-_BAD_START = re.compile(r"\s*(?:<tool_use_error>|Error\b|error:)")
+_EXIT = lazy_pattern(r"exit(?:ed with)?(?: code| status)?:? (-?\d+)", re.IGNORECASE)
+_BAD_START = lazy_pattern(r"\s*(?:<tool_use_error>|Error\b|error:)")
 
 
 def _failed(result: ToolResult) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from indwell.demo.project import CHECK
 from indwell.demo.repairs import Repair, repairs
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, ToolUse
 
 NAME = "scripted-demo"
@@ -25,7 +26,7 @@ WHAT_IT_IS = (
     "OPENAI_BASE_URL for a local endpoint) and choose a model with INDWELL_MODEL."
 )
 
-_SELECTION = re.compile(r"The user selected lines? (\d+)(?:-(\d+))? of (\S+?)(?: \(|:)")
+_SELECTION = lazy_pattern(r"The user selected lines? (\d+)(?:-(\d+))? of (\S+?)(?: \(|:)")
 _MOST_TRIES = 12
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import stat
 import tempfile
@@ -24,6 +23,7 @@ from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.beneath import HAS_DIR_FD, PathBeneath, parent_folder
 from indwell.files.copying import copy_all
+from indwell.lazy_pattern import lazy_pattern
 
 MOST_B = 1 << 30  # largest file or folder that is copied to another file system
 MOST_ENTRIES = 10_000
@@ -32,7 +32,7 @@ NOTE = "from.txt"
 """The file beside each moved file that names its former path."""
 
 _RANDOM_B = 16
-_SAFE = re.compile(r"quarantined-[0-9a-f]{32}\.txt")
+_SAFE = lazy_pattern(r"quarantined-[0-9a-f]{32}\.txt")
 _MOST_SHOWN = 400  # characters of a path in a message
 _MOST_NAME = 60  # characters of the old name in the new one
 _NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

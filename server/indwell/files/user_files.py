@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import stat
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from indwell.files.locks import one_writer
 from indwell.files.new_file import sync_folder, usable
 from indwell.files.private import write_durable
 from indwell.files.reading import read_regular
+from indwell.lazy_pattern import lazy_pattern
 
 _READ = (
     os.O_RDONLY
@@ -32,7 +32,7 @@ _READ = (
     | getattr(os, "O_BINARY", 0)
 )
 _NAME_CHARS = 60
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_ODD = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 
 def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:

@@ -8,13 +8,13 @@ what would leave a sandbox, and what the user wants to be asked about.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from indwell.context.untrusted_text import shows_nothing
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
@@ -28,10 +28,10 @@ UNHELD = "not sandboxed"  # as ``Strength.words`` has it
 LONG_LINES = 15  # a dialog shows about as many
 LONG_CHARACTERS = 1_200
 _READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
-_EMPTY_LINES = re.compile(rf"\n(?:{_BLANK}*\n){{3,}}")
-_BLANKS = re.compile(rf"{_BLANK}{{41,}}")
+_EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
+_BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.paths import is_beneath, is_inside, matching_glob
@@ -20,10 +20,8 @@ from indwell.settings.model import SECRETS
 MOST_SCRIPTS = 8  # per command; nobody would read a longer list
 MOST_CANDIDATES = 2_000  # candidate names per command; checking them takes 5 ms
 
-_UNKNOWN = frozenset(
-    (STAR, UNKNOWN)
-)  # marks in a word whose value only running the command can tell
-_IS_WORD = re.compile(r"[^\s;&|<>()\"'$=`]*")
+_UNKNOWN = frozenset((STAR, UNKNOWN))  # marks of what only running the command can tell
+_IS_WORD = lazy_pattern(r"[^\s;&|<>()\"'$=`]*")
 
 
 def named_files(parts: Iterable[CommandPart], cwd: str, roots: Sequence[str]) -> tuple[str, ...]:
@@ -125,7 +123,7 @@ def _relative(path: str, roots: Sequence[str]) -> str:
     return path
 
 
-_TOKEN = re.compile(r"[^\s;&|<>()\"'$=`]+")
+_TOKEN = lazy_pattern(r"[^\s;&|<>()\"'$=`]+")
 
 
 def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> CommandVerdict:

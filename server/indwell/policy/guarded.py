@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from indwell.context.untrusted_text import shows_nothing
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy import protected_names
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, matches_any
 
@@ -44,7 +45,7 @@ _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 INSIDE = "x"
 """A name that no rule speaks of: what is said of it in a folder is said of all there."""
 
-_SPECIAL = re.compile(r"[*?]+")
+_SPECIAL = lazy_pattern(r"[*?]+")
 
 
 def kind_of(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
 import msgspec
 
-_BRANCH = re.compile(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
+from indwell.lazy_pattern import lazy_pattern
+
+_BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
 
 LEAST = timedelta(hours=1)  # a shorter pause changes nothing for the work
 _DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)

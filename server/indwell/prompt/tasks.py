@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal, TypeAlias
 
-_PLAIN = re.compile(r"[\w./@+=~-]+")
+from indwell.lazy_pattern import lazy_pattern
+
+_PLAIN = lazy_pattern(r"[\w./@+=~-]+")
 
 Task: TypeAlias = Literal["fix", "fixAll", "explain", "document", "test", "refactor", "ask"]
 

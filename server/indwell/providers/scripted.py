@@ -7,7 +7,6 @@ that sent it.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
@@ -16,6 +15,7 @@ import msgspec
 
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ProviderError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import (
     Image,
     Message,
@@ -29,7 +29,7 @@ from indwell.messages import (
 )
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 
-_WORD = re.compile(r"\s*\S+\s*|\s+")
+_WORD = lazy_pattern(r"\s*\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)

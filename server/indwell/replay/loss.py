@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -12,6 +11,7 @@ import msgspec
 
 from indwell.context.compaction.digesting.lines import line_key, names_in
 from indwell.context.work import call_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.course import Point
 
@@ -272,8 +272,8 @@ def _mark(block: Block) -> str:
 
 
 LEAST_WORDS = 4  # other words that make a sentence of names
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+")
+_LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 class Traces(msgspec.Struct, frozen=True):

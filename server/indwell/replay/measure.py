@@ -14,6 +14,7 @@ from indwell.context.compaction.presets import PRESETS, Preset
 from indwell.context.compaction.step import CompactionFacts, TokenRates
 from indwell.context.pairing import problems
 from indwell.context.work import asked
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
 from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, points
@@ -28,8 +29,8 @@ _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
 _SHOWN = 120  # characters of a closing line by which it is known again inside a summary
 _TELLING = 20  # characters of a line that can stand nowhere else by chance
-_SUMMED_UP = re.compile(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
-_RUN = re.compile(r"(\d+)(?: to (\d+))?")
+_SUMMED_UP = lazy_pattern(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
+_RUN = lazy_pattern(r"(\d+)(?: to (\d+))?")
 _WORDS = "words-"  # files that hold words of the user are named so (``summarising.plans``)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -28,12 +27,13 @@ from indwell.files import (
 from indwell.files.private import remove_own
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
 from indwell.files.watch.snapshot import digest_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.review.hunk import Opaque
 from indwell.workspace.large import ByteSplice
 
 MOST_B = 64 << 20  # of one file
 NOT_KEPT = "what it held before is not kept, so it cannot be put back"
-_DIGEST = re.compile(r"[0-9a-f]{32}")
+_DIGEST = lazy_pattern(r"[0-9a-f]{32}")
 
 
 class Removed(msgspec.Struct, frozen=True):

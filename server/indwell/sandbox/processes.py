@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 MARK = "INDWELL_RUN"
 _LIMIT_B = 4 << 20  # ARG_MAX of Linux is 2 MB by default
 _PIECE_B = 1 << 16
-_PSS = re.compile(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
+_PSS = lazy_pattern(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
 _BEGAN = 19  # starttime: field 22 of proc(5), of which two are before the bracket
 
 

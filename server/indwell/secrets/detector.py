@@ -10,25 +10,27 @@ from functools import cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 PRIVATE_KEY = "private key"
 PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN = lazy_pattern(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _MOST_KEY = 20_000  # characters of a private key, including line prefixes
 _MOST_HEADERS = 160  # characters between its first line and the key, such as `Proc-Type: 4,…`
 _MOST_BETWEEN = 40  # characters between two lines, such as a line number
 _LAST_LINE = 64  # characters of a key's last line, which may be short
 _LEAST_CUT = 100  # characters of a key without its end; a single line could be anything
-_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
-_ADDRESS = re.compile(
+_KEY_LINE = lazy_pattern(r"[A-Za-z0-9+/=]{40,}")
+_ADDRESS = lazy_pattern(
     r"://[^\s/:@\"'`<>{}()$]{0,60}:(?P<secret>[^\s/:@\"'`<>{}()$]{8,200})@(?!sha\d)[\w.\[-]"
 )
-_WORD = re.compile(r"[\w+/=.~:@-]{20,}")  # the shortest kind of secret
-_DIGIT = re.compile(r"[0-9]")  # of 36 random letters and digits, one word in 500 has none
+_WORD = lazy_pattern(r"[\w+/=.~:@-]{20,}")  # the shortest kind of secret
+_DIGIT = lazy_pattern(r"[0-9]")  # of 36 random letters and digits, one word in 500 has none
 _PIECE = 100_000  # characters in one search: it blocks all threads, here for 4 ms
 _OVERLAP = 1_000  # between two pieces; every secret is shorter
 _BEFORE = 60  # characters before the word that may hold its name
 _LEAST_ENTROPY = 2.8  # bits a character of a password in an address, which is short
-_EXAMPLES = re.compile(
+_EXAMPLES = lazy_pattern(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
 )

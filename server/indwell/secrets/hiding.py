@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.secrets.detector import entropy, find
 
 MARK = "[secret " + "hidden:"  # in two parts, so that a tool may write this very file
 _LEAST = 12  # characters of a known secret; shorter ones may be ordinary words
 _LEAST_OWN = 8
 _LEAST_ENTROPY = 3.0  # bits a character; natural language has about as much
-_ASSIGNED = re.compile(r"[=:][ \t]{0,4}[\"']?([^\s\"',;]+)")
-_PLAIN = re.compile(r"[a-z]+|[A-Z]+|[0-9.]+")
-_PATH = re.compile(r"[~./]|[A-Za-z]:[\\/]|[a-z]+://[^@]*\Z")
+_ASSIGNED = lazy_pattern(r"[=:][ \t]{0,4}[\"']?([^\s\"',;]+)")
+_PLAIN = lazy_pattern(r"[a-z]+|[A-Z]+|[0-9.]+")
+_PATH = lazy_pattern(r"[~./]|[A-Za-z]:[\\/]|[a-z]+://[^@]*\Z")
 
 
 class Hider:

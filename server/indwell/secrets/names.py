@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_SECRET_NAME = re.compile(
+from indwell.lazy_pattern import lazy_pattern
+
+_SECRET_NAME = lazy_pattern(
     r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|(?:^|_)(?:PASS|PAT|PWD|DSN)$",
     re.IGNORECASE,
 )
-_OTHER_NAME = re.compile(r"KEYRING|KEYLOG|KEYCHAIN|KEYBOARD|KEYMAP|KEYTIMEOUT|^PWD$|^OLDPWD$")
-_PROXY = re.compile(r"_proxy$", re.IGNORECASE)
+_OTHER_NAME = lazy_pattern(r"KEYRING|KEYLOG|KEYCHAIN|KEYBOARD|KEYMAP|KEYTIMEOUT|^PWD$|^OLDPWD$")
+_PROXY = lazy_pattern(r"_proxy$", re.IGNORECASE)
 _LEAST = 8  # characters; shorter values are words like "true"
 
 

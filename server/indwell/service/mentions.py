@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from indwell.context.attachments import Listing, Selection
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
 from indwell.service.secrets import OtherNames
@@ -23,11 +24,11 @@ from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
 MOST = 20  # files that go with one prompt; the model can read more by itself
-_MENTION = re.compile(
+_MENTION = lazy_pattern(
     r"(?<![\w@/.`])@(?:\"(?P<quoted>[^\"\n]{1,400})\"|(?P<bare>[^\s@\"'`<>()\[\]{},;#]{1,400}))"
     r"(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?"
 )
-_LINES = re.compile(r"(?P<path>.*?)(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?", re.DOTALL)
+_LINES = lazy_pattern(r"(?P<path>.*?)(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?", re.DOTALL)
 _ENDS = ".,:;!?…"
 
 

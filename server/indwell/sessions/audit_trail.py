@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolResult
 from indwell.sessions.branches import lived
 from indwell.sessions.display_records import Decided, Verdict
@@ -23,7 +23,7 @@ REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 DONE, FAILED = "done", "failed"  # endings of a call whose result is not in this log
 
 _Key: TypeAlias = tuple[int, str]
-_ENDING = re.compile(r"exit code \d+$|timed out after |ended by ")
+_ENDING = lazy_pattern(r"exit code \d+$|timed out after |ended by ")
 
 
 class Act(msgspec.Struct, frozen=True):

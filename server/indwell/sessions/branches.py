@@ -7,13 +7,13 @@ last record.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import SessionError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.display_records import CommandSet, PlanSet, TodoSet
 from indwell.sessions.records import (
     Forked,
@@ -25,8 +25,8 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 
-_COMMAND = re.compile(r"b([0-9]{1,9})")  # ids of any other form are not ours
-_FOLDERS = re.compile(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system
+_COMMAND = lazy_pattern(r"b([0-9]{1,9})")  # ids of any other form are not ours
+_FOLDERS = lazy_pattern(r"[/\\]")  # separators of …/<session>/spill/0001-plan.md on any system
 
 
 class Fork(NamedTuple):

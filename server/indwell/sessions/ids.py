@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from indwell.errors import SessionError
+from indwell.lazy_pattern import lazy_pattern
 
-_ID = re.compile(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no leading dash
-_TIME = re.compile(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
+_ID = lazy_pattern(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no leading dash
+_TIME = lazy_pattern(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
 _SHOWN = 60  # characters of an invalid id that the error message repeats
 
 RANDOM_B = 6  # bytes; two sessions of one millisecond collide once in 2.8e14

@@ -7,7 +7,6 @@ is untrusted: what cannot be read is skipped with a note.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -20,6 +19,7 @@ from indwell.context.injections import inject
 from indwell.context.pairing import repair, tool_results
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import scalar_text
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Role, Text, ToolUse
 from indwell.sessions.records import (
     IMPORTED,
@@ -33,7 +33,7 @@ from indwell.sessions.records import (
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Event kinds for text with the role ``user`` that the recording tool inserted itself."""
 
-_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")  # providers reject these in names and ids
+_UNNAMEABLE = lazy_pattern(r"[^A-Za-z0-9_-]")  # providers reject these in names and ids
 _MOST_OF_NAME = 64  # characters; the limit of providers
 
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
 from indwell.errors import SettingsError
+from indwell.lazy_pattern import lazy_pattern
 
 
 class Secret:
@@ -44,14 +45,14 @@ class Secret:
         raise TypeError("a secret is not pickled or copied; hand on the object")
 
 
-_SHAPES = re.compile(
+_SHAPES = lazy_pattern(
     r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
     r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # by their prefixes
     r"|\bAIza[\w-]{20,}"  # Google's
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
 )
-_RANDOM = re.compile(r"[A-Za-z0-9+=~]{16,}")  # no folder name of a host is such a long word …
-_MIXED = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
+_RANDOM = lazy_pattern(r"[A-Za-z0-9+=~]{16,}")  # no folder name of a host is such a long word …
+_MIXED = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
 _LONGEST_NAME = 24  # characters; the longest provider name is shorter
 _MANY_DIGITS = 4
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -17,10 +16,11 @@ import msgspec
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic
 from indwell.files.locks import locked
+from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 1 << 20  # a larger file was not written by Indwell
 LOCK_TIMEOUT_S = 5.0  # for other servers that write the same file; each takes milliseconds
-_LAST_COMMA = re.compile(rb",\s*\]\s*$")  # left over if the user deletes the last line
+_LAST_COMMA = lazy_pattern(rb",\s*\]\s*$")  # left over if the user deletes the last line
 
 _Mark: TypeAlias = tuple[int, int, int] | None
 

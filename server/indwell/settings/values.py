@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
 from indwell.settings.model import Hook, HookEvent, Settings
 
@@ -30,9 +30,9 @@ RULE_SUBJECTS = ("read", "edit", "write", "tool")
 
 _SHOWN = 60  # characters of a name or value in a notice
 _HUGE = 10**_SHOWN  # Python refuses to format numbers of over 4,300 digits
-_DOT_NAME = re.compile(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
-_AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
-_KEY = re.compile(r"[\x21-\x7e]+")  # characters that an HTTP header allows
+_DOT_NAME = lazy_pattern(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
+_AT_LINE = lazy_pattern(r" \(at line (\d+), column \d+\)$")
+_KEY = lazy_pattern(r"[\x21-\x7e]+")  # characters that an HTTP header allows
 
 
 class SourceSettings(msgspec.Struct, frozen=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.skills.front_matter import BadFrontMatter, MarkdownDocument, read_document
 
 Origin: TypeAlias = Literal["user", "workspace", "indwell"]
@@ -16,7 +16,7 @@ Origin: TypeAlias = Literal["user", "workspace", "indwell"]
 FILE_NAME = "SKILL.md"
 BODY_CHARACTERS = 40_000  # about 12,000 tokens; the format recommends less than half of that
 DESCRIPTION_CHARACTERS = 1_024  # the limit of the format; a catalogue shows less
-_NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
+_NAME = lazy_pattern(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _NAME_CHARACTERS = 64
 
 

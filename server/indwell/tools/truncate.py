@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
 
 OUTPUT_LIMIT = 15_000  # characters; H48
 OUTPUT_HEAD = 6_000
@@ -13,14 +13,14 @@ DIFF_LIMIT = 3_000  # characters; H47
 DIFF_HEAD = 2_500
 
 _MOST_WORD = 1_000  # characters; what is longer is no secret, as a picture in base64
-_LONG_WORD = re.compile(r"[\w+/=.~:@%!-]{12,}")
-_ESCAPE = re.compile(
+_LONG_WORD = lazy_pattern(r"[\w+/=.~:@%!-]{12,}")
+_ESCAPE = lazy_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
     r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor
     r"|\x1b[ -/]*[0-~]?"  # the rest
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class TextEnds(msgspec.Struct, frozen=True):

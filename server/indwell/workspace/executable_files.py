@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from indwell.errors import TooLarge, ToolError
 from indwell.files import FolderEntry, exists, list_folder, read_bytes
+from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import redacted
 from indwell.settings.trusted_files import TrustedFile, digest_of, seen
 from indwell.workspace.executable_places import FILES, FOLDERS, INSTRUCTIONS, Executable, Kind
@@ -27,7 +27,7 @@ MOST_FILES = 1_000  # of one such folder; collections of skills have some hundre
 MOST_DEEP = 8
 FOLDER_B = 4 << 20  # all of one folder; its digest takes 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
-_CHAT = re.compile(
+_CHAT = lazy_pattern(
     r".*\.chat\.md~?"  # a chat, and its backup by Emacs or Vim; Emacs's lock file
     r"|#.*\.chat\.md#"  # Emacs's auto-save files, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and those of Vim and Kate

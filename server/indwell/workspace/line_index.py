@@ -10,20 +10,20 @@ from __future__ import annotations
 import bisect
 import codecs
 import hashlib
-import re
 from array import array
 from collections.abc import Callable, Iterator
 
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.encoding.decoding import HEAD_B, WIDER, declared, guesses, known
 from indwell.workspace.text import PIECE, Errors
 
 Read = Callable[[int, int], bytes]
 """Reads up to so many bytes from an offset; fewer only at the end."""
 
-_END = re.compile(rb"\n|\r(?!\n)")
+_END = lazy_pattern(rb"\n|\r(?!\n)")
 _SAMPLE_B = 1 << 18
 
 

@@ -9,14 +9,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 Errors: TypeAlias = Literal["strict", "surrogateescape", "surrogatepass"]
 
 SNIFF_B = 8_192  # how far a NUL byte is searched for, as in git
 PIECE = 1 << 18  # bytes or characters between two pauses for other threads: about 1 ms of work
-_HALF = re.compile(r"[\ud800-\udfff]")
+_HALF = lazy_pattern(r"[\ud800-\udfff]")
 _OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # line endings for Python, but for no editor
-_HALVES = re.compile(r"[\ud800-\udfff]+")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_HALVES = lazy_pattern(r"[\ud800-\udfff]+")
+_LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),

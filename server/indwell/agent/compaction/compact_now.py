@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
@@ -13,11 +12,12 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.context.compaction.presets import Preset
 from indwell.context.conversation import prompt_tokens
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 
 COMPACT = "/compact"
-_COMMAND = re.compile(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
+_COMMAND = lazy_pattern(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
 _NAME_LIMIT = 40  # characters of an unknown name in a message
 _NEAR = 0.8  # similarity by difflib, from 0 to 1: one or two letters differ
 _MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer one

@@ -22,6 +22,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import opened_beneath, read_bytes
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
 MOST_FILES = 100_000  # of one repository's stores; git packs loose objects at 6,700
@@ -32,13 +33,13 @@ CHECK_S = 20.0  # for all that one command brought in: what git packs of 500 MB 
 REDIRECT_B = 64 << 10  # of a file that names other stores
 _PIECE_B = 1 << 20
 NO_OBJECT = frozenset({"0" * 40, "0" * 64})
-_SHA = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
-_PACKED_REPLACEMENT = re.compile(r"^([0-9a-f]+) refs/replace/(\S+)$", re.MULTILINE)
-_FANOUT = re.compile(r"[0-9a-f]{2}")
-_LOOSE = re.compile(r"/([0-9a-f]{2})/([0-9a-f]{62}|[0-9a-f]{38})$")
-_PACK = re.compile(r"/pack/[^/]+\.(?:pack|idx|rev)$")
-_PACK_INDEX = re.compile(r"/pack/multi-pack-index[^/]*$")
-_GRAPH = re.compile(r"/info/commit-graphs?(?:/[^/]+)?$")
+_SHA = lazy_pattern(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
+_PACKED_REPLACEMENT = lazy_pattern(r"^([0-9a-f]+) refs/replace/(\S+)$", re.MULTILINE)
+_FANOUT = lazy_pattern(r"[0-9a-f]{2}")
+_LOOSE = lazy_pattern(r"/([0-9a-f]{2})/([0-9a-f]{62}|[0-9a-f]{38})$")
+_PACK = lazy_pattern(r"/pack/[^/]+\.(?:pack|idx|rev)$")
+_PACK_INDEX = lazy_pattern(r"/pack/multi-pack-index[^/]*$")
+_GRAPH = lazy_pattern(r"/info/commit-graphs?(?:/[^/]+)?$")
 _REDIRECTS = ("info/alternates", "info/http-alternates")
 _HISTORY = ("info/grafts", "shallow")
 _SLOW = f"it could not be checked within {CHECK_S:g} s"

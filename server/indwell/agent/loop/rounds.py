@@ -26,12 +26,13 @@ from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.request.assemble import assemble, without_pictures
 from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.sessions.records import Ending
 
-_ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORECASE)
+_ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNORECASE)
 
 
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:

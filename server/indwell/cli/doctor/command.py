@@ -36,6 +36,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.errors import SettingsError, UserError
 from indwell.files.private import scratch_folder
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
@@ -58,16 +59,16 @@ SHORTEST = 3  # characters of a user's or machine's name that is taken out; shor
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
 """Names that say nothing about a person."""
 
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
-_KEY_LIKE = re.compile(  # an underscore before it is no letter: `secret_sk-…`
+_ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
+_KEY_LIKE = lazy_pattern(  # an underscore before it is no letter: `secret_sk-…`
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
-_MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
+_MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 
 RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
-_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear holes into words
 LOOK_S = 6.0  # seconds for one question; a list takes up to three
 TALK_S = 11.0  # a model that answers later than this is said to be slow, not broken

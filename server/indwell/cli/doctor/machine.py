@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import locale
 import platform
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -17,6 +16,7 @@ from indwell import __version__
 from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import ToolError
 from indwell.files import read_own
+from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program
 from indwell.sandbox.environment import own_installation
@@ -159,7 +159,7 @@ def _is_utf8(name: str) -> bool:
 MOST_FILES = 300  # of one editor's configuration; a large Neovim set-up has a hundred
 LIMIT_B = 1 << 20
 NEWER_NEOVIM = (0, 11)  # has `vim.lsp.config`
-_NEOVIM = re.compile(r"NVIM v(\d+)\.(\d+)")
+_NEOVIM = lazy_pattern(r"NVIM v(\d+)\.(\d+)")
 
 
 class Editor(NamedTuple):

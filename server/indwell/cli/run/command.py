@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -33,6 +32,7 @@ from indwell.cli.terminal.waiting import wait_for
 from indwell.context.attachments import PastedText, Selection
 from indwell.errors import ToolError, UserError
 from indwell.files import has_other_names
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
@@ -51,7 +51,7 @@ from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import FIND, display
 from indwell.workspace.text import split_lines
 
-_PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
+_PLACE = lazy_pattern(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
 
 _OPTIONS = {"budget_session": "--max-cost", "budget_turn_tokens": "--max-tokens"}
 """How a budget is called here, if it is the one of the command line that counts."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 
 import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
 
 
 def lua(word: str) -> str:
@@ -56,7 +57,7 @@ def _shell(word: str) -> str:
 PLAIN = ("indwell", "serve", "--stdio")
 """The command as the documentation pages show it."""
 
-_GAP = re.compile("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
+_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
 
 class EditorConfiguration(msgspec.Struct, frozen=True):

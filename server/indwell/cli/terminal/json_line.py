@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 
 import msgspec
 
-_ACTING = re.compile(
+from indwell.lazy_pattern import lazy_pattern
+
+_ACTING = lazy_pattern(
     r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
 """Controls that JSON does not escape by itself, ends of lines to some readers (U+2028 and

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.syntax import Syntax
 
 from indwell.agent.core import events
 from indwell.agent.core.event_shape import BackgroundCommand
@@ -208,6 +207,8 @@ class TerminalView:
         """Print a unified diff; nothing in it can drive the terminal."""
         diff = visible(diff.replace("\r\n", "\n"))  # a CRLF is how that file ends its lines
         if self._console.is_terminal:
+            from rich.syntax import Syntax  # its highlighter takes 6 ms
+
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
             self._console.print(diff, markup=False, emoji=False, highlight=False, end="")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -22,9 +21,10 @@ from indwell.context.history import MessageSplice, place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens
 from indwell.context.work import call_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
 _STAMP_BYTES = 10  # of a digest, 16 characters; two texts with the same 5 are found in a second
 _MOST_OF_TOOL = 64  # characters of a tool's name, as providers bound it; a model may write others
 _NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike

@@ -24,6 +24,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.history import place_of, transcript
 from indwell.context.injections import LEFT_OUT, inject
 from indwell.context.untrusted_text import neutralise
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
 FILE_LENGTH = 16_000  # characters at which a file ends; mostly less than what stays as it is
@@ -98,7 +99,7 @@ def _spill(number: int, part: _TranscriptPart) -> SpilledText:
 
 
 _TAG = "transcript"
-_IMITATION = re.compile(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
+_IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than one token
 
 

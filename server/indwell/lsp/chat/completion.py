@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from indwell.errors import ToolError, UserError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.service.mentions import files_below, quoted_path
 from indwell.settings.model import Mode
 
@@ -95,10 +95,10 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 """All that there are."""
 
-_COMMAND = re.compile(r"^/[a-z0-9._ -]{0,64}$")
-_FILE = re.compile(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
-_RANGE = re.compile(r"(?:^|[\s(])@(?:\"(?P<q>[^\"\n]+)\"|(?P<p>[^\s@\"#]+))#L?(?P<begun>[\d-]*)$")
-_SYMBOL = re.compile(
+_COMMAND = lazy_pattern(r"^/[a-z0-9._ -]{0,64}$")
+_FILE = lazy_pattern(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
+_RANGE = lazy_pattern(r"(?:^|[\s(])@(?:\"(?P<q>[^\"\n]+)\"|(?P<p>[^\s@\"#]+))#L?(?P<begun>[\d-]*)$")
+_SYMBOL = lazy_pattern(
     r"^(?P<indent>[ \t]*)(?:export |pub |public |private |static |async |default )*"
     r"(?:def|class|function|func|fn|struct|impl|trait|interface|enum|module|type)\s+(?P<name>[\w.]+)"
 )
@@ -206,7 +206,7 @@ def _end(
 
 Name: TypeAlias = Literal["new", "stop", "mode"]
 
-_COMMAND_LINE = re.compile(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
+_COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 _PROMPTS = frozenset({"compact"})  # that the session itself understands
 
 

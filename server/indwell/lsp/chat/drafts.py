@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from indwell.errors import ToolError, UserError
 from indwell.files import read_bytes, read_own, write_atomic
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.files import LIMIT_B
 from indwell.lsp.host import Host
@@ -18,7 +18,7 @@ from indwell.lsp.workspace.documents import Document, unbroken
 from indwell.policy.approvals import folded, visible
 from indwell.workspace.base import digest
 
-_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+_TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
 _LEAST = 4  # characters, blanks aside, of which a piece that stays is told from a chance likeness
 _PASTED = 12  # characters, blanks aside, that come at once: nobody types so fast
 _MOST_PAIRS = 200_000  # of pieces that are compared: 10 ms

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, newest_first, read_bytes, write_atomic
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import TextSplice, edited, session_of
 from indwell.lsp.chat.rendering import own_words, restored
@@ -84,7 +84,7 @@ def _with_note(text: str, turn: int) -> str:
 MOST_LOOKED_AT = 500  # chats, the newest first
 LIMIT_B = 16 << 20  # of one chat
 _LINE_B = 400  # of its beginning, which names the session
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
 
 
 def chats_folder(root: Path) -> Path:

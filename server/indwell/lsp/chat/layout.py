@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
+
+from indwell.lazy_pattern import lazy_pattern
 
 YOU = "## You"
 WAITING = "## You · waiting"
 _TURN = "## Indwell · turn "
 _MOST_DIGITS = 9
 
-SESSION = re.compile(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
+SESSION = lazy_pattern(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
 _SQUEEZED = 48  # characters other than blanks that tell one end of a text from another
 _WINDOW = 600  # characters in which they are looked for
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 
 _MOST_SPAN = 400  # characters of a code span that is waited for
 _MOST_TARGET = 200  # of a target, up to what tells its kind
 
-_SIGN = re.compile(r"[\\<!\]`$]")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_SIGN = lazy_pattern(r"[\\<!\]`$]")
+_TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")
 _NAME = rf"[\w.~+@-]{{0,{_MOST_TARGET}}}"
-_SAFE = re.compile(
+_SAFE = lazy_pattern(
     rf"(?:\(|:[ \t]{{0,80}})(?!/[/\\])(?:https?://|mailto:|{_NAME}[/#?)]|(?=[^\s]){_NAME}\s)",
     re.IGNORECASE,
 )
-_UNKNOWN = re.compile(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
+_UNKNOWN = lazy_pattern(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
 _UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula ends where it likes
 
 
@@ -105,20 +106,20 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
 _MOST = 1_000  # characters of a line's beginning that are held until it is known what the line is
 _OURS_HELD = 60  # the same of a line in a fence that may be a heading of ours
 
-_OURS = re.compile(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
-_HEADING = re.compile(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
-_FENCE = re.compile(
+_OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
+_HEADING = lazy_pattern(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
+_FENCE = lazy_pattern(
     r"(?P<prefix>[ \t]*(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*)*)"
     r"(?P<run>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)"
 )
-_UNDERLINE = re.compile(r"^[ ]{0,3}(=+|-+)[ \t]*$")
-_UNKNOWN_CHARACTERS = re.compile(
+_UNDERLINE = lazy_pattern(r"^[ ]{0,3}(=+|-+)[ \t]*$")
+_UNKNOWN_CHARACTERS = lazy_pattern(
     r"(?:[ \t>*+#=-]|\d{1,9}(?:[.)]|$))*(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,}).*)?"
 )
-_UNKNOWN_INSIDE = re.compile(r"[ \t]*(?:(?:`+|~+)[ \t]*)?")
+_UNKNOWN_INSIDE = lazy_pattern(r"[ \t]*(?:(?:`+|~+)[ \t]*)?")
 
-_BREAKS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
-_ODD = re.compile(
+_BREAKS = lazy_pattern(r"\r\n|[\r\v\f\x85\u2028\u2029]")
+_ODD = lazy_pattern(
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
@@ -269,7 +270,7 @@ def _dedented(line: str, columns: int) -> str:
 SUMMARY_CHARACTERS = 160
 MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the session's log has all
 _HEAD = 4_000
-_TICKS = re.compile(r"`{3,}")
+_TICKS = lazy_pattern(r"`{3,}")
 
 
 def details(summary: str, *parts: str) -> str:

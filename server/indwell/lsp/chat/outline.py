@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import Heading, headings
 from indwell.lsp.workspace.line_blocks import units_in_line
@@ -21,10 +22,10 @@ NAME_CHARACTERS = 80
 MOST_LINKS = 2_000
 _NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # SymbolKind
 _OPEN, _CLOSE = "<details><summary>", "</details>"
-_FEED, _BREAK = re.compile(r"\n"), re.compile(r"\r\n|\n|\r")
-_LINK = re.compile(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
-_SCHEME = re.compile(r"[^/]*:")  # none of ours has one: we write a colon as %3A
-_ELSEWHERE = re.compile(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
+_FEED, _BREAK = lazy_pattern(r"\n"), lazy_pattern(r"\r\n|\n|\r")
+_LINK = lazy_pattern(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
+_SCHEME = lazy_pattern(r"[^/]*:")  # none of ours has one: we write a colon as %3A
+_ELSEWHERE = lazy_pattern(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
 class TextPositions:

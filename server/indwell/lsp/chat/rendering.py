@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from indwell.agent.core import events
 from indwell.agent.requests.receipt import compaction_words, usage_words
 from indwell.context.todo import shown_lines
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
 from indwell.policy.approvals import short_line
@@ -59,7 +60,7 @@ Link = Callable[[str, int], str]
 MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept at all
 MOST_LINKS = 12  # to the hunks of one edit
 _REASON = 300  # characters of why a turn ended
-_HUNK = re.compile(  # where it begins in the new text, and the lines before the first changed one
+_HUNK = lazy_pattern(  # where it begins in the new text, and the lines before the first changed one
     r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -11,6 +10,7 @@ from indwell.agent.core.event_shape import FileChanged
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.naming import Names
 from indwell.agent.requests.receipt import compaction_words, to_review_words
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.policy.approvals import short_line
@@ -148,7 +148,7 @@ _VERBS = {
 }
 
 
-_SUBSTANCE = re.compile(r"\bverified\b|^checked with |\bpassed\b|\bnew errors?\b")
+_SUBSTANCE = lazy_pattern(r"\bverified\b|^checked with |\bpassed\b|\bnew errors?\b")
 _AFTER = " after the last edit"
 
 
@@ -228,7 +228,7 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
     return f"{rounds}, {short}", short
 
 
-_ONE_PASSED = re.compile(r"`([^`]*)` passed")
+_ONE_PASSED = lazy_pattern(r"`([^`]*)` passed")
 _LEAST_NAME = 8  # characters of a command that still say something
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.markdown import Neutral
 from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
 from indwell.policy.approvals import one_line, short_line, visible
 from indwell.sessions.overview import Overview
 from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
-_TICKS = re.compile(r"`+")
-_MARKUP = re.compile(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
+_TICKS = lazy_pattern(r"`+")
+_MARKUP = lazy_pattern(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections import OrderedDict
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from indwell.agent.core.session import Session
 from indwell.errors import ToolError, UserError
 from indwell.files import read_own
 from indwell.files.private import write_shown
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.host import Host
 from indwell.lsp.messages.documents import OpenArguments, OpenResult
 from indwell.lsp.messages.lsprotocol_types import types
@@ -35,7 +35,7 @@ from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
 
 N_KEPT = 40  # of all folders together; the newest ones
-_PLAIN = re.compile(r"[^\w.+-]+")
+_PLAIN = lazy_pattern(r"[^\w.+-]+")
 _NAME_CHARACTERS = 80
 
 

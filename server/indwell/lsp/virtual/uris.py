@@ -7,13 +7,13 @@ colours by them.
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
 import msgspec
 
 from indwell.errors import UserError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.messages.names import VIRTUAL_SCHEMES
 from indwell.policy.approvals import short_line
 from indwell.sessions.ids import is_id
@@ -21,9 +21,9 @@ from indwell.sessions.ids import is_id
 LONGEST = 8_192  # characters of a URI; a path has 4,096 bytes at most
 _SHOWN = 120  # characters of a refused one that are repeated
 _SAFE = "/-._~!$'()*+,;=:@"  # of a path; what else there is goes as %XX
-_URI = re.compile(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
-_TURN = re.compile(r"[1-9][0-9]{0,8}")
-_DRIVE = re.compile(r"/[A-Za-z]:")
+_URI = lazy_pattern(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
+_TURN = lazy_pattern(r"[1-9][0-9]{0,8}")
+_DRIVE = lazy_pattern(r"/[A-Za-z]:")
 _ALL = "all"
 _DIFF = ".diff"
 _MARKDOWN = ".md"

@@ -7,16 +7,16 @@ knows where the next message begins, so that is the end of the line: the editor 
 
 from __future__ import annotations
 
-import re
-
 import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
 
 MAX_HEADER_B = 8_192  # LSP-06; a real header has 30-90 bytes
 MAX_BODY_B = 256 * 1024 * 1024  # a document of 100 MB, escaped, still fits (ENC-13)
 
 NO_HEADER = "what should be a header is none"
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
-_LENGTH = re.compile(rb"[0-9]{1,12}")
+_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
+_LENGTH = lazy_pattern(rb"[0-9]{1,12}")
 _QUOTED_B = 60  # bytes of a wrong header that are shown
 
 

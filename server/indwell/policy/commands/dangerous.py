@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.parse import bash_parser
 from indwell.policy.shell.words import (
     HOME,
@@ -38,14 +39,14 @@ _UNSEEN = "runs a script from the network that nobody has looked at"
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 
 
-_QUOTES = re.compile(r"\\\n|[\\'\"]")
-_HINT = re.compile(
+_QUOTES = lazy_pattern(r"\\\n|[\\'\"]")
+_HINT = lazy_pattern(
     r"(?<![\w.])(?:rm|chmod|mkfs|mke2fs|mkswap|newfs)(?![\w/])|-delete\b"
     r"|/dev/(?!null\b|std|tty\b|fd/)[a-z]"
 )
-_LOADER_HINT = re.compile(r"\b(?:curl|wget|aria2c|https?|xh)\b(?!:)")
-_SHELL_HINT = re.compile(r"sh\b|\bsource\b|\beval\b|(?:^|[\s;&|(])\.\s")
-_FUNCTION_HINT = re.compile(r"\(\s*\)\s*[{(]|\bfunction\b")
+_LOADER_HINT = lazy_pattern(r"\b(?:curl|wget|aria2c|https?|xh)\b(?!:)")
+_SHELL_HINT = lazy_pattern(r"sh\b|\bsource\b|\beval\b|(?:^|[\s;&|(])\.\s")
+_FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
@@ -307,13 +308,13 @@ _TOP = frozenset(
 )
 """Folders of the first level that a system, or all users' work, lives in; not ``/tmp``."""
 
-_SECOND = re.compile(r"/(?:home|Users)/[^/]+|/usr/(?:bin|lib|lib64|libexec|local|sbin|share)")
-_DEVICE = re.compile(
+_SECOND = lazy_pattern(r"/(?:home|Users)/[^/]+|/usr/(?:bin|lib|lib64|libexec|local|sbin|share)")
+_DEVICE = lazy_pattern(
     r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|loop\d|sr\d|nbd\d|rbd\d"
     r"|zram\d|ram\d|mapper/|disk/)"
 )
-_ALL_RIGHTS = re.compile(r"[0-7]?777|(?:a|ugo)?[+=](?:rwx|rwX|wrx|xrw)")
-_FILTERS_NOTHING = re.compile(
+_ALL_RIGHTS = lazy_pattern(r"[0-7]?777|(?:a|ugo)?[+=](?:rwx|rwX|wrx|xrw)")
+_FILTERS_NOTHING = lazy_pattern(
     r"-(?:delete|depth|xdev|mount|mindepth|maxdepth|print0?|exec(?:dir)?)"
 )
 

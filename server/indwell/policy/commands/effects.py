@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.git import git
 from indwell.policy.commands.path_rules import TEMPORARY, Grounds
 from indwell.policy.commands.readers import reading
@@ -168,18 +169,18 @@ _STATEFUL = names(
     " dirs pushd popd printf test builtin coproc times caller logout"
 )
 _HARMLESS_STATE = frozenset(["exit", "break", "continue", "wait", "return", "shift", "jobs"])
-_INSTALLS = re.compile(
+_INSTALLS = lazy_pattern(
     r"(?:install|i|ci|add|update|upgrade|up|publish|login|logout|adduser|audit|outdated|view|info"
     r"|search|deprecate|unpublish|dist-tag|owner|pack|link|exec|x|dlx|create|init|get|mod|fetch|sync"
     r"|lock|push|pull|release|deploy|remove|uninstall|un|rm|import|export|self|tool|vendor|yank"
     r"|restore|workload|nuget|require|plan|apply|destroy|dedupe|star|token|team|access|hook|doctor"
     r"|fund|ping|prune|repo|docs|bugs|explore|org|profile|whoami|down|refresh|download)"
 )
-_CHANGES = re.compile(
+_CHANGES = lazy_pattern(
     r"--(?:in-?place|write|overwrite|fix|apply|update-?snapshots?)(?:[=-].*)?|-w|-i|-i\..*"
     r"|clean|distclean|fmt|format|fix|tidy|new|generate|install(?:[-:].*)?|uninstall|version|prune"
 )
-_FED = re.compile(r"<\(|/dev/(?:stdin|fd)|/proc/(?:self|\d+)/fd|-$")
+_FED = lazy_pattern(r"<\(|/dev/(?:stdin|fd)|/proc/(?:self|\d+)/fd|-$")
 _FORMATTERS = names("black isort rustfmt gofumpt autoflake pyupgrade swiftformat taplo dprint")
 _NODE = names("npm yarn pnpm bun")
 _REWRITES = names(
@@ -338,7 +339,7 @@ def _files(name: str, words: Words) -> Use:
     return writing(reason, *operands)
 
 
-_INTO = re.compile(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
+_INTO = lazy_pattern(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
 """``-t FOLDER``, also behind other letters, and ``--target-directory``, also cut short."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import Use, with_port, writing
 from indwell.policy.shell.items import Options, UnknownOption, given, names, options
 from indwell.policy.shell.words import STAR, Word
@@ -25,13 +26,13 @@ _CHANGES = names(
     " citool instaweb restore clean rm"
 )
 _NETWORK = names("push fetch pull clone ls-remote send-email svn p4 fetch-pack send-pack")
-_OVER = re.compile(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
-_BY_KEY = re.compile(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
+_OVER = lazy_pattern(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
+_BY_KEY = lazy_pattern(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
 """``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
 _PLACES = frozenset(["fetch", "pull", "clone", "ls-remote"])
-_MAGIC = re.compile(r"\([\w,:=]*\)|^[/!^]+")
+_MAGIC = lazy_pattern(r"\([\w,:=]*\)|^[/!^]+")
 """In front of a path: ``:(glob)``, ``:/``, ``:!``."""
-_WILD = re.compile(r"\*+|\?|\[[^\]]*\]")
+_WILD = lazy_pattern(r"\*+|\?|\[[^\]]*\]")
 _GLOBAL_ALONE = frozenset(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"])
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from indwell.context.untrusted_text import shows_nothing
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.judge_command import Judging
 from indwell.policy.commands.verdict import (
     READ_ONLY,
@@ -27,8 +27,8 @@ LONGEST = 8_000  # characters; nobody reads more in a question, and more take to
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
 _DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
-_ASCII = re.compile(r"[\t\n\x20-\x7e]*")
-_TOKEN = re.compile(r"[^\s;&|<>()`\"'$]+")
+_ASCII = lazy_pattern(r"[\t\n\x20-\x7e]*")
+_TOKEN = lazy_pattern(r"[^\s;&|<>()`\"'$]+")
 
 
 def judge(command: str, situation: Situation) -> CommandVerdict:

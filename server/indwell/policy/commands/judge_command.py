@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.effects import use_of
 from indwell.policy.commands.path_rules import SINKS, Grounds, PathRules
 from indwell.policy.commands.patterns import UserPatterns
@@ -374,17 +375,17 @@ def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]
     return found[:_MOST]
 
 
-_HARMLESS_NAMES = re.compile(
+_HARMLESS_NAMES = lazy_pattern(
     r"LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|COLUMNS|GIT_PAGER|PAGER"
 )
-_OWN_NAME = re.compile(
+_OWN_NAME = lazy_pattern(
     r"(?!LD_|DYLD|BASH|GIT|GCONV|GLIBC|MALLOC|LC_|LOC|NLS|RES|HOST|TZ|IFS|ENV|HOME|PWD|OLDPWD|SHELL"
     r"|PS\d|POSIX|TMP|CDPATH|HIST|OPT|REPLY|UID|EUID|LESS|MAN|PAGER|EDITOR|VISUAL|COPROC|DIRSTACK"
     r"|FUNC|GLOB|PROMPT|READLINE|SECONDS|RANDOM|TIMEFORMAT|EXEC|CHILD|COMP|MAP|BLOCK|LS_|TABSIZE)"
     r"(?!.*(?:PATH|OPT|PRELOAD|CONF|RC$|CMD|COMMAND|FLAGS))[A-Z][A-Z0-9_]*"
 )
 _PLAIN = frozenset(["ls", "cat", "head", "tail", "wc", "echo", "pwd", "stat", "grep", "true", "nl"])
-_HARMLESS_VALUE = re.compile(r"[\w.@+-]*")
+_HARMLESS_VALUE = lazy_pattern(r"[\w.@+-]*")
 
 
 def is_harmless(one: Assignment, of: Simple) -> bool:

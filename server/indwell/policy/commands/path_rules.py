@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import PartFinding, Use, ask, secret, shown
 from indwell.policy.paths import (
     is_at_root_unknown,
@@ -141,7 +142,7 @@ def _path_texts(word: Word) -> list[str]:
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap")
 """Folders of programs: nobody's own files lie there."""
 
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"/dev/(?:null|zero|u?random|stdin|stdout|stderr|fd/\d+|tty)"
     r"|/proc/(?:cpuinfo|meminfo|loadavg|uptime|version|stat|mounts|filesystems)"
     r"|/etc/(?:os-release|lsb-release|debian_version|alpine-release|redhat-release|timezone"

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.path_rules import covers, matches
 from indwell.policy.commands.verdict import PartFinding, ask, forbidden
 from indwell.policy.commands.wrappers import loosely_unwrapped
@@ -102,8 +103,8 @@ class UserPatterns:
 
 
 _GAP = "\x1f"  # a blank within a word
-_QUOTES = re.compile(r"[\\'\"]")
-_FILE_RULE = re.compile(r"(?:edit|read|write):\s")
+_QUOTES = lazy_pattern(r"[\\'\"]")
+_FILE_RULE = lazy_pattern(r"(?:edit|read|write):\s")
 
 
 class Pattern(msgspec.Struct, frozen=True, gc=False):

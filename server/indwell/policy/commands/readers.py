@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.text_tools import awk, find, jq, sed
 from indwell.policy.commands.verdict import Use, working, writing
 from indwell.policy.shell.items import Options, UnknownOption, given, names, options
@@ -161,7 +162,7 @@ def _printf(words: Words) -> Use:
     return Use("reads", takes_any=True)
 
 
-_SETS = re.compile(r"%[-+ #0'\d.*hjlLqtz]*n")
+_SETS = lazy_pattern(r"%[-+ #0'\d.*hjlLqtz]*n")
 
 
 def _xxd(words: Words) -> Use:
@@ -183,7 +184,7 @@ def _xxd(words: Words) -> Use:
 
 
 _XXD_VALUED = frozenset(["-c", "-cols", "-g", "-l", "-len", "-n", "-o", "-s", "-seek"])
-_XXD = re.compile(r"-(?:[abCeEipuv]|ps|plain|(?:[cglo]|s)[+-]?(?:0x)?\d+)")
+_XXD = lazy_pattern(r"-(?:[abCeEipuv]|ps|plain|(?:[cglo]|s)[+-]?(?:0x)?\d+)")
 
 
 def _getconf(words: Words) -> Use | None:

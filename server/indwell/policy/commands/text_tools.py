@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import Use, writing
 from indwell.policy.shell.items import UnknownOption, given, names, options
 from indwell.policy.shell.words import Word
 
 # A set in brackets may hold the delimiter to one program and end at it for another.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
-_SED_COMMAND = re.compile(
+_SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
     r"(?:[pdq=]|s(?P<by>[/|,:#@!%~;_])"
     r"(?:\\[^\n]|\[\^?(?:(?!(?P=by))\])?(?:\[:\w+:\]|\\[nt]|(?!(?P=by))[^\]\[\\\n])*\]"
@@ -22,10 +23,10 @@ _SED = options(
     "nErsuz", "e", "quiet silent regexp-extended separate unbuffered null-data posix", "expression"
 )
 _AWK = options("", "Fv", "posix traditional", "field-separator assign")
-_AWK_DANGER = re.compile(
+_AWK_DANGER = lazy_pattern(
     r"system|getline|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|FS\s*=.*@|@|\||close|fflush"
 )
-_AWK_PATTERN = re.compile(
+_AWK_PATTERN = lazy_pattern(
     r'!?/(?:\\.|[^\\/"\n])*/\s*(?:\{\s*print(?:\s+\$\w+(?:\s*,\s*\$\w+)*)?\s*\})?'
 )
 
@@ -37,7 +38,7 @@ _JQ = options(
     " stream-errors seq from-file raw-output0 args jsonargs version help",
 )
 _JQ_VALUES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1}
-_JQ_LOADS = re.compile(r"import|include|input_filename|get_search_list")
+_JQ_LOADS = lazy_pattern(r"import|include|input_filename|get_search_list")
 
 _FIND_ALONE = names(
     "-not -a -and -o -or ! ( ) , -empty -print -print0 -prune -ls -daystart -depth -d -follow"

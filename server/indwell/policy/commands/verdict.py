@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import PatternRules
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
@@ -235,8 +235,8 @@ class Situation(msgspec.Struct, frozen=True):
 
 _HOSTS = {"gh": ("api.github.com", "github.com"), "glab": ("gitlab.com",)}
 _PORTS = {"http": ":80", "https": ":443"}
-_URL = re.compile(r"(https?)://(?:[^/@\s]*@)?([A-Za-z0-9.-]+(?::\d+)?)(?:[/?#].*)?")
-_LOCAL = re.compile(r"(localhost:\d+)(?:[/?#].*)?")
+_URL = lazy_pattern(r"(https?)://(?:[^/@\s]*@)?([A-Za-z0-9.-]+(?::\d+)?)(?:[/?#].*)?")
+_LOCAL = lazy_pattern(r"(localhost:\d+)(?:[/?#].*)?")
 
 
 def with_port(scheme: str, host: str) -> str:

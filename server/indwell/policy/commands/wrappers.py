@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.items import Options, ParsedOptions, UnknownOption, given, options
 from indwell.policy.shell.words import UNKNOWN, Word
 
@@ -52,7 +53,7 @@ QUIET = frozenset(
 )
 """They add nothing to what they run."""
 
-_ASSIGNED = re.compile(r"\w+\+?=")
+_ASSIGNED = lazy_pattern(r"\w+\+?=")
 
 
 def program_name(word: Word) -> str:

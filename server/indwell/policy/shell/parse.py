@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.items import either
 from indwell.policy.shell.parse_command import (
     LOOP_NAME,
@@ -210,9 +211,9 @@ def bash_parser() -> Parser:
 LIMIT = 8_000  # characters of a command, less its texts, that a person can be expected to look at
 MOST = 100_000  # characters in all
 
-_START = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
-_FILLED_IN = re.compile(r"[$`\\]")
-_RUNS_TEXTS = re.compile(
+_START = lazy_pattern(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
+_FILLED_IN = lazy_pattern(r"[$`\\]")
+_RUNS_TEXTS = lazy_pattern(
     r"(?<![\w-])(?:\w*sh|eval|source|xargs|parallel|env|sudo|doas|su|busybox|exec|nohup|time|nice"
     r"|timeout|command|builtin|setsid|trap|tclsh|expect|at|batch|crontab)(?![\w-])|(?:^|[;&|({\s])\.\s",
     re.MULTILINE,

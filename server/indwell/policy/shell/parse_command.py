@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.items import (
     AT_START,
     Assignment,
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 
-_ARITHMETIC = re.compile(r"\$\(\([\d\s+\-*/%<>=!&|^~?:()]*\)\)")
-_WITH_NAMES = re.compile(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # no subscripts
-_JOINED = re.compile(rb"(?<=[^\s])\\\n(?=[^\s])")
+_ARITHMETIC = lazy_pattern(r"\$\(\([\d\s+\-*/%<>=!&|^~?:()]*\)\)")
+_WITH_NAMES = lazy_pattern(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # no subscripts
+_JOINED = lazy_pattern(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
 class WordReading(ABC):
@@ -161,7 +162,7 @@ WORDS = frozenset(
         *("special_variable_name", "regex", "extglob_pattern", "test_operator"),
     ]
 )
-_BACKTICK = re.compile(r"(?<!\\)(?:\\\\)*`")
+_BACKTICK = lazy_pattern(r"(?<!\\)(?:\\\\)*`")
 
 
 @dataclass(slots=True)
@@ -312,14 +313,14 @@ def _stands_alone(redirect: Node) -> bool:
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAY_SET = re.compile(rb"=|\bfor\b")
-LOOP_NAME = re.compile(
+MAY_SET = lazy_pattern(rb"=|\bfor\b")
+LOOP_NAME = lazy_pattern(
     r"(?!(?:path|cdpath|fpath|manpath|mailpath|module_path|argv|status|options|commands|functions"
     r"|aliases|\w+_proxy)$)_?[a-z][a-z0-9_]*|_|[A-Z]|FILE|DIR|LINE|NAME|ITEM"
 )
 """Names of loops that mean nothing to any program."""
 
-_PLAIN = re.compile(r"[\w%\\ :.,=+-]*")
+_PLAIN = lazy_pattern(r"[\w%\\ :.,=+-]*")
 _SETTING = frozenset(
     [b"read", b"mapfile", b"readarray", b"getopts", b"printf", b"unset", b"wait", b"let"]
 )

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
+from indwell.lazy_pattern import lazy_pattern
+
 Runs = set[tuple[tuple[int, int], ...]]
 
 _DEEPEST = 5
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"#[^\n]*")
-_REDIRECT = re.compile(r"\d*(?:&>>|&>|<<<|<&|>&|>>|>\||<>|<(?!<)|>)(?!\()")
-_SEPARATOR = re.compile(r"\n|;(?![;&])|&&|\|\||\|&|\||&(?!>)|\)")
-_PIECE = re.compile(
+_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_COMMENT = lazy_pattern(r"#[^\n]*")
+_REDIRECT = lazy_pattern(r"\d*(?:&>>|&>|<<<|<&|>&|>>|>\||<>|<(?!<)|>)(?!\()")
+_SEPARATOR = lazy_pattern(r"\n|;(?![;&])|&&|\|\||\|&|\||&(?!>)|\)")
+_PIECE = lazy_pattern(
     r"""'[^']*'
     |\\[^\n]|\\\n
     |\$\w+|\$[?\#$!@*-]|\$\{[^{}$`"'\\\n]*\}
@@ -24,7 +26,7 @@ _PIECE = re.compile(
     |[^\s'"\\$`;&|<>()]+""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_TEXT = re.compile(
+_IN_TEXT = lazy_pattern(
     r"""[^"\\$`]+|\\.|\$\w+|\$[?\#$!@*-]|\$\{[^{}$`"'\\\n]*\}|\$(?![\w{(\[*@#?$!-])
     |\$\(\([\d\s+\-*/%<>=!&|^~?:()]*?\)\)""",
     re.DOTALL | re.VERBOSE,

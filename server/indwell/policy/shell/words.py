@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 MOST_OPTIONS = 16  # of one word, by braces and loops; more are unknown
 
-_SEGMENT = re.compile(
+_SEGMENT = lazy_pattern(
     r"""(?P<raw>'[^']*')
     |(?P<text>"(?:[^"\\$`\x00]|\\.|\$(?![\w{(\[*@#?$!-]))*")
     |(?P<mixed>"(?:[^"\\`]|\\.)*")
@@ -31,7 +33,7 @@ _SEGMENT = re.compile(
     |(?P<other>[^\x00-\x7f])""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_TEXT = re.compile(
+_IN_TEXT = lazy_pattern(
     r"""(?P<literal>(?:[^\\$`\x00]|\$(?![\w{(\[*@#?$!-]))+)
     |(?P<escape>\\.)
     |(?P<value>\$\w+|\$[?#$!@*-]|\$\{\w+\})
@@ -41,10 +43,10 @@ _IN_TEXT = re.compile(
     |(?P<unknown>\x00)""",
     re.DOTALL | re.VERBOSE,
 )
-_BRACES = re.compile(r"\{([^{}\x00]*,[^{}\x00]*)\}")
+_BRACES = lazy_pattern(r"\{([^{}\x00]*,[^{}\x00]*)\}")
 _ALONE = frozenset(["[", "]", "[[", "]]"])
-_NAME = re.compile(r"\w+")
-_SPLITS = re.compile(r"[\s*?\[\x00\x02]")
+_NAME = lazy_pattern(r"\w+")
+_SPLITS = lazy_pattern(r"[\s*?\[\x00\x02]")
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
@@ -234,12 +236,12 @@ STAR = "\2"
 """Stands for an unquoted wildcard."""
 
 _EFFORT = 100_000  # of 1,600 commands of real sessions none takes more than 69
-_BRACES_IN_WORD = re.compile(r"\{([^{},]*,[^{}]*)\}")
+_BRACES_IN_WORD = lazy_pattern(r"\{([^{},]*,[^{}]*)\}")
 _MOST_WORDS = 64  # of one word with braces
-_UNQUOTED = re.compile(r"\\(\n)?(.?)|([*?])", re.DOTALL)
-_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_UNQUOTED = lazy_pattern(r"\\(\n)?(.?)|([*?])", re.DOTALL)
+_ANSI = lazy_pattern(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
-_VARIABLE = re.compile(r"\$\{?(\w+)")
+_VARIABLE = lazy_pattern(r"\$\{?(\w+)")
 
 # Programs that run the words behind them: options of theirs that take a word, and how many words
 # stand before the program.

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.chat.refusals import MAX_WORDS
 
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
@@ -52,18 +53,18 @@ class Dialect(msgspec.Struct, frozen=True):
     reasoning_apart: bool = False
 
 
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_pattern(
     r"un(supported|known|recogni[sz]ed|expected|permitted)|not (be )?(supported|permitted|allowed)"
     r"|does(n't| not) (support|accept|allow)|extra (inputs?|fields?)|additional propert"
     r"|invalid (field|param|argument)|use '?max_",
     re.IGNORECASE,
 )
-_NULL_CONTENT = re.compile(
+_NULL_CONTENT = lazy_pattern(
     r"content\b.{0,200}(null|none|nil|must be a string|should be a (valid )?string|valid string)"
     r"|(null|none) .{0,200}content\b",
     re.IGNORECASE,
 )
-_REASONING_WANTED = re.compile(
+_REASONING_WANTED = lazy_pattern(
     r"(reasoning_content|reasoning)\b.{0,200}(must be passed back|is required)"
     r"|missing [`'\"]?reasoning_content",
     re.IGNORECASE,
@@ -94,7 +95,9 @@ def _lesson(
     says_unknown: bool = False,
     **changes: object,
 ) -> _Lesson:
-    return _Lesson(re.compile(words), changes, applies, says_unknown)
+    return _Lesson(
+        lazy_pattern(words) if isinstance(words, str) else words, changes, applies, says_unknown
+    )
 
 
 _LESSONS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,7 @@ import httpx2
 import msgspec
 
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Request
 from indwell.providers.chat.http_client import RefusedAnswer
 from indwell.providers.chat.refusals import (
@@ -36,7 +36,7 @@ FAULTS = (
     RecursionError,
 )
 
-_TRY_AGAIN = re.compile(r"; try again(?: later| then)?(?=:|$)")
+_TRY_AGAIN = lazy_pattern(r"; try again(?: later| then)?(?=:|$)")
 
 
 class Where(msgspec.Struct, frozen=True):

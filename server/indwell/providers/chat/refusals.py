@@ -28,6 +28,7 @@ from indwell.errors import (
     ToolsUnsupported,
     Unreachable,
 )
+from indwell.lazy_pattern import lazy_pattern
 
 MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
 MAX_WORDS = 4_000
@@ -35,17 +36,19 @@ MAX_WORDS = 4_000
 and an end, and 64 kB of one word held up the loop for 12 s."""
 
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-_NO_CREDIT = re.compile(r"insufficient (credit|balance|quota|funds)|credit balance", re.IGNORECASE)
-_NO_MODEL = re.compile(
+_NO_CREDIT = lazy_pattern(
+    r"insufficient (credit|balance|quota|funds)|credit balance", re.IGNORECASE
+)
+_NO_MODEL = lazy_pattern(
     r"model\b.{0,200}(not found|not exist|unknown|not available)|no such model", re.IGNORECASE
 )
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_pattern(
     r"(maximum|available) context|context (length|size|window)|prompt is too long"
     r"|reduce the length|too many (input )?tokens|input is too long",
     re.IGNORECASE,
 )
-_NO_TOOLS = re.compile(
+_NO_TOOLS = lazy_pattern(
     r"(not|n't) support(ed)? (tool|function)|support tool|--jinja|tool[ _]choice"
     r"|(tools?( use| calling)?|function calling)['`\"]? (is|are) (not|un)[ -]?supported",
     re.IGNORECASE,

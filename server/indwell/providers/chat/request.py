@@ -13,12 +13,12 @@ message depend on the dialect and on its cache mark, never on its place.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import (
     Anchors,
     Block,
@@ -216,7 +216,7 @@ def _n_chars(message: Message) -> int:
 _MARK = {"type": "ephemeral"}  # the only kind of cache mark; lives 5 minutes
 _INVALID_CHARS = 10_000  # of arguments that are no JSON; their beginning shows the mistake
 _BLANK_LINE = "\n\n"
-_NINE = re.compile(r"[A-Za-z0-9]{9}")
+_NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
 _BRIDGE = "I have the results."  # what the assistant says where its silence is refused
 _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """What Gemini takes for a call that it did not make itself (its page on thought signatures)."""

@@ -7,11 +7,12 @@ the resolver and the rule always see the same name.
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
 
 ANY_HOST = "*"  # every name, but no address
 PORTS = frozenset([80, 443])  # allowed where no port was named
@@ -20,9 +21,9 @@ LOCALHOST = "localhost"
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _MOST_CHARS = 253  # of a name (RFC 1035)
-_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # last labels that make resolvers read an address
-_AUTHORITY = re.compile(
+_LABEL = lazy_pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")  # last labels that make resolvers read an address
+_AUTHORITY = lazy_pattern(
     r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
 )
 _MAX_PORT = 65_535

@@ -7,9 +7,10 @@ import re
 import h11
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox.proxy.hosts import Allowed, HostPort, place_of
 
-_HTTP = re.compile(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
+_HTTP = lazy_pattern(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _HTTP_PORT = 80
 _OURS = frozenset(  # headers for one hop, or that another parser could read differently
     [

@@ -13,17 +13,17 @@ import msgspec
 
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
+from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
 from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
-from indwell.settings.edit import edited
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
 from indwell.settings.paths import read_user_file, user_file
 from indwell.settings.values import check, convert, parse_toml
 
-_HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/\S*)?")
+_HOST = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/\S*)?")
 
 
 def address_of(provider: str) -> str:
@@ -271,6 +271,8 @@ def _store(
     }
     if _is_running_window(model):
         changes["window"] = model.window
+    from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
+
     text = edited(before or "", changes, places.config.name)
     origin = origin_of(base_url)
     wanted: dict[str, Secret | None] = {} if is_theirs else {origin: key}

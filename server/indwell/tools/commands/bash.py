@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import locate
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.widening import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
@@ -41,7 +42,7 @@ HOST_LIMIT = 253  # characters of a name; RFC 1035
 _PIPE_B = 65_536
 
 # A name, or all below one, perhaps with a port: no address.
-_HOST = re.compile(
+_HOST = lazy_pattern(
     r"(?:\*\.(?=[^:]*\.))?(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII
 )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import re
 import signal
 import time
 from collections.abc import Callable
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.sandbox import Finished
 from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
 from indwell.workspace.base import Workspace
@@ -22,7 +22,7 @@ _BLANKS = (b"\n", b" ", b"\t")
 _PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random
 
 _HELD = 1_000  # characters of an escape that has not ended; what is longer says nothing more
-_UNFINISHED = re.compile(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
+_UNFINISHED = lazy_pattern(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
 
 MAX_TIMEOUT_S = 600  # of a command that somebody waits for
 

@@ -6,12 +6,12 @@ The work is bounded. This module knows no disk.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.text import shown, split_lines
 
@@ -23,7 +23,7 @@ MAX_PLACES = 3
 LIKENESS = 60  # percent that one line must be like the wanted one
 FUZZY_CHARS = 200
 
-_NUMBERED = re.compile(r"\s*\d+(\t| ?\| ?)")
+_NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
 _QUOTES = str.maketrans(
     "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb", '\'\'\'\'""""""'
 )

@@ -15,6 +15,7 @@ from typing import Protocol
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import (
     MAX_COUNTED,
@@ -34,11 +35,11 @@ from indwell.workspace.text import halves, shown
 
 MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a command
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = lazy_pattern(r"\r\n|\n|\r")
 
 SHOWN_PLACES = 20  # changed places in the diff
 LINE_CHARS = 500  # of a line in the diff
-_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
+_HUNK = lazy_pattern(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
 class LargeEditArguments(Protocol):

@@ -5,11 +5,11 @@ Only what the call's own arguments tell is said; nothing is changed, and nothing
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolUse
 from indwell.tools.editing.edit import EDIT_FILE, EditFile
 from indwell.tools.editing.replace import Replacement
@@ -18,7 +18,7 @@ from indwell.workspace.base import Workspace
 
 State: TypeAlias = Literal["done", "not done", "neither"]
 
-_BREAK = re.compile(r"\r\n|\r")
+_BREAK = lazy_pattern(r"\r\n|\r")
 _WORDS: dict[State, str] = {
     "done": "the file reads as it would after this call, so it was done",
     "not done": "the file reads as it did before this call, so it was not done",

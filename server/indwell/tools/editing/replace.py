@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.context.untrusted_text import restored, with_tags
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.editing.alike import find_alike
 from indwell.tools.editing.closest import closest
 from indwell.workspace.text import line_at
@@ -24,7 +25,7 @@ from indwell.workspace.text import line_at
 MAX_PLACES = 20  # line numbers that a message names
 MAX_COUNTED = 1_000  # places that are counted for a message
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = lazy_pattern(r"\r\n|\n|\r")
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

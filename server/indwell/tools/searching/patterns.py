@@ -12,6 +12,7 @@ from wcmatch import glob as wildcards
 from wcmatch._wcparse import PatternLimitException  # exported nowhere else
 
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 
 MAX_DEPTH = 64  # folders; with the two below, no name takes 5 ms, whatever the pattern
 MAX_PATTERN = 400  # characters
@@ -28,12 +29,12 @@ _FLAGS = (
 _GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"  # as wcmatch writes it
 _BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths as we have them: without . and //
 _TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name
-_MAGIC = re.compile(r"[*?\[\]{}\\]")
-_GROUPING = re.compile(r"[\[\]{}\\]")
-_ONE_ALTERNATIVE = re.compile(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
-_ALTERNATIVES = re.compile(r"(?<!\\)\{([^{}]*)\}")
-_BRACES = re.compile(r"\{((?:(?!\.\.)[^{}])*,(?:(?!\.\.)[^{}])*)\}")
-_PLAIN_NAME = re.compile(r"[\w.+@~=#%& *-]+", re.ASCII)
+_MAGIC = lazy_pattern(r"[*?\[\]{}\\]")
+_GROUPING = lazy_pattern(r"[\[\]{}\\]")
+_ONE_ALTERNATIVE = lazy_pattern(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
+_ALTERNATIVES = lazy_pattern(r"(?<!\\)\{([^{}]*)\}")
+_BRACES = lazy_pattern(r"\{((?:(?!\.\.)[^{}])*,(?:(?!\.\.)[^{}])*)\}")
+_PLAIN_NAME = lazy_pattern(r"[\w.+@~=#%& *-]+", re.ASCII)
 """Names in which ``*`` is the only character that means something, here and in ripgrep's types."""
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.paths import display
 
 LINE_CHARS = 300  # H51
 UNSAVED = " (not saved yet)"
 
-_LIKE_A_RESULT = re.compile(r"\[|\d+[:-]")
-_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")  # tabs stay
+_LIKE_A_RESULT = lazy_pattern(r"\[|\d+[:-]")
+_BREAKS = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")  # tabs stay
 
 
 def path_line(path: Path, roots: Sequence[Path]) -> str:

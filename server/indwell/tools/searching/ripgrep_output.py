@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
+from indwell.lazy_pattern import lazy_pattern
+
 MAX_SHOWN = 200  # matches, or files; H51
 
 Mode = Literal["lines", "files", "count"]
@@ -25,7 +27,7 @@ _FORMS: dict[Mode, re.Pattern[bytes]] = {
     "files": re.compile(rb"([^\0]+)\0"),
     "count": re.compile(rb"([^\0]*)\0(\d+)\r?\n"),
 }
-_WARNING = re.compile(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
+_WARNING = lazy_pattern(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
 
 _BEFORE_B = 100  # of a long line, before its first match
 

@@ -27,6 +27,7 @@ from indwell.files.quarantine import (
 )
 from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import FoundChanges
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.guarded import (
     BARE,
     is_guarded,
@@ -44,7 +45,7 @@ from indwell.workspace.git.git_config import executing
 _MOST_B = 1 << 20
 _MOST_OPENED = 100
 _MOST_ROUNDS = 5  # a program that runs on may make things again as fast as they are taken away
-_RUNS = re.compile(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
+_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
 _GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"

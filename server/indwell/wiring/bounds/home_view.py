@@ -19,6 +19,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.watch.tree import names_in
+from indwell.lazy_pattern import lazy_pattern
 
 TOOLCHAINS = """
 .cargo .rustup .nvm .fnm .volta .asdf .mise .nodenv .nodebrew .n .pyenv .rbenv .rubies .rvm .sdkman
@@ -88,7 +89,7 @@ VARIABLES = (
 )
 """Variables that commands get and that name folders of toolchains."""
 
-_KEY = re.compile(
+_KEY = lazy_pattern(
     rb"(?i)token|passw|secret|api[-_]?key|authorization|extraheader|bearer|://[^/\s:@]*:[^/\s@]+@"
     rb"|://[^/\s@]{16,}@"
     rb"|BEGIN [A-Z ]*PRIVATE"

@@ -11,10 +11,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.comparing.diff import TextEdit, apply_edits, compare, grouped, unified
 from indwell.workspace.text import shown, split_lines
 
-_HEADER = re.compile(r"^@@ .*\n", re.MULTILINE)  # no text line begins like this in a diff
+_HEADER = lazy_pattern(r"^@@ .*\n", re.MULTILINE)  # no text line begins like this in a diff
 
 
 class DiffHunk(NamedTuple):

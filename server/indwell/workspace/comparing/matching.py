@@ -8,13 +8,14 @@ time and memory stay bounded. Apart from the ``common_`` functions this module k
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import repeat
 from typing import Any, NamedTuple
+
+from indwell.lazy_pattern import lazy_pattern
 
 WHOLE = 1 << 18  # pairs of lines that are solved directly: 0.05 ms, 32 KB
 MOST = 1 << 25  # pairs of lines that are solved at once: 3 ms, 4 MB
@@ -164,7 +165,7 @@ def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_EqualRun]:
         a0, b0 = a0 + a_stop, b0 + b_stop
 
 
-_END = re.compile(r"\r\n|\n|\r")
+_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 def common_prefix(old: str, new: str, limit: int, old_start: int = 0, new_start: int = 0) -> int:

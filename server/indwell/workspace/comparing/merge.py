@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.comparing.diff import ReplacedLines, compare
 from indwell.workspace.comparing.matching import common_lines
 from indwell.workspace.text import n_line_ends, split_lines
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = lazy_pattern(r"\r\n|\n|\r")
 
 
 class MergePiece(NamedTuple):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.text import SNIFF_B, Decoded, Errors, binary_kind, decode_as, halves
 
 _MARKS = (
@@ -25,7 +26,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Control characters in Latin-1, printable in the encodings that browsers use instead.
-_C1 = re.compile(rb"[\x80-\x9f]")
+_C1 = lazy_pattern(rb"[\x80-\x9f]")
 _JAPANESE_MAIL = b"\x1b$"  # ISO-2022-JP is all ASCII bytes; this escape starts its characters
 
 
@@ -194,15 +195,15 @@ _LINES = 5  # first and last lines that may hold a modeline, as in Vim
 
 _NAME = r"([A-Za-z][\w.:-]{1,30})"
 _EVERYWHERE = (
-    re.compile(rf"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']{_NAME}["']"""),
-    re.compile(rf"""\A@charset\s+"{_NAME}";"""),
-    re.compile(rf"""<meta\s[^>]*?charset\s*=\s*["']?{_NAME}""", re.IGNORECASE),
+    lazy_pattern(rf"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']{_NAME}["']"""),
+    lazy_pattern(rf"""\A@charset\s+"{_NAME}";"""),
+    lazy_pattern(rf"""<meta\s[^>]*?charset\s*=\s*["']?{_NAME}""", re.IGNORECASE),
 )
 _FIRST_TWO = (
-    re.compile(rf"^[ \t\f]*#.*?coding[:=][ \t]*{_NAME}", re.MULTILINE),  # PEP 263
-    re.compile(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),  # Emacs
+    lazy_pattern(rf"^[ \t\f]*#.*?coding[:=][ \t]*{_NAME}", re.MULTILINE),  # PEP 263
+    lazy_pattern(rf"-\*-.*?\bcoding:[ \t]*{_NAME}.*?-\*-"),  # Emacs
 )
-_MODELINE = re.compile(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
+_MODELINE = lazy_pattern(rf"\b(?:vim?|ex):.*?\b(?:fileencoding|fenc)={_NAME}")
 
 # What browsers and common programs use instead of a declared name that does not fit.
 WIDER = {
@@ -221,7 +222,7 @@ _DECLARED_MARKS = {
     "utf-16-be": codecs.BOM_UTF16_BE,
     "utf-8-sig": codecs.BOM_UTF8,
 }
-_KNOWN = re.compile(
+_KNOWN = lazy_pattern(
     r"utf-8(?:-sig)?|ascii|utf-(?:16|32)(?:-[lb]e)?|iso8859-\d+|cp(?:125\d|437|85\d|86\d|874|932|949|950)"
     r"|koi8-[rut]|mac-\w+|gb2312|gbk|gb18030|hz|big5(?:hkscs)?|shift_jis\w*|euc_(?:jp|kr|jis)\w*"
     r"|iso2022_\w+|johab|tis-620|kz1048|ptcp154"
@@ -288,16 +289,16 @@ _WIDE_B = 8  # fewer are no evidence
 _WIDE_SHARE = 0.7  # share of characters below U+0100
 _LOOK_PIECE_B = 1 << 16
 _AROUND_B = 200  # of a long line: a minified line must not fill the whole sample
-_HIGH = re.compile(rb"[\x80-\xff]")
-_SIGN = re.compile(rb"[\x00-\x3f]")  # never the second byte of a character
+_HIGH = lazy_pattern(rb"[\x80-\xff]")
+_SIGN = lazy_pattern(rb"[\x00-\x3f]")  # never the second byte of a character
 _KANA = ("\u3040", "\u30ff")  # first and last character
 _HALF_KANA = ("\uff66", "\uff9f")
 _HANGUL = ("\uac00", "\ud7a3")
 _JAPANESE = 0.2  # minimum share of kana among the letters
 _NOT_JAPANESE = 0.8  # maximum share of half-width letters; Russian in KOI8-R looks like that
 _KOREAN = 0.95  # minimum share of Hangul; Chinese read as Korean mixes Hangul and Han
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_INSIDE = re.compile(r"[a-z]([^\w\s])[a-z]")
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_INSIDE = lazy_pattern(r"[a-z]([^\w\s])[a-z]")
 _JOINING = frozenset("'-\N{RIGHT SINGLE QUOTATION MARK}\N{SOFT HYPHEN}\N{MIDDLE DOT}\N{EN DASH}")
 _WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœŠšŽžŸ")
 

@@ -14,16 +14,17 @@ from pathlib import Path
 
 from indwell.errors import ToolError
 from indwell.files import read_bytes
+from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 65_536  # read from one .editorconfig
 _TOTAL_CHARS = LIMIT_B  # searched for one file: about 0.1 s
 _PATTERN_CHARS = 256
-_PART = re.compile(
+_PART = lazy_pattern(
     r"(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[!?[^\]/]+\])|\{(?P<range>-?\d+\.\.-?\d+)\}"
     r"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)|\\(?P<escaped>.)|(?P<plain>.)",
     re.DOTALL,
 )
-_SET = re.compile(r"(?P<first>.)-(?P<last>.)|(?P<one>.)", re.DOTALL)
+_SET = lazy_pattern(r"(?P<first>.)-(?P<last>.)|(?P<one>.)", re.DOTALL)
 
 
 def charset_of(found: Iterable[tuple[str, str]]) -> str | None:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-_SECTION = re.compile(r'\[\s*([a-z0-9.-]+)\s*(?:"(?:[^"\\]|\\.)*"\s*)?\]', re.IGNORECASE)
-_ENTRY = re.compile(r"([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?", re.IGNORECASE)
+from indwell.lazy_pattern import lazy_pattern
 
-_ADDRESS = re.compile(
+_SECTION = lazy_pattern(r'\[\s*([a-z0-9.-]+)\s*(?:"(?:[^"\\]|\\.)*"\s*)?\]', re.IGNORECASE)
+_ENTRY = lazy_pattern(r"([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?", re.IGNORECASE)
+
+_ADDRESS = lazy_pattern(
     r"(?:https?|ssh|git)://\w[\w.@:/~%+-]*|\w[\w.-]*@\w[\w.-]*:[\w./~+-]+|/[\w./~+-]+", re.ASCII
 )
 """An address that git only connects to: no ``ext::``, no option in place of a host."""

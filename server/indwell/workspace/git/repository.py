@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -14,6 +13,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files import exists, read_bytes
 from indwell.files.watch.tree import Tree, listings_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.base import Workspace
 from indwell.workspace.git.git_config import Executing, executing
 
@@ -268,7 +268,7 @@ def _tree(root: Path) -> Tree:
 
 
 _REF = "ref: refs/heads/"
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = lazy_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:

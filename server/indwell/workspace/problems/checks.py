@@ -7,13 +7,14 @@ can set other ones as ``check_command``.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
 
 FILES = ("pyproject.toml", "package.json", "tsconfig.json", "Cargo.toml", "go.mod")
 """The files that are read, directly in the folder."""
@@ -112,7 +113,7 @@ def _table(value: object) -> Mapping[str, Any]:
 
 MOST_DEEP = 3  # scripts that run scripts
 MOST_CHARACTERS = 2_000
-_SHELL = re.compile(
+_SHELL = lazy_pattern(
     r"[;|<>`$()&\\\n\r#!]"
 )  # what makes more of a line than a program and its words
 _RUNNERS = frozenset({"npm", "pnpm", "yarn"})

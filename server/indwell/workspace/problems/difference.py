@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from indwell.context.attachments import Problem
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
@@ -91,7 +91,7 @@ OWN = "indwell"  # the source of our own hints, which do not count as problems
 SEVERITIES = ("error", "warning")
 """The severities that count, worst first; hints and information never do."""
 
-_LINE_NUMBER = re.compile(r"\bline \d+")
+_LINE_NUMBER = lazy_pattern(r"\bline \d+")
 _Key: TypeAlias = tuple[str, str, str, str]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from indwell.context.attachments import MESSAGE_LIMIT, Problem
+from indwell.lazy_pattern import lazy_pattern
 
 MOST = 5_000  # problems that are kept
 MOST_CHARACTERS = 2_000_000  # of an output that are read
@@ -21,23 +22,25 @@ _MOST_LINE = 10_000_000  # no file has more lines
 
 _PATH = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:()<>\"'|*?][^:()<>\"'|*?\n]{0,400})"
 _LEAD = r"^(?:vet: |error: |\s{0,8}(?:at )?)?"
-_PLACED = re.compile(rf"{_LEAD}{_PATH}:(?P<line>\d{{1,9}})(?::(?P<column>\d{{1,9}}))?(?:[-–]\d+)?")
-_BRACKETED = re.compile(
+_PLACED = lazy_pattern(
+    rf"{_LEAD}{_PATH}:(?P<line>\d{{1,9}})(?::(?P<column>\d{{1,9}}))?(?:[-–]\d+)?"
+)
+_BRACKETED = lazy_pattern(
     rf"^{_PATH}\((?P<line>\d{{1,9}})(?:,(?P<column>\d{{1,9}}))?\): ?(?P<rest>.*)"
 )
-_ARROW = re.compile(rf"^\s*(?:-->|╭─\[)\s*{_PATH}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})")
-_STYLISH = re.compile(
+_ARROW = lazy_pattern(rf"^\s*(?:-->|╭─\[)\s*{_PATH}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})")
+_STYLISH = lazy_pattern(
     r"^\s{1,8}(?P<line>\d{1,9}):(?P<column>\d{1,9})\s+(?P<severity>error|warning)\s+(?P<rest>\S.*)"
 )
-_SEVERITY = re.compile(
+_SEVERITY = lazy_pattern(
     r"^[\s:-]{0,4}(?P<severity>fatal error|error|warning|note|info(?:rmation)?|hint|help)\b"
     r"(?:\[(?P<code>[\w:-]{1,60})\])?(?: (?P<number>TS\d{1,6}))?\s*:?\s*",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]{1,60})\])?: (?P<rest>\S.*)")
-_RULE = re.compile(r"^(?P<code>[A-Z]{1,8}\d{1,6}):? (?:\[\*\] )?(?P<rest>\S.*)")
-_TAIL = re.compile(r"\s[\[(](?P<code>[\w@./:=+-]{1,80})[\])]$")
-_STYLISH_TAIL = re.compile(r"\s{2,}(?P<code>[\w@./-]{1,80})$")
+_HEAD = lazy_pattern(r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]{1,60})\])?: (?P<rest>\S.*)")
+_RULE = lazy_pattern(r"^(?P<code>[A-Z]{1,8}\d{1,6}):? (?:\[\*\] )?(?P<rest>\S.*)")
+_TAIL = lazy_pattern(r"\s[\[(](?P<code>[\w@./:=+-]{1,80})[\])]$")
+_STYLISH_TAIL = lazy_pattern(r"\s{2,}(?P<code>[\w@./-]{1,80})$")
 _NO_PROBLEM = frozenset({"note", "help", "hint", "info", "information"})
 
 

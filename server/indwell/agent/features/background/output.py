@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import re
 from collections.abc import Awaitable, Callable
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.secrets.detector import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
@@ -24,7 +24,7 @@ _PIECE_B = 1 << 15  # made text of in one go; 1 ms. A private key is shorter
 _LONG_LINE_B = 65_536  # that has no end yet; shorter ones are taken whole
 _MOST_PAUSE_S = 0.01  # between two pieces
 _MOST_WORD_B = 4_096  # of a word that is not torn; a secret is shorter
-_NO_WORD = re.compile(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
+_NO_WORD = lazy_pattern(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
 _BLANKS = (b" ", b"\t", b"\r")
 
 Keep = Callable[[str], Awaitable[None]]

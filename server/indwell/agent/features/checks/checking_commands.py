@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.parse import bash_parser
 from indwell.policy.shell.words import (
     HOME,
@@ -44,8 +45,8 @@ _RUBY = (".rb", ".rake", ".gemspec")
 _PHP = (".php",)
 _SHELL = (".sh", ".bash")
 _ALL = ()
-_TASK = re.compile(r"(?:(?:type-?)?check|tests?|lint|build|ci|verify|compile|tsc)(?:[:._-].*)?")
-_TEST_FILE = re.compile(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
+_TASK = lazy_pattern(r"(?:(?:type-?)?check|tests?|lint|build|ci|verify|compile|tsc)(?:[:._-].*)?")
+_TEST_FILE = lazy_pattern(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
 
 # Programs that are checks whatever follows.
 _ALWAYS: Mapping[str, tuple[str, ...]] = {

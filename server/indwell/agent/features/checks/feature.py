@@ -24,11 +24,12 @@ from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolUse
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.paths import visible
 
-_NOTHING_RAN = re.compile(
+_NOTHING_RAN = lazy_pattern(
     r"^Ran 0 tests|No tests? (?:found|ran|files found)|no test files", re.MULTILINE
 )
 EDIT_SETTLE_S = 2.0  # after the edits of a reply, for word of them

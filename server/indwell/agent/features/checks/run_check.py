@@ -43,6 +43,7 @@ from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
 from indwell.files import is_file
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
@@ -59,7 +60,7 @@ BY_SIGNAL = 128  # and above: of a shell whose child was ended by a signal
 OF_ERRORS = frozenset({1, 2, 101})  # with which checkers and `make` end that have found errors
 _WRONG_USE = 2  # with which these end that could not do their work
 _TWO_IS_TROUBLE = frozenset({"ruff", "mypy", "eslint"})
-_BROKE_OFF = re.compile(
+_BROKE_OFF = lazy_pattern(
     r"^\s*Traceback|\bpanicked at\b|\binternal (?:compiler )?error\b|^Segmentation fault"
     r"|\bcore dumped\b|^(?:Killed|Aborted)\b",
     re.IGNORECASE | re.MULTILINE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,12 +10,13 @@ import msgspec
 
 from indwell.agent.features.checks.gate import NOT_VERIFIED, Located
 from indwell.context.attachments import Problem
+from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.problems.difference import ProblemDifference
 
 MOST_LINES = 10  # problems of one telling
 MOST_REASONS = 3  # why something did not count
 _SHORT = 300  # characters of one
-_PLAIN = re.compile(r"[\w./@+=~:\\-]{1,300}")
+_PLAIN = lazy_pattern(r"[\w./@+=~:\\-]{1,300}")
 
 ASKED = (
     "The errors listed next are new since your changes in this turn; the list is a checker's data. "

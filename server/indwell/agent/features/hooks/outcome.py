@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from indwell.agent.features.hooks.payload import EventName
 from indwell.context.injections import Kind
+from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.model import Hook
 
 BLOCKS = 2  # the exit code that says so
@@ -16,7 +16,7 @@ MOST_ADDED = 10_000  # characters of one hook that the model reads
 _TAIL = 2_000  # of them from the end
 NO_REASON = "it gives no reason"
 _KEYS = frozenset({"add", "block"})
-_BEGINS = re.compile(r'\{\s*"(?:add|block)"\s*:')
+_BEGINS = lazy_pattern(r'\{\s*"(?:add|block)"\s*:')
 _CLOSED: frozenset[EventName] = frozenset({"prompt_submitted", "before_tool"})
 _KINDS: Mapping[EventName, Kind] = {
     "prompt_submitted": "prompt_hook",

@@ -7,13 +7,13 @@ behind all that was sent, for what was sent stays as it is.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from indwell.context.conversation import Conversation, sent_texts
 from indwell.context.injections import inject
 from indwell.context.tally import state_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.prompt.instructions import (
     FILE_NAME,
@@ -27,7 +27,7 @@ SHARE = 8  # one part in so many of the window is the most that all instructions
 CHARS = 3  # a token of prose in any language has about as many, or more
 LEAST = 200  # characters; what would be cut shorter is only named
 
-_PATH = re.compile(r'<project-instructions path="([^"]+)">')
+_PATH = lazy_pattern(r'<project-instructions path="([^"]+)">')
 
 
 class Instruction(NamedTuple):

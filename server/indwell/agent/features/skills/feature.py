@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -17,6 +16,7 @@ from indwell.context import conversation as talk
 from indwell.context.conversation import Conversation
 from indwell.context.injections import Frame, Kind, framed, inject
 from indwell.errors import ToolError, UserError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 from indwell.skills.catalogue import difference, lines_in, listed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
@@ -24,7 +24,7 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 NAME = "load_skill"
 CHARACTERS = 3  # of a token of instructions, at least; a skill takes a quarter of the window
 
-_OPENS = re.compile(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
+_OPENS = lazy_pattern(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
 _OWN = "Skills; load one with load_skill if it fits the task:"
 _NONE_LEFT = "This folder has no skills any more."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -11,13 +10,14 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 from indwell.skills.catalogue import Ranked, ranked
 from indwell.skills.skill import BODY_CHARACTERS, FILE_NAME, Skill, bounded_body
 
 NO_TOOLS = "(`allowed-tools` of a skill allows nothing here: permissions are the user's.)"
 
-_CALLED = re.compile(r"\s*/([A-Za-z0-9][\w.-]{0,63})(?!\S)")
+_CALLED = lazy_pattern(r"\s*/([A-Za-z0-9][\w.-]{0,63})(?!\S)")
 _MOST_NAMED = 40  # skills that a complaint lists
 _NAME_CHARACTERS = 64
 

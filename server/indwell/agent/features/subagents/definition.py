@@ -5,7 +5,6 @@ A file can only tighten: no value gives a sub-agent more than the call without i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
@@ -13,6 +12,7 @@ import msgspec
 
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise
+from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
@@ -23,7 +23,7 @@ MOST_LISTED = 12  # lines of a catalogue
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
 """Whose it is; of two with one name the first of these wins."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 _OTHERS: Mapping[str, str] = {
     "read": "read_file",
     "edit": "edit_file",

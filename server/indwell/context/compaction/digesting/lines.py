@@ -7,12 +7,12 @@ them (``compaction-study.md``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
 MOST_KEPT = 1_000_000  # characters of texts whose lines are kept for the next decision
@@ -131,11 +131,11 @@ def _texts(value: object) -> Iterator[str]:
 
 LEAST_NAME, LEAST_LINE = 5, 4  # characters
 LONGEST_NAME = 300  # characters; what is longer is data
-_TOKEN = re.compile(r"[\w./@-]{5,}")
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_ERROR = re.compile(r"E[A-Z]{4,}|[A-Z]{1,4}\d{3,5}")
-_NUMBERED = re.compile(r"\s*\d+[→\t]|(?:[^\s:]+:)?\d+[:-]")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_TOKEN = lazy_pattern(r"[\w./@-]{5,}")
+_CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_ERROR = lazy_pattern(r"E[A-Z]{4,}|[A-Z]{1,4}\d{3,5}")
+_NUMBERED = lazy_pattern(r"\s*\d+[→\t]|(?:[^\s:]+:)?\d+[:-]")
+_LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 def names_in(text: str) -> frozenset[str]:

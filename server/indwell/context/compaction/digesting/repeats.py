@@ -19,6 +19,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.history import History, MessageSplice, place_of, transcript
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import ParsedCall, call_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 LEAST_RUN = 200  # characters of lines in a row that a pointer is shorter than
@@ -26,7 +27,7 @@ LEAST_SAVED = 50  # tokens
 LEAST_MESSAGES = 5  # words, a call and its result, and again a call and its result
 LOOKED_BACK = 400  # messages; what is further away is not pointed at
 _WORDS = "unchanged since they were read above"
-_NUMBERED = re.compile(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
+_NUMBERED = lazy_pattern(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
 
 
 def may_repeat(messages: Sequence[Message]) -> bool:

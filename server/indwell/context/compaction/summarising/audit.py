@@ -18,6 +18,7 @@ from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.task_card import constraints
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import answered, asked, call_of, changed, failing
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it a longer extract gains as much
@@ -29,18 +30,18 @@ HALF_LIFE = 12  # rounds after which a use counts half
 HEAD = "Original lines that later work may need (data, word for word):"
 
 # Bounded, and begun at most once in a run, so that a megabyte without a blank costs no more.
-NAME = re.compile(
+NAME = lazy_pattern(
     r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # a path
     r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # a file, or a.b
     r"|\b[A-Za-z_]\w{0,80}(?:_\w|[a-z][A-Z])\w{0,80}\b"  # snake_case, camelCase
     r"|\b[A-Za-z_]\w{3,80}(?=\()"  # called()
 )
 SHORTEST_NAME = 4
-_DEFINES = re.compile(
+_DEFINES = lazy_pattern(
     r"\s*(?:export |pub(?:\(\w+\))? |async |static |public |private |protected |abstract |final )*"
     r"(?:def|class|func|function|fn|type|interface|struct|enum|const|var|let|trait|impl)\b"
 )
-_NUMBER = re.compile(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
+_NUMBER = lazy_pattern(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
 
 
 class AuditedLine(msgspec.Struct, frozen=True):

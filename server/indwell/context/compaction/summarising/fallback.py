@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.plans import SUMMARY_SHARE
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import call_of
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 
 MOST_PATHS = 20  # H28
@@ -22,16 +22,16 @@ _MOST_STATEMENT = 400  # characters of one thing that the assistant said
 _MOST_LINE = 300  # characters of a line in a simulated summary
 _CHARACTERS_A_TOKEN = 3.4  # of code and logs (H15); only decides how many lines are tried
 
-ERROR = re.compile(
+ERROR = lazy_pattern(
     r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)|error|fatal|panic|FAILED|failed|failure|"
     r"Traceback|cannot|not found|undefined|denied)\b"
 )
-DEFINITION = re.compile(
+DEFINITION = lazy_pattern(
     r"^\s*(?:\d+[\t:|]\s*)?(?:@\w|(?:async\s+)?def |class |(?:pub(?:\([a-z]+\))? )?"
     r"(?:fn|struct|enum|trait|impl|mod)\b|(?:export |public |private |protected |static )*"
     r"(?:function|interface|type|const|enum|namespace)\b|func |import |from \S+ import|#include)"
 )
-PATH = re.compile(
+PATH = lazy_pattern(
     r"(?:[\w.@+-]+/)+[\w.@+-]+|\b[\w-]+\.(?:[ch]|cc|cpp|go|java|js|json|md|py|rs|toml|ts|tsx|txt"
     r"|yaml|yml)\b"
 )

@@ -28,9 +28,10 @@ from indwell.context.conversation import Conversation
 from indwell.context.history import MessageSplice
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text
 
-_ERROR_PAGE = re.compile(
+_ERROR_PAGE = lazy_pattern(
     r"\s*(?:<!doctype\b|<html\b|<\?xml\b|<head\b|\{\s*\"(?:error|errors|detail)\"\s*:"
     r"|(?-i:(?:HTTP/\d(?:\.\d)?\s+)?[45]\d\d\s+[A-Z][a-z]+)"
     r"|(?:upstream|internal server error|bad gateway|service unavailable|gateway time-?out"

@@ -32,6 +32,7 @@ from indwell.context.work import (
     failing,
     reviewed,
 )
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
 REQUEST_SHARE = 0.5  # of the budget: the words that are worked on
@@ -41,11 +42,11 @@ SHORT = 120  # characters; "yes, go on" only means something with what came befo
 BEFORE_LENGTH = 600  # characters of the request before a short one
 PATH_LENGTH = 200
 _RESERVE = 40  # tokens for the tags, and for what is said of lines left out
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
     r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
 )
-_COMMENT = re.compile(r"(?<!\S)#|;#")  # of a shell; a line break stands as a blank here
+_COMMENT = lazy_pattern(r"(?<!\S)#|;#")  # of a shell; a line break stands as a blank here
 MOST_NAMES, NAME_LENGTH = 4, 80
 MOST_RUNS = 12  # of turns that are not finished, in the line that stands for many
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
@@ -301,10 +302,10 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _LEAST_WORDS = 3  # of a sentence that a mark of exclamation makes a demand: "Good work!" is none
-_END_WIDE = re.compile(r"\w{4}！")
-_SENTENCE = re.compile(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
+_END_WIDE = lazy_pattern(r"\w{4}！")
+_SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
 _WIDE = "\u2e80"  # from here on a character says about as much as two Latin ones
 
