@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,8 +31,8 @@ from indwell.sessions.forking import rewind_session
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
-from indwell.wiring.compose import open_session
-from indwell.wiring.model import make_model
+from indwell.wiring.compose import look_ahead, open_session
+from indwell.wiring.model import Model, make_model
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -135,9 +136,27 @@ async def session_of(wish: RunOptions, footing: Footing) -> tuple[Session, str]:
     return await (_resumed if wish.session else _begun)(wish, footing, store)
 
 
+async def _model_of(settings: Settings) -> Model:
+    """The model; the sandbox is tried meanwhile, which waits for other programs.
+
+    From here on the interpreter searches for garbage: what was imported before stays for good.
+
+    Raises:
+        UserError: No model is chosen, or its key is missing.
+    """
+    tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
+    try:
+        model = await asyncio.to_thread(make_model, settings)
+        gc.freeze()
+    finally:
+        gc.enable()
+    await tried
+    return model
+
+
 async def _begun(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[Session, str]:
     """A new session, perhaps with the task of another one, and the words for it."""
-    model = await asyncio.to_thread(make_model, on.settings)
+    model = await _model_of(on.settings)
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await open_session(
         on.workspace,
@@ -178,7 +197,7 @@ async def _resumed(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[
         on.workspace,
         on.approver,
         lambda: settings,
-        await asyncio.to_thread(make_model, settings),
+        await _model_of(settings),
         environment=on.environment,
         trust=on.trust,
         review=ledger,

@@ -8,7 +8,6 @@ import sys
 
 from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 
-LOADING_THRESHOLD = 10_000  # objects made between two searches for garbage; Python has 700
 SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
 
 
@@ -62,13 +61,7 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
 
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     """Serve a line after ``initialize``."""
-    # While modules load, looking for garbage all the time takes 30 ms. In lsprotocol, whose classes
-    # attrs makes twice, not looking at all would cost 9 MB; in what comes after there is none.
-    usual = gc.get_threshold()
-    gc.set_threshold(LOADING_THRESHOLD, *usual[1:])
-    from indwell.lsp.messages import methods as protocol
-
-    del protocol
+    # What modules make stays, so searching it for garbage while they load is 30 ms for nothing.
     gc.disable()
     from indwell.cli.serve.backend import EditorBackend
     from indwell.cli.serve.logs import log_to_stderr
@@ -83,5 +76,4 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     server, host = make_server(backend, opened.opened)
     gc.freeze()
     gc.enable()
-    gc.set_threshold(*usual)
     return serve_line(opened, server, host.stop)
