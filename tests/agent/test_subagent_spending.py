@@ -44,7 +44,7 @@ async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
     ("limits", "budgets", "why"),
     [
         (SubagentLimits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
-        (SubagentLimits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
+        (SubagentLimits(), Budgets(turn_tokens=1_500), "budget_turn_tokens = 1,500"),
     ],
 )
 async def test_no_call_passes_its_budget_or_the_turns(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -20,6 +22,7 @@ class Dialog:
     def __init__(self, answer: str | None, *names: str, then: tuple[str | None, ...] = ()) -> None:
         self.features = ClientFeatures(experimental=frozenset(names))
         self.asked: list[object] = []
+        self.asking = asyncio.Lock()
         self.hunks: tuple[str, ...] | None = None
         self._answers = [answer, *then]
 

@@ -12,7 +12,14 @@ from indwell.agent.core.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.sessions.showing import AnswerDocument, Showing
-from indwell.service.turns.queue import Queue, Ticket, WaitingPrompt, never_started, why_held
+from indwell.service.turns.queue import (
+    Queue,
+    Ticket,
+    WaitingPrompt,
+    held,
+    never_started,
+    why_held,
+)
 from indwell.settings.model import Settings
 from support.session import a_world
 
@@ -49,7 +56,7 @@ class Line:
     """The queue of ``Turns``, and nothing else of it."""
 
     def __init__(self, *waiting: WaitingPrompt) -> None:
-        self.queue = Queue(1, waiting, "why" if waiting else "")
+        self.queue = held(Queue(0, waiting), "why")
 
     def change(self, change: Callable[[Queue], Queue]) -> None:
         self.queue = change(self.queue)
@@ -112,10 +119,10 @@ async def test_who_sent_the_prompt_itself_has_its_words_and_is_asked_nothing() -
     [(FAILED, "nothing answers at X"), (UserError("no model is set"), "no model is set")],
 )
 async def test_behind_a_failure_what_waits_goes_on_only_if_the_user_says_so(end, reason) -> None:
-    for chosen, held in (("Go on with the next", ""), ("Not now", "why"), (None, "why")):
+    for chosen, why in (("Go on with the next", ""), ("Not now", "why"), (None, "why")):
         screen, line = Screen(chosen), Line(TWO)
         await afterwards(screen, line, end)
-        assert (line.queue.held, line.queue.waiting) == (held, (TWO,))
+        assert (line.queue.held, [one.id for one in line.queue.waiting]) == (why, ["p2"])
         titles = ("Go on with the next", "Not now")
         assert screen.offered == [(f"Indwell: {reason}; 1 prompt still waits", titles)]
 

@@ -130,7 +130,7 @@ def test_a_compaction_is_shown_as_a_notice() -> None:
 
 def live_session() -> tuple[Session, MemoryLog]:
     log = MemoryLog()
-    parts = SimpleNamespace(features=Features(), log=log, now=lambda: START)
+    parts = SimpleNamespace(features=Features(), log=log, clock=SimpleNamespace(now=lambda: START))
     return Session("s", parts, EMPTY), log
 
 

@@ -331,6 +331,9 @@ class OpenSessions:
                 await self._put_aside(old)
             self._beside.pop(session, None)
             self._follow(known.settings)
+            if model and model != self._configuration.settings.model:
+                self._configuration.choose_model(model)
+            await self._switched(known)
             self.on_current(session)
             await self._next.drop()
             return resumed

@@ -148,7 +148,7 @@ class Showing:
         """
         if self._is_rich:
             return
-        n_held = len(turns.queue.waiting) if turns.queue.held else 0
+        n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
         is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
         may_retry = finished is not None and finished.retryable and not is_own
