@@ -125,6 +125,7 @@ def of_disk(project: Project) -> str:
     return path.read_text() if path.exists() else ""
 
 
+@needs_bubblewrap  # without a sandbox the command is asked about before
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("rm",)}])
 async def test_a_command_does_not_start_if_the_rules_deny_it_by_then(
     tmp_path: Path, changes: dict[str, Any]
@@ -136,6 +137,7 @@ async def test_a_command_does_not_start_if_the_rules_deny_it_by_then(
         assert "not allowed" in texts(project)
 
 
+@needs_bubblewrap
 async def test_a_command_does_not_start_if_it_must_be_asked_about_by_then(tmp_path: Path) -> None:
     async with a_project(tmp_path, [BASH, says()], rules_allow=("rm", "echo")) as project:
         asked = while_asked(project, lambda: None)
