@@ -82,6 +82,25 @@ class Desk:
             while len((await self.queue()).waiting) < number:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
 
+    async def two_commands(
+        self, *then: Answer
+    ) -> tuple[asyncio.Task[protocol.TurnResult], asyncio.Task[protocol.TurnResult], str]:
+        """A turn whose command runs until the file `go` is there, and one whose command waits.
+
+        Returns:
+            The turn of the current session, the turn beside it, and the session of the latter.
+        """
+        self.editor.answers.choose = lambda _message, _titles: "Once"
+        other = await self.older("other")
+        runs = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun; echo main > m.txt"
+        self.scripts.play("main", bash(runs), say("Main."))
+        self.scripts.play("other", bash("echo other > o.txt"), *then)
+        main = self.prompt("main", "new")
+        await self.until((self.home.workspace / "begun").exists)
+        beside = self.prompt("other", other)
+        await self.until(lambda: any("waiting for a command" in str(e) for e in self.editor.events))
+        return main, beside, other
+
     async def older(self, word: str) -> str:
         """A session that was begun and ended before."""
         self.scripts.play(word, say("Ready."))
@@ -234,15 +253,7 @@ async def test_questions_of_two_turns_come_one_by_one_and_say_whose_they_are(tmp
 
 async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
-        desk.editor.answers.choose = lambda _message, _titles: "Once"
-        other = await desk.older("other")
-        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun; echo main > m.txt"
-        desk.scripts.play("main", bash(wait), say("Main."))
-        desk.scripts.play("other", bash("echo other > o.txt"), say("Other."))
-        main = desk.prompt("main", "new")
-        await desk.until((desk.home.workspace / "begun").exists)
-        beside = desk.prompt("other", other)
-        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        main, beside, _ = await desk.two_commands(say("Other."))
         assert not (desk.home.workspace / "o.txt").exists()
         (desk.home.workspace / "go").touch()
         first, second = await main, await beside
@@ -259,15 +270,7 @@ async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> 
 
 async def test_a_command_that_waited_is_judged_by_the_rules_of_now(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
-        desk.editor.answers.choose = lambda _message, _titles: "Once"
-        other = await desk.older("other")
-        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun"
-        desk.scripts.play("main", bash(wait), say("Main."))
-        desk.scripts.play("other", bash("echo other > o.txt"), say("I see."))
-        main = desk.prompt("main", "new")
-        await desk.until((desk.home.workspace / "begun").exists)
-        beside = desk.prompt("other", other)
-        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        main, beside, other = await desk.two_commands(say("I see."))
         await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
         (desk.home.workspace / "go").touch()
         assert ((await main).answer, (await beside).answer) == ("Main.", "I see.")
@@ -277,15 +280,7 @@ async def test_a_command_that_waited_is_judged_by_the_rules_of_now(tmp_path) -> 
 
 async def test_a_turn_that_waits_for_a_command_can_be_stopped(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
-        desk.editor.answers.choose = lambda _message, _titles: "Once"
-        other = await desk.older("other")
-        wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; rm go begun"
-        desk.scripts.play("main", bash(wait), say("Main."))
-        desk.scripts.play("other", bash("echo other > o.txt"))
-        main = desk.prompt("main", "new")
-        await desk.until((desk.home.workspace / "begun").exists)
-        beside = desk.prompt("other", other)
-        await desk.until(lambda: any("waiting for a command" in str(e) for e in desk.editor.events))
+        main, beside, other = await desk.two_commands()
         await desk.editor.execute("indwell.cancel", {"session": other})
         assert (await beside).ending == "cancelled"
         assert not main.done()

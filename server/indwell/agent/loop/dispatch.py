@@ -164,18 +164,18 @@ async def _run_one(
         meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview)
         async with command_turn(session, turn, permit, emit):
-            permit = await check_still_permitted(session, permit)
+            permit = await check_still_permitted(session, permit)  # it may have waited for long
             if call.effect != "read":
                 intent = Intent(turn, use.id, use.name, call.arguments, session.timestamp())
                 session.parts.log.append(intent)
                 await session.parts.log.commit()
             session.is_editing = call.effect == "edit"
             ran[use.id] = []
-            await command_begins(session, call, permit.widening)
+            await command_begins(session, call, permit)
             async with apart(session, call):
                 permit = await check_still_permitted(session, permit)
                 outcome = await call.run(_context(session, use, emit, permit))
-            new = await command_ended(session, call, permit.widening)
+            new = await command_ended(session, call, permit)
         outcome = await report(session, use, new, outcome, emit)
         remember(session, call, permit.widening, outcome)
         await session.parts.features.tell(moment)

@@ -10,7 +10,7 @@ from pathlib import Path
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.decision import Permit, surely_reads
+from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
@@ -26,7 +26,7 @@ def covered(
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
     """The context that records what a command of this call changes; empty without review."""
     coverage, turn = session.parts.coverage, use.meta.turn
-    if coverage is None or surely_reads(session, permit.widening):
+    if coverage is None or permit.surely_reads:
         return nullcontext
 
     def tell(words: str) -> None:
@@ -51,9 +51,7 @@ def command_turn(
         emit: Hears that the command waits.
     """
     coverage = session.parts.coverage
-    if coverage is None or permit.requester.facts.effect != "run":
-        return nullcontext()
-    if surely_reads(session, permit.widening):
+    if coverage is None or permit.requester.facts.effect != "run" or permit.surely_reads:
         return nullcontext()
 
     def tell(words: str) -> None:

@@ -105,6 +105,11 @@ class Permit(msgspec.Struct, frozen=True):
         return self.evaluated.rules
 
     @property
+    def surely_reads(self) -> bool:
+        """Whether the sandbox keeps the command from writing anywhere."""
+        return self.widening.reads_only and self.rules.policy.writes_confined
+
+    @property
     def judged(self) -> Mapping[str, Path]:
         """Where the request's paths led at the decision."""
         written, resolved = self.requester.facts.paths, self.evaluated.asked.resolved
@@ -206,11 +211,6 @@ async def still_allowed(session: Session, permit: Permit) -> Permitted:
         case _:
             refused = _changed(before, now, permit.widening)
             return refused or msgspec.structs.replace(permit, evaluated=now)
-
-
-def surely_reads(session: Session, widening: Widening) -> bool:
-    """Does the sandbox keep the command from writing anywhere?"""
-    return widening.reads_only and session.parts.rules().policy.writes_confined
 
 
 async def evaluate(

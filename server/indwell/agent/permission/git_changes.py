@@ -11,7 +11,7 @@ import msgspec
 from indwell.agent.core.events import Listener, Notice
 from indwell.agent.core.session import Session
 from indwell.agent.git.note import GitEntry
-from indwell.agent.permission.decision import put_question, surely_reads
+from indwell.agent.permission.decision import Permit, put_question
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Reply, one_line
 from indwell.policy.widening import Widening
@@ -85,21 +85,21 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
     return await _ask_about(session, use, await git.news(), emit)
 
 
-async def command_begins(session: Session, call: Call, widening: Widening) -> None:
+async def command_begins(session: Session, call: Call, permit: Permit) -> None:
     """Note the state of git right before the command runs."""
     git = session.parts.git
-    if git is not None and call.effect == "run" and not surely_reads(session, widening):
+    if git is not None and call.effect == "run" and not permit.surely_reads:
         await git.begin()
 
 
-async def command_ended(session: Session, call: Call, widening: Widening) -> tuple[GitEntry, ...]:
+async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[GitEntry, ...]:
     """What the command brought into git, and nobody has agreed to."""
-    git = session.parts.git
-    if git is None or call.effect != "run" or surely_reads(session, widening):
+    git, widening = session.parts.git, permit.widening
+    if git is None or call.effect != "run" or permit.surely_reads:
         return ()
     new = await git.look(
         fetches=bool(widening.hosts or widening.unconfined),
-        is_quick=widening.keeps_git and session.parts.rules().policy.writes_confined,
+        is_quick=widening.keeps_git and permit.rules.policy.writes_confined,
     )
     agreed = [one for one in new if _was_asked(one, widening)]
     await git.agree(agreed)  # the question before the command named this
