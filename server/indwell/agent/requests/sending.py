@@ -160,23 +160,14 @@ def log_request(
     session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
 ) -> None:
     """Log the parts of a request that the log does not hold yet; call this right before sending."""
-    session.requests += 1
-    config = session.conversation.config
+    conversation = session.conversation
+    record = _record(session, request, turn, purpose=purpose)
     session.parts.log.append(
-        RequestRecord(
-            turn=turn,
-            number=session.requests,
-            model=request.model,
-            max_output=request.max_output,
-            tool_choice=request.tool_choice,
-            cache_key=request.cache_key,
-            window=config.window,
-            tail=added_messages(session.conversation.messages, request.messages),
-            anchors=request.anchors,
-            pictures=config.takes_pictures,
-            at=session.timestamp(),
-            tokens=request.tokens,
-            purpose=purpose,
+        msgspec.structs.replace(
+            record,
+            window=conversation.config.window,
+            tail=added_messages(conversation.messages, request.messages),
+            pictures=conversation.config.takes_pictures,
         )
     )
 
@@ -186,24 +177,28 @@ def log_alone(session: Session, request: Request, turn: int, *, window: int) -> 
 
     ``window`` is the window of its model, in tokens.
     """
+    record = _record(session, request, turn, purpose="summary")
+    alone = tuple(block.text for block in request.system)
+    session.parts.log.append(msgspec.structs.replace(record, window=window, alone=alone))
+
+
+def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) -> RequestRecord:
+    """The record of the session's next request, with all of its messages."""
     session.requests += 1
-    session.parts.log.append(
-        RequestRecord(
-            turn=turn,
-            number=session.requests,
-            model=request.model,
-            max_output=request.max_output,
-            tool_choice=request.tool_choice,
-            cache_key=request.cache_key,
-            window=window,
-            tail=request.messages,
-            anchors=request.anchors,
-            pictures=True,
-            at=session.timestamp(),
-            alone=tuple(block.text for block in request.system),
-            tokens=request.tokens,
-            purpose="summary",
-        )
+    return RequestRecord(
+        turn=turn,
+        number=session.requests,
+        model=request.model,
+        max_output=request.max_output,
+        tool_choice=request.tool_choice,
+        cache_key=request.cache_key,
+        window=0,
+        tail=request.messages,
+        anchors=request.anchors,
+        pictures=True,
+        at=session.timestamp(),
+        tokens=request.tokens,
+        purpose=purpose,
     )
 
 
