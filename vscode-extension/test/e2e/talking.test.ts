@@ -1,6 +1,7 @@
 /** Sending, stopping, steering, waiting, failing, and what goes along with a prompt. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type * as VSCode from "vscode";
 import type { Chat } from "../editor/chat.ts";
 import { inOrder, say, wait } from "../editor/model-script.ts";
 import { keepPictures, openChat, theModel } from "../editor/shared.ts";
@@ -174,5 +175,48 @@ describe("talking with the model", () => {
     await new Promise((done) => setTimeout(done, 1_500));
     await chat.showPanel();
     await chat.panel.getByRole("button", { name: "Explain Makefile" }).waitFor();
+  });
+
+  test("a chat document is answered beside the panel's turn, and its Stop stops that turn alone", async () => {
+    await chat.fresh();
+    await chat.send("hang Reading the invoice");
+    await chat.panel.getByText("Reading the invoice …").waitFor();
+    const text = await chat.host.run(async (vscode) => {
+      const until = async (isThere: () => boolean | Promise<boolean>): Promise<void> => {
+        const end = Date.now() + 60_000;
+        while (!(await isThere())) {
+          if (Date.now() > end) throw new Error("it did not come in time");
+          await new Promise((done) => setTimeout(done, 50));
+        }
+      };
+      const { uri } = await vscode.commands.executeCommand<{ uri: string }>("indwell.chat", {
+        new: true,
+      });
+      const at = vscode.Uri.parse(uri);
+      const document = await vscode.workspace.openTextDocument(at);
+      const edit = new vscode.WorkspaceEdit();
+      edit.insert(at, document.lineAt(document.lineCount - 1).range.end, "hang Looking beside");
+      await vscode.workspace.applyEdit(edit);
+      await vscode.commands.executeCommand("indwell.send", { uri });
+      await until(() => document.getText().includes("Looking beside …"));
+      let stop: VSCode.Command | undefined;
+      await until(async () => {
+        const lenses = await vscode.commands.executeCommand<VSCode.CodeLens[]>(
+          "vscode.executeCodeLensProvider",
+          at,
+          50,
+        );
+        stop = lenses.find((one) => one.command?.title === "Stop")?.command;
+        return stop !== undefined;
+      });
+      await vscode.commands.executeCommand(stop?.command ?? "", ...(stop?.arguments ?? []));
+      await until(() => document.getText().includes("tokens in ("));
+      return document.getText();
+    }, null);
+    assert.match(text, /> Stopped\./);
+    await chat.panel.getByRole("button", { name: /^Stop/ }).waitFor();
+    await chat.composer.press("Escape");
+    await chat.idle();
+    await chat.panel.getByText("Reading the invoice …").waitFor();
   });
 });

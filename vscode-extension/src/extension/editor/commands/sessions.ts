@@ -23,7 +23,12 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
       await chat.perform({ type: "command", command: "continue" });
       await chat.show(true);
     },
-    "indwell.cancel": () => chat.perform({ type: "stop" }),
+    "indwell.cancel": async (...args) => {
+      // A chat document names its session; the panel may show another one, whose turn goes on.
+      const session = stringIn(argumentOf(args), "session");
+      if (session === null) await chat.perform({ type: "stop" });
+      else await server.execute("indwell.cancel", { session });
+    },
     "indwell.export": () => chat.perform({ type: "command", command: "export" }),
     "indwell.trust": () => trust(server),
     "indwell.memory": (...args) => server.execute("indwell.memory", argumentOf(args) ?? {}),
