@@ -35,7 +35,7 @@ from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import ScriptedProvider
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.review_ledgers import open_ledger
+from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.settings.model import Settings
 from indwell.wiring.compose import open_session
 from indwell.wiring.model import Model

@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from indwell.agent.restore.restored_state import past_of
-from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
+from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.log_lines import encode
 from indwell.sessions.records import MessageRecord, Spent, TurnEndRecord, TurnStartRecord
 from indwell.sessions.storage.retention import stored
@@ -102,9 +102,9 @@ async def listing(folder: Path, sessions: int) -> str:
     """List many sessions: a page of them, and all."""
     store = SessionStore(folder / "state", folder)
     fill(store, sessions, turns=3, size=6_000)
-    backend = EditorBackend({"INDWELL_STATE": str(folder / "state")})
+    stored_sessions = StoredSessions({"INDWELL_STATE": str(folder / "state")})
     start = time.perf_counter()
-    await backend.sessions(folder, limit=20, before=None)
+    await stored_sessions.sessions(folder, limit=20, before=None)
     first_ms = (time.perf_counter() - start) * 1e3
     start = time.perf_counter()
     found = stored(folder / "state")

@@ -14,7 +14,7 @@ from indwell.agent.features.plan.feature import board_of, plan_feature
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text
-from indwell.service.inherited_task import take_task
+from indwell.service.sessions.inherited_task import take_task
 from indwell.tools.base import Registry
 from support.session import a_tool, a_world, call, says, with_parts
 

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from indwell.cli.serve.backend import EditorBackend
 from indwell.files.in_place import new_journal
 from indwell.files.new_file import usable
-from indwell.settings.model import Settings
+from indwell.lsp.workspace.editor_workspace import EditorWorkspace
+from indwell.wiring.service import Composition
 from support.editing import READ, SOURCE, USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.near_editor import NearEditor
@@ -41,14 +41,18 @@ async def test_per_13_a_run_reads_the_old_text(home) -> None:
 
 async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
     near = NearEditor(home.workspace)
-    made = EditorBackend(home.environment())
-    workspace = made.workspace((home.workspace,), near.documents, near.client, Settings())
+    made = Composition(home.environment())
+    workspace = EditorWorkspace(
+        near.documents, near.client, made.disk((home.workspace,)), apply_timeout_s=1.0
+    )
     assert (await workspace.read(home.shop)).text == SOURCE
     assert home.shop.read_text() == SOURCE
 
 
 async def test_a_state_folder_that_is_none_does_not_keep_the_server_from_files(home) -> None:
     near = NearEditor(home.workspace)
-    made = EditorBackend({**home.environment(), "INDWELL_STATE": "relative"})
-    workspace = made.workspace((home.workspace,), near.documents, near.client, Settings())
+    made = Composition({**home.environment(), "INDWELL_STATE": "relative"})
+    workspace = EditorWorkspace(
+        near.documents, near.client, made.disk((home.workspace,)), apply_timeout_s=1.0
+    )
     assert (await workspace.read(home.shop)).text == f"?{SOURCE[1:]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.editor.first_run import NOT_NOW
+from indwell.service.endpoint.first_run import NOT_NOW
 from support import file_keyring
 from support.editing import MENDED, SOURCE, Home, editing, mend
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, refuse, say

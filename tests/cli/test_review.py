@@ -11,7 +11,7 @@ import pytest
 
 from indwell.files import AppendLog
 from indwell.review.hunk import Actor
-from indwell.service.review_ledgers import open_ledger
+from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.storage.store import folder_name
 from support.editing import USAGE, Home, bash, mend
 from support.loopback_endpoint import LoopbackEndpoint, say

@@ -7,57 +7,52 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.backend import Configured
-from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.sessions.configuration import Configuration, model_identity
 from indwell.lsp.wire.envelope import RequestError
 from indwell.providers.models import OfferedModel
-from indwell.service.session_settings import in_mode
+from indwell.service.configuration import Configuration, Configured, model_identity
+from indwell.service.sessions.session_settings import in_mode
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 
 class Sections:
-    """An editor that answers ``workspace/configuration`` with these, in order."""
+    """A front door whose own settings are these, in order."""
 
     def __init__(self, *answers: object) -> None:
-        self.features = ClientFeatures(configuration=bool(answers))
+        self.has_section = bool(answers)
         self._answers = list(answers)
 
-    async def configuration(self, section: str) -> object:
-        assert section == "indwell"
+    async def section(self) -> object:
         return self._answers.pop(0)
 
 
 class Users:
-    """A backend of which only the user's own settings are asked."""
+    """The user's own settings, and the models of their endpoint."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**settings)
         self.offered: tuple[str, ...] | None = None
 
-    def configure(self, _options: Mapping[str, Any], _roots: tuple[Path, ...]) -> Configured:
+    def read(self, _options: Mapping[str, Any], _roots: tuple[Path, ...]) -> Configured:
         return Configured(self.settings)
 
-    def choose_model(self, settings: Settings, name: str) -> Settings:
-        if name not in self.settings.models:
-            raise UserError("not allowed")
-        return msgspec.structs.replace(settings, model=name)
-
-    async def models(self) -> tuple[OfferedModel, ...]:
+    async def models(self, _settings: Settings) -> tuple[OfferedModel, ...]:
         if self.offered is None:
             raise UserError("cannot be asked")
         return tuple(map(OfferedModel, self.offered))
 
 
+def configuration_of(door: Sections, users: Users, **options: float) -> Configuration:
+    return Configuration(door, users.read, offered=users.models, **options)  # type: ignore[arg-type]
+
+
 async def configured(users: Users, *answers: object) -> Configuration:
-    configuration = Configuration(Sections(*answers), users)
+    configuration = configuration_of(Sections(*answers), users)
     configuration.start((), {})
     for _ in answers:
         await configuration.ask()
@@ -74,7 +69,7 @@ async def test_the_editor_s_section_only_tightens(answer, mode) -> None:
 
 
 async def test_what_is_ignored_of_it_is_named_once() -> None:
-    configuration = Configuration(Sections({"mode": "auto"}, {"mode": "auto"}), Users())
+    configuration = configuration_of(Sections({"mode": "auto"}, {"mode": "auto"}), Users())
     configuration.start((), {})
     sentence = (
         "mode = 'auto' in the editor's settings is ignored: it may only be tighter than your "
@@ -112,7 +107,9 @@ async def test_a_model_that_the_user_does_not_allow_is_not_chosen() -> None:
 async def test_by_hand_the_user_picks_whatever_the_endpoint_offers() -> None:
     users = Users(model="a")
     configuration = await configured(users)
-    with pytest.raises(UserError, match="not allowed"):  # nobody can say what is offered
+    with pytest.raises(
+        UserError, match="not among the models of your settings"
+    ):  # nobody can say what is offered
         await configuration.want_model("b")
     users.offered = ("a", "b")
     await configuration.want_model("b")
@@ -125,12 +122,12 @@ async def test_by_hand_the_user_picks_whatever_the_endpoint_offers() -> None:
 
 async def test_a_turn_waits_until_the_section_is_known() -> None:
     class Slow(Sections):
-        async def configuration(self, _section: str) -> object:
+        async def section(self) -> object:
             await gate.wait()
             return None
 
     gate = asyncio.Event()
-    configuration = Configuration(Slow({}), Users())
+    configuration = configuration_of(Slow({}), Users())
     configuration.start((), {})
     asking = asyncio.create_task(configuration.ask())
     known = asyncio.create_task(configuration.known())
@@ -141,7 +138,7 @@ async def test_a_turn_waits_until_the_section_is_known() -> None:
 
 
 async def test_an_editor_that_never_gets_ready_holds_no_turn_up() -> None:
-    configuration = Configuration(Sections({}), Users(), patience_s=0.01)
+    configuration = configuration_of(Sections({}), Users(), patience_s=0.01)
     configuration.start((), {})
     async with asyncio.timeout(60):
         await configuration.known()
@@ -224,12 +221,12 @@ async def test_m1_no_folder_is_looked_at_before_the_editor_is_answered(tmp_path)
     looked: list[tuple[Path, ...]] = []
 
     class Looking(Users):
-        def configure(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+        def read(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
             looked.append(roots)
             notices = ("of the folder",) if roots else ()
             return Configured(Settings(mode="plan") if roots else self.settings, notices=notices)
 
-    configuration = Configuration(Sections(), Looking())
+    configuration = configuration_of(Sections(), Looking())
     configuration.start((tmp_path,), {})
     assert looked == [()]
     told, _ = await asyncio.gather(configuration.ask(), configuration.known())
@@ -239,10 +236,10 @@ async def test_m1_no_folder_is_looked_at_before_the_editor_is_answered(tmp_path)
 
 async def test_a_turn_knows_the_folders_settings_though_nobody_has_asked_for_them(tmp_path) -> None:
     class Looking(Users):
-        def configure(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+        def read(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
             return Configured(Settings(mode="plan") if roots else self.settings)
 
-    configuration = Configuration(Sections(), Looking(), patience_s=0.01)
+    configuration = configuration_of(Sections(), Looking(), patience_s=0.01)
     configuration.start((tmp_path,), {})
     await configuration.known()
     assert configuration.settings.mode == "plan"

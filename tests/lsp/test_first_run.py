@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.editor.first_run import (
+from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
+from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.first_run import (
     BACK,
     DESKTOP,
     DONE,
@@ -19,9 +21,6 @@ from indwell.lsp.editor.first_run import (
     TYPE_MODEL,
     FirstRun,
 )
-from indwell.lsp.messages.features import ClientFeatures
-from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
-from indwell.providers.models import OfferedModel
 
 OLLAMA = LocalServer("ollama", "Ollama", "http://127.0.0.1:11434/v1", (OfferedModel("q"),))
 TWO = LocalServer(
@@ -37,7 +36,7 @@ LACKING = "no model is set"
 
 
 class Person:
-    """Stands in for ``Client``: answers questions from a list, and notes them."""
+    """A front door that answers questions from a list, and notes them."""
 
     def __init__(self, *answers: str | None, typed: str | None = None, asks: bool = False) -> None:
         self.answers = list(answers)
@@ -45,7 +44,8 @@ class Person:
         self.asked: list[tuple[str, tuple[str, ...]]] = []
         self.shown: list[str] = []
         self.opened: list[str] = []
-        self.features = ClientFeatures(experimental=frozenset({"ask"} if asks else ()))
+        self.can_type = asks
+        self.leads_to_model = False
         self.on_question: Callable[[int], None] = lambda _number: None
         self.was_asked = asyncio.Event()
         self.thinks = asyncio.Event()
@@ -61,14 +61,14 @@ class Person:
         assert answer is None or answer in titles, (answer, titles)
         return answer
 
-    async def ask(self, _params: object, _timeout_s: float) -> str | None:
+    async def type_line(self, _prompt: str, _placeholder: str, _timeout_s: float) -> str | None:
         return self.typed
 
-    def show(self, _level: object, message: str) -> None:
-        self.shown.append(message)
+    def tell(self, words: str) -> None:
+        self.shown.append(f"Indwell: {words}")
 
-    async def show_document(self, uri: str) -> bool:
-        self.opened.append(uri)
+    async def show_page(self, page: Path) -> bool:
+        self.opened.append(page.as_uri())
         return True
 
 

@@ -19,7 +19,7 @@ class Ready:
     done: list[str] = field(default_factory=list)
 
     @property
-    def protocol(self) -> Any:
+    def service(self) -> Any:
         return self
 
     def warm_up(self) -> None:

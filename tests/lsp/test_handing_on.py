@@ -20,8 +20,8 @@ from indwell.agent.restore.restored_state import past_of
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
-from indwell.service.inherited_task import HandingOn, take_again, take_task
-from indwell.service.stored_sessions import StoredSessions
+from indwell.service.sessions.inherited_task import HandingOn, take_again, take_task
+from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.display_records import PlanSet, TodoSet
 from indwell.sessions.records import TurnEndRecord, TurnStartRecord

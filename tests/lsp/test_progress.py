@@ -157,9 +157,9 @@ def play(progress: TurnProgress) -> None:
     progress.follow(started("read_file", "a.py"))
     progress.follow(started("bash", "x" * 500))
     progress.follow(events.Text(1, ""))
-    progress.end("done")
+    progress.end(ended(rounds=0))
     progress.follow(started("read_file", "too late"))
-    progress.end("done twice")
+    progress.end(ended(message="done twice", rounds=0))
 
 
 async def test_a_turn_is_shown_from_begin_to_end_and_no_line_twice() -> None:
@@ -206,8 +206,8 @@ async def test_a_turn_that_ends_before_a_busy_editor_answers_is_shown_with_its_e
     begun = asyncio.ensure_future(progress.begin("Ask"))
     await asyncio.sleep(0)
     progress.follow(started("read_file", "a.py"))
-    progress.end("done")
-    progress.end("done twice")
+    progress.end(ended(rounds=0))
+    progress.end(ended(message="done twice", rounds=0))
     assert screen.shown == []
     is_answered.set()
     await begun

@@ -9,20 +9,20 @@ from typing import Any, cast
 
 from indwell.agent.core.log import Log
 from indwell.errors import SessionError
-from indwell.lsp.host import Host
+from indwell.service.service import Service
 from indwell.sessions.display_records import Titled
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.records import Record
 from support.session import World, a_world
 
 
-def host_of(world: World, *, current: bool = True) -> Any:
+def service_of(world: World, *, current: bool = True) -> Any:
     async def session(_root: Path, identifier: str) -> LogReading:
         return world.store.open(identifier)
 
     sessions = SimpleNamespace(find=lambda _session: world.session if current else None)
     return SimpleNamespace(
-        sessions=sessions, backend=SimpleNamespace(session=session), root=Path("/")
+        sessions=sessions, stored=SimpleNamespace(session=session), root=Path("/")
     )
 
 
@@ -53,9 +53,9 @@ async def test_what_the_current_session_has_not_written_yet_is_read(tmp_path: Pa
         log = session.parts.log
         session.parts = replace(session.parts, log=cast("Log", Late(log)))
         session.retitle("mend it")
-        other = await Host.reading(host_of(world, current=False), session.id)
+        other = await Service.reading(service_of(world, current=False), session.id)
         assert titles(other) == [], "the record is not on disk yet"
-        assert titles(await Host.reading(host_of(world), session.id)) == ["mend it"]
+        assert titles(await Service.reading(service_of(world), session.id)) == ["mend it"]
         session.parts = replace(session.parts, log=log)
 
 
@@ -64,9 +64,9 @@ async def test_where_nothing_can_be_written_what_is_on_disk_is_read(tmp_path: Pa
         raise SessionError("the disk is full; make room")
 
     async with a_world(tmp_path, []) as world:
-        host = host_of(world)
+        service = service_of(world)
         log = SimpleNamespace(commit=full)
         parts = SimpleNamespace(log=log)
-        host.sessions.find = lambda _session: SimpleNamespace(parts=parts)
-        reading = await Host.reading(cast("Host", host), world.session.id)
+        service.sessions.find = lambda _session: SimpleNamespace(parts=parts)
+        reading = await Service.reading(cast("Service", service), world.session.id)
         assert titles(reading) == []

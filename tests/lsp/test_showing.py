@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
+from indwell.lsp.editor.showing import AnswerDocument, Showing
 from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.sessions.showing import AnswerDocument, Showing
+from indwell.service.chores import Chores
+from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.service.turns.queue import (
     Queue,
     Ticket,
@@ -20,7 +23,9 @@ from indwell.service.turns.queue import (
     never_started,
     why_held,
 )
+from indwell.service.turns.unsent import Unsent
 from indwell.settings.model import Settings
+from support.front_door import NotingDoor
 from support.session import a_world
 
 ONE = WaitingPrompt("p1", Prompt(words="first"))
@@ -140,15 +145,17 @@ async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
     assert (screen.shown, screen.offered) == ([], [])
 
 
-def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
-    screen = Screen()
-    showing = Showing(screen, Settings)
-    showing.kept(1, tmp_path)
-    showing.kept(2, tmp_path)
-    assert screen.shown == [
-        f"Indwell: 1 prompt that waited: kept in {tmp_path}",
-        f"Indwell: 2 prompts that waited: kept in {tmp_path}",
-    ]
+async def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
+    door, chores = NotingDoor(), Chores()
+    stored = StoredSessions({"INDWELL_STATE": str(tmp_path / "state")})
+    unsent = Unsent(stored, door, chores, lambda: tmp_path)
+    await unsent.leave(("one",))
+    await unsent.leave(("one", "two"))
+    one, two = door.told
+    folder = tmp_path / "state"
+    assert one.startswith(f"1 prompt that waited: kept in {folder}")
+    assert two.startswith(f"2 prompts that waited: kept in {folder}")
+    assert Path(two.rpartition(" kept in ")[2]).read_text().count("two") == 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 from indwell.lsp.messages import documents, status, views
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.sessions.turns import MOST_AT_ONCE
+from indwell.service.turns.turns import MOST_AT_ONCE
 from indwell.sessions.records import TurnEndRecord
 from support import chatting
 from support.editing import MENDED, READ, SOURCE, Editor, Home, bash, editing, results

@@ -1,6 +1,6 @@
 """A server with faults built in, for tests of what a client sees of them; run with ``-m``.
 
-Its backend fails as a bug of ours would, and it has three methods that no server should have.
+Its composition fails as a bug of ours would, and it has three methods that no server should have.
 ``SIGUSR1`` lets it write to stdout in every way that a library might; ``SIGUSR2`` floods the log.
 """
 
@@ -14,20 +14,20 @@ import sys
 from typing import Any
 
 from indwell.agent.core.session import Session
-from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.serve.logs import log_to_stderr
 from indwell.lsp.server import make_server
 from indwell.lsp.wire.serving import serve_line
 from indwell.lsp.wire.stdio import claim_stdio, open_line
+from indwell.wiring.service import Composition
 
 SECRET = "sk-secret-0123456789abcdef"  # noqa: S105 - made up
 FLOOD = 10_000
 
 
-class Failing(EditorBackend):
+class Failing(Composition):
     """Raises where a bug would."""
 
-    async def open_session(self, *_arguments: Any, **_named: Any) -> Session:
+    async def begin(self, *_arguments: Any, **_named: Any) -> Session:
         raise RuntimeError(f"a bug that knows {SECRET}")
 
 
@@ -68,7 +68,7 @@ def main() -> int:
     def no_json(_params: None) -> object:
         return {"x": object()}
 
-    return serve_line(opened, server, host.stop)
+    return serve_line(opened, server, host.service.stop)
 
 
 if __name__ == "__main__":

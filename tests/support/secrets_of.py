@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.cli.serve.backend import EditorBackend
 from indwell.service.secrets import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:
     """Those of the files in these folders."""
-    return OtherNames(lambda: roots, EditorBackend({}))
+    return OtherNames(lambda: roots)

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import UserError
-from indwell.lsp.backend import Backend
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.sending import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.front_door import SECTION
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, views
 from indwell.lsp.messages import methods as protocol
@@ -26,7 +26,6 @@ from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.prompts.diagnostics import all_of
 from indwell.lsp.review.review import EditorReview, register_review
-from indwell.lsp.sessions.configuration import SECTION
 from indwell.lsp.virtual.opening import register_virtual
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
@@ -35,6 +34,7 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
 from indwell.service.mentions import is_chat
+from indwell.wiring.service import Composition
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 ANY_SESSION = protocol.ResumeArguments()
@@ -44,10 +44,10 @@ CURRENT_TURN = protocol.CancelArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
-def make_server(backend: Backend, opened: ClientIdentity) -> tuple[Server, Host]:
+def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Server, Host]:
     """The whole server for an editor that has said who it is, ready for its messages."""
     server = Server()
-    host = Host(Client(server), backend)
+    host = Host(Client(server), composition)
     host.client.features = features_of(opened.capabilities, opened.client)
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
@@ -71,9 +71,9 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
     def begin() -> None:
-        if host.is_stopped:  # its threads may be gone already
+        if host.service.is_stopped:  # its threads may be gone already
             return
-        host.warm_up()
+        host.service.warm_up()
         loop = asyncio.get_running_loop()
         begun.append(loop.run_in_executor(None, server.warm_up))
 
@@ -94,7 +94,7 @@ def _lifecycle(server: Server, host: Host, review: EditorReview) -> None:
     @server.feature("shutdown")
     async def shutdown(_params: None) -> None:
         review.stop()
-        await host.stop()
+        await host.service.stop()
 
     @server.feature("window/workDoneProgress/cancel")
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
@@ -220,7 +220,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
             words = "indwell.mode needs one argument: an object with `mode`"
             raise RequestError(words, INVALID_PARAMS)
         try:
-            host.set_mode(arguments.mode, arguments.session)
+            host.service.set_mode(arguments.mode, arguments.session)
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return
@@ -239,7 +239,7 @@ def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.compact")
     async def compact() -> protocol.StartedResult | None:
         try:
-            return answers.started(host.compact())
+            return answers.started(host.service.compact(host.showing.summary))
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None
@@ -247,7 +247,7 @@ def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.continue")
     async def go_on() -> protocol.StartedResult | None:
         try:
-            return answers.started(host.go_on())
+            return answers.started(host.service.go_on(host.showing.summary))
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None

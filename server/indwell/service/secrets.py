@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from indwell.agent.permission.other_names import denied_name
 from indwell.files import linked_mark
@@ -107,14 +107,6 @@ def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
     return (one for one in found if one.leads_to)
 
 
-class SecretFiles(Protocol):
-    """Finds the secret files of a workspace; a part of ``Backend``."""
-
-    def secret_files(self, roots: Sequence[Path], settings: Settings) -> tuple[str, ...]:
-        """All names in the workspace that lead to them, absolute; blocks while it looks."""
-        ...
-
-
 class _Looked(NamedTuple):
     """What was found of a file: by which other name it is kept back; empty if by none."""
 
@@ -130,12 +122,10 @@ class OtherNames:
 
     Args:
         roots: Of the workspace, those of now.
-        secrets: Finds secret files.
     """
 
-    def __init__(self, roots: Callable[[], Sequence[Path]], secrets: SecretFiles) -> None:
+    def __init__(self, roots: Callable[[], Sequence[Path]]) -> None:
         self._roots = roots
-        self._secrets = secrets
         self._looked: dict[Path, _Looked] = {}
 
     def is_kept_back(self, path: Path, settings: Settings) -> bool:
@@ -161,7 +151,7 @@ class OtherNames:
 
     def _denied_name(self, path: Path, settings: Settings) -> str:
         roots = tuple(self._roots())
-        secret = self._secrets.secret_files(roots, settings)
+        secret = SecretPlaces(roots, lambda: settings.deny).look()
         return denied_name(path, roots, secret, settings.deny)
 
 

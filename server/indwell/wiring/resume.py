@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from indwell.agent.restore.restored_state import Past, past_of
 from indwell.agent.restore.resume import (
     REMINDER,
     TAKEN_BACK,
-    HeldWith,
     Resumed,
     outcomes,
     tools_digest,
@@ -31,9 +28,9 @@ from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
-from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.inherited_task import take_again
+from indwell.service.sessions.inherited_task import take_again
+from indwell.service.sessions.stored_sessions import uncollected
 from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.log_lines import LogReading
@@ -59,7 +56,6 @@ OLD_PROMPT = (
     "this session keeps the system prompt it began with, which is not today's (Indwell, its "
     "settings or the machine changed since); begin a new session for today's"
 )
-LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
 
 
 async def resume_session(
@@ -155,47 +151,6 @@ def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
 async def _opened(store: SessionStore, identifier: str) -> tuple[LogReading, LogWriter]:
     now = datetime.now(UTC)
     return await taken(lambda: store.resume(identifier, now=now), lambda opened: opened[1].close())
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the search for garbage: among a million new records it would hold the loop up.
-
-    Now and later: what was read stays out of it, and goes when nothing refers to it any more.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
-
-
-async def held_with(settings: Settings, model: str) -> HeldWith:
-    """The model of a session, and whether it can still be asked.
-
-    Args:
-        settings: The user's own.
-        model: As the log names it.
-    """
-    own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
-    if settings.provider == "scripted" or model in {"", settings.model}:
-        return HeldWith(settings.model, instead=own)
-    was = f"this session was held with the model {model!r}, which"
-    if model not in own:
-        named = ", ".join(map(repr, own)) or "none"
-        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
-    try:
-        async with asyncio.timeout(LISTING_S):
-            offered = {one.name for one in await offered_models(settings)}
-    except (UserError, TimeoutError):
-        offered = set()
-    if not offered or {model, f"{model}:latest"} & offered:
-        return HeldWith(model, instead=own)
-    others = tuple(one for one in own if one != model)
-    return HeldWith(model, f"{was} the endpoint no longer offers", others)
 
 
 def _continued(

@@ -22,7 +22,7 @@ from indwell.policy.approvals import visible
 from indwell.review.hunk import Actor, Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import VerdictOutcome
-from indwell.service.review_ledgers import open_ledger
+from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.storage.store import SessionStore, review_folder
 from indwell.settings.paths import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace

@@ -39,9 +39,9 @@ from indwell.policy.paths import matches_any
 from indwell.service.endpoint.connect import address_place
 from indwell.service.environment import own_environment
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.inherited_task import naming_new_session
 from indwell.service.secrets import SecretPlaces
-from indwell.service.stored_sessions import gone_words, sweep_now
+from indwell.service.sessions.inherited_task import naming_new_session
+from indwell.service.sessions.stored_sessions import gone_words, sweep_now
 from indwell.sessions.storage.automatic_deletion import take_untold
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder

@@ -24,8 +24,8 @@ from indwell.review.ledger import ReviewLedger
 from indwell.review.rewind_messages import conflict, report
 from indwell.review.verdicts import planned_rewind, rewind_files
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.inherited_task import take_task
-from indwell.service.review_ledgers import open_ledger, opened_for
+from indwell.service.sessions.inherited_task import take_task
+from indwell.service.sessions.review_ledgers import open_ledger, opened_for
 from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
 from indwell.sessions.storage.store import SessionStore
@@ -217,7 +217,7 @@ async def _with_held(settings: Settings, store: SessionStore, identifier: str) -
     Raises:
         SessionError: It is not to be had any more.
     """
-    from indwell.wiring.resume import held_with
+    from indwell.service.endpoint.offered import held_with
 
     seen = await asyncio.to_thread(store.overview, identifier)
     held = await held_with(settings, seen.model)

@@ -63,17 +63,17 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     """Serve a line after ``initialize``."""
     # What modules make stays, so searching it for garbage while they load is 30 ms for nothing.
     gc.disable()
-    from indwell.cli.serve.backend import EditorBackend
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server
     from indwell.lsp.wire.serving import serve_line
     from indwell.service.environment import own_environment
+    from indwell.wiring.service import Composition
 
     sys.setswitchinterval(SWITCH_S)
     environment = own_environment()
     log_to_stderr(environment)
-    backend = EditorBackend(environment, scripted=scripted, pace_s=pace_s)
-    server, host = make_server(backend, opened.opened)
+    composition = Composition(environment, scripted=scripted, pace_s=pace_s)
+    server, host = make_server(composition, opened.opened)
     gc.freeze()
     gc.enable()
-    return serve_line(opened, server, host.stop)
+    return serve_line(opened, server, host.service.stop)

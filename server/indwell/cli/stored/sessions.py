@@ -18,7 +18,7 @@ from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
-from indwell.service.stored_sessions import gone_words, recent, size_words
+from indwell.service.sessions.stored_sessions import gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
 from indwell.sessions.branches import Fork
 from indwell.sessions.forking import fork_session

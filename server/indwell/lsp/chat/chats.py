@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from urllib.parse import quote
 
 from indwell.agent.core import events
@@ -81,7 +82,7 @@ class Chats:
             host.client,
             lambda: min(host.settings.apply_edit_timeout_s, EDIT_S),
         )
-        self.names = FileNames(host.chores.begin, host.backend.monotonic)
+        self.names = FileNames(host.chores.begin, monotonic)
         self.sent: list[SentWords] = []
         self.standing: list[SentWords] = []
         self.steered: dict[str, Steering] = {}
@@ -182,11 +183,11 @@ class Chats:
         Raises:
             UserError: There is no such session in this workspace.
         """
-        await self._host.backend.check_session(self._host.root, session)
+        await self._host.service.stored.check_session(self._host.root, session)
         opened = self._host.sessions.find(session)
         if opened is not None:
             await opened.parts.log.commit()
-        reading = await self._host.backend.session(self._host.root, session)
+        reading = await self._host.service.stored.session(self._host.root, session)
         return await asyncio.to_thread(transcript, reading.records)
 
     def tell(self, message: str) -> None:

@@ -314,7 +314,7 @@ class Drafts:
 
     def _state(self) -> Path | None:
         try:
-            return self._host.backend.shown_folder().parent
+            return self._host.composition.shown_folder().parent
         except UserError:
             return None
 

@@ -185,7 +185,7 @@ async def _obeyed(
             assert command.mode is not None
             session = chats.session_of(document)
             is_open = host.sessions.find(session) is not None
-            host.set_mode(command.mode, session if is_open else None)
+            host.service.set_mode(command.mode, session if is_open else None)
             await _note(chats, document, f"The mode is `{command.mode}` now.")
             return None
         case "new":

@@ -30,7 +30,7 @@ async def skills_of(host: Host) -> Mapping[str, Skill]:
     workspace = host.sessions.workspace
     if workspace is None:
         return {}
-    return (await host.backend.skills(workspace.roots, host.settings)).by_name
+    return (await host.composition.skills(workspace.roots, host.settings)).by_name
 
 
 async def names_of(host: Host) -> Collection[str]:
@@ -38,7 +38,7 @@ async def names_of(host: Host) -> Collection[str]:
     workspace = host.sessions.workspace
     if workspace is None:
         return ()
-    found = await host.backend.skills(workspace.roots, host.settings)
+    found = await host.composition.skills(workspace.roots, host.settings)
     return (*found.by_name, *found.withheld)
 
 

@@ -58,7 +58,7 @@ class TurnProgress:
         )
         self._client.progress(self.token, begin)
         if self._is_over:
-            self.end(self._ending)
+            self._end(self._ending)
         else:
             self._report()  # what began while the editor was asked
 
@@ -76,7 +76,11 @@ class TurnProgress:
         self._is_held = is_held
         self._report()
 
-    def end(self, message: str) -> None:
+    def end(self, finished: events.TurnFinished) -> None:
+        """Show how the turn ended: one sentence, as ``summary`` has it."""
+        self._end(summary(finished))
+
+    def _end(self, message: str) -> None:
         """End the progress in the editor, if it was shown; else when the editor has taken it."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:

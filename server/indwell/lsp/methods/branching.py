@@ -17,7 +17,6 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, documents, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.sessions.open_sessions import OFFERED, choose_session
 from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
@@ -25,6 +24,7 @@ from indwell.lsp.workspace.documents import Document
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewind_messages import conflict, question, report, unrecorded
 from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
+from indwell.service.sessions.open_sessions import OFFERED, choose_session
 from indwell.workspace.base import Workspace
 
 
@@ -51,7 +51,7 @@ async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.Resu
     Raises:
         UserError: It cannot be gone on with.
     """
-    host.check_usable()
+    host.service.check_usable()
     wanted = arguments.session or await _chosen_session(host)
     if wanted is None:
         return None
@@ -59,13 +59,13 @@ async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.Resu
     if wanted != host.sessions.id:
         await host.turns.drain("another session was taken up")
     resumed = await host.sessions.resume(wanted, arguments.model)
-    host.warn(resumed.notices)
+    host.service.warn(resumed.notices)
     return answers.resume_result(resumed)
 
 
 async def _chosen_session(host: Host) -> str | None:
-    found, _ = await host.backend.sessions(host.root, limit=OFFERED, before=None)
-    return await choose_session(host.client, [one for one in found if one.id != host.sessions.id])
+    found, _ = await host.service.stored.sessions(host.root, limit=OFFERED, before=None)
+    return await choose_session(host.door, [one for one in found if one.id != host.sessions.id])
 
 
 NO = "No"
@@ -189,7 +189,7 @@ async def forked(
     opened = host.sessions.find(origin)
     if opened is not None:
         await opened.parts.log.commit()  # what it said last is to be read
-    fork = await host.backend.fork_session(host.root, origin, arguments.turn)
+    fork = await host.service.stored.fork_session(host.root, origin, arguments.turn)
     taken = await take_up(host, protocol.ResumeArguments(fork.session, arguments.model))
     if taken is None:
         return None
@@ -219,7 +219,7 @@ async def rewound(
         await host.sessions.leave()
     await host.sessions.release(session)
     try:
-        rewind = await host.backend.rewind_session(host.root, session, arguments.turn)
+        rewind = await host.service.stored.rewind_session(host.root, session, arguments.turn)
     except UserError:
         if is_current:
             await take_up(host, again)
@@ -251,7 +251,7 @@ async def _files_back(
     if workspace is None or arguments.files is False or arguments.turn < 0:
         return None
     try:
-        ledger = await host.backend.review(workspace.roots)
+        ledger = await host.review.ready()
     except UserError:
         if arguments.files:
             raise

@@ -30,7 +30,7 @@ def register_memory(server: Server, host: Host) -> None:
     @server.command("indwell.memory")
     async def memory(arguments: MemoryArguments = OF_WORKSPACE) -> MemoryResult | None:
         try:
-            path = await host.backend.memory_page(host.root, arguments.scope)
+            path = await host.composition.memory_page(host.root, arguments.scope)
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None
@@ -139,7 +139,7 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
     Raises:
         UserError: It cannot be taken, in plain words.
     """
-    host.check_usable()
+    host.service.check_usable()
     document = host.prompting.document(arguments.uri)
     words = arguments.text
     if task in {"ask", "refactor"} and not words and host.client.features.has("ask"):
@@ -154,7 +154,7 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
     prompt = host.prompting.task(task, document, arguments, words)
     is_answer = task in {"explain", "ask"}
     shown = host.showing.answer if is_answer else host.showing.summary
-    ticket = host.turns.submit(host.waiting(prompt), shown)
+    ticket = host.turns.submit(host.service.waiting(prompt), shown)
     if ticket.waiting in host.turns.queue.waiting:
         host.showing.queued(host.turns.queue)
         if not arguments.wait:

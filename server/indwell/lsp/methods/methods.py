@@ -60,11 +60,11 @@ async def login(host: Host, params: LoginParams) -> LoginOutcome:
     Raises:
         UserError: It cannot be kept.
     """
-    outcome = await host.backend.login(
+    outcome = await host.service.endpoint.login(
         params.provider, params.key, params.url, params.model, by_client=params.keep == "client"
     )
     if outcome.ok:
-        host.warn(await host.configuration.read_again())
+        host.service.warn(await host.service.configuration.read_again())
     return outcome
 
 
@@ -122,8 +122,8 @@ async def _rename_session(host: Host, session: str, title: str) -> RenameResult:
         opened.retitle(title)
         await opened.parts.log.commit()
         return RenameResult(session, opened.title)
-    await host.backend.rename_session(host.root, session, title)
-    reading = await host.backend.session(host.root, session)
+    await host.service.stored.rename_session(host.root, session, title)
+    reading = await host.service.stored.session(host.root, session)
     return RenameResult(session, overview(session, reading).title)
 
 
@@ -142,28 +142,28 @@ async def _delete_session(host: Host, session: str) -> None:
     if session == host.sessions.id:
         await host.sessions.leave(for_good=True)
     await host.sessions.release(session)
-    await host.backend.delete_session(host.root, session)
+    await host.service.stored.delete_session(host.root, session)
     host.turns.events.forget(session)
 
 
 async def status_of(host: Host) -> status.StatusResult:
     """What is in force now; asks no network and opens no keyring."""
-    settings, workspace = host.configuration.settings, host.sessions.workspace
+    settings, workspace = host.service.configuration.settings, host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     lacking, standings, pictures = await asyncio.gather(
-        host.backend.seems_lacking(),
-        host.backend.standings(roots),
-        host.backend.pictures(settings),
+        host.service.endpoint.seems_lacking(),
+        host.service.trust.look(roots),
+        host.service.endpoint.pictures(settings),
     )
     # Read last: a turn may have ended meanwhile, and its end was told already.
-    settings, session = host.configuration.settings, host.sessions.current
+    settings, session = host.service.configuration.settings, host.sessions.current
     return status.StatusResult(
         session=session.id if session is not None else None,
         title=session.title if session is not None else "",
         mode=settings.mode,
         modes=FREEDOM,
         model=_model(settings, session),
-        lacking=host.configuration.problem or lacking,
+        lacking=host.service.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
         running=host.turns.running_number,
         beside=tuple(
@@ -186,7 +186,7 @@ def _model(settings: Settings, session: Session | None) -> str:
 async def providers_of(host: Host) -> status.ProvidersResult:
     """Model servers on this machine, looked for now, and providers by name."""
     lacking, servers = await asyncio.gather(
-        host.backend.seems_lacking(), host.backend.local_servers()
+        host.service.endpoint.seems_lacking(), host.service.endpoint.local_servers()
     )
     return status.ProvidersResult(
         lacking=lacking,
@@ -261,7 +261,7 @@ def _looking_back(server: Server, host: Host) -> None:
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
         with in_plain_words():
             limit = answers.page_size(params.limit)
-            found, more = await host.backend.sessions(
+            found, more = await host.service.stored.sessions(
                 host.root, limit=limit, before=params.before, query=params.query
             )
         return answers.sessions_result(found, host.sessions.id, more=more)
@@ -270,7 +270,7 @@ def _looking_back(server: Server, host: Host) -> None:
     async def session(params: views.SessionParams) -> views.SessionResult:
         with in_plain_words():
             wanted = host.sessions.id_of(params.session)
-            reading = await host.reading(wanted)
+            reading = await host.service.reading(wanted)
         return await asyncio.to_thread(
             answers.session_result, wanted, reading, before=params.before, limit=params.limit
         )
@@ -294,7 +294,9 @@ def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/events")
     def events(params: views.EventsParams) -> views.EventsResult:
         with in_plain_words():
-            return answers.events_result(params.session, host.missed(params.session, params.after))
+            return answers.events_result(
+                params.session, host.service.missed(params.session, params.after)
+            )
 
 
 def _models(server: Server, host: Host) -> None:
@@ -311,14 +313,14 @@ def _models(server: Server, host: Host) -> None:
     @server.feature("indwell/models")
     async def models(_params: views.ModelsParams | None) -> views.ModelsResult:
         with in_plain_words():
-            offered = await host.backend.models()
-        return answers.models_result(offered, host.configuration.settings.model)
+            offered = await host.service.endpoint.models()
+        return answers.models_result(offered, host.service.configuration.settings.model)
 
     @server.feature("indwell/setModel")
     async def set_model(params: views.SetModelParams) -> views.SetModelResult:
         with in_plain_words():
-            await host.configuration.want_model(params.model)
-        return views.SetModelResult(model=host.configuration.settings.model)
+            await host.service.configuration.want_model(params.model)
+        return views.SetModelResult(model=host.service.configuration.settings.model)
 
     @server.feature("indwell/login")
     async def log_in(params: views.LoginParams) -> views.LoginResult:

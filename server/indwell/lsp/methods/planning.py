@@ -112,7 +112,7 @@ class Planning:
         session = self._host.sessions.current
         if session is None or board_of(session).plan.path != str(path):
             return
-        if self._host.documents.at(path) is None and not self._host.is_stopped:
+        if self._host.documents.at(path) is None and not self._host.service.is_stopped:
             self._host.chores.begin(self._edited(session))
 
     async def _edited(self, session: Session) -> None:
@@ -132,7 +132,7 @@ class Planning:
         opened = self._host.sessions.find(identifier)
         if opened is not None:
             return board_of(opened).plan
-        reading = await self._host.backend.session(self._host.root, identifier)
+        reading = await self._host.service.stored.session(self._host.root, identifier)
         return plan_of(reading.records)
 
     async def _with_document(self, wanted: str | None) -> Plan:
@@ -166,7 +166,7 @@ class Planning:
             if not _is_same(board.plan, plan):
                 raise UserError("the plan is another one now; look at it, then say so again")
         board.approve(text)
-        self._host.configuration.leave_plan()
+        self._host.service.configuration.leave_plan()
         result = await self._told(session)
         self._begin(session, APPROVED, in_chat=asked is None and wanted is not None)
         return result

@@ -13,7 +13,6 @@ from typing import TypeAlias, assert_never
 import msgspec
 
 from indwell.agent.core.prompt import Prompt, taken_words
-from indwell.agent.requests.prompt_blocks import no_pictures_words
 from indwell.context.attachments import (
     FileProblems,
     NamedPicture,
@@ -26,7 +25,6 @@ from indwell.context.attachments import (
 )
 from indwell.context.untrusted_text import scalar_text
 from indwell.errors import UserError
-from indwell.lsp.backend import Backend
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.lsprotocol_types import types
@@ -91,16 +89,6 @@ def checked(
         texts=tuple(texts),
         reported=tuple(dict.fromkeys(reported)),
     )
-
-
-async def check_model(backend: Backend, settings: Settings) -> None:
-    """Return if the model that ``settings`` name takes pictures.
-
-    Raises:
-        UserError: It is not known to.
-    """
-    if settings.model and not await backend.pictures(settings):
-        raise UserError(no_pictures_words(settings.model))
 
 
 def _picture(one: Attachment, number: int) -> NamedPicture:

@@ -136,12 +136,12 @@ class Refreshing:
         """Look when nothing has changed for a moment."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._followed and not self._host.is_stopped:
+        if self._followed and not self._host.service.is_stopped:
             self._timer = asyncio.get_running_loop().call_later(QUIET_S, self._begin)
 
     def _begin(self) -> None:
         self._timer = None
-        if not self._host.is_stopped:
+        if not self._host.service.is_stopped:
             self._host.chores.begin(self._look())
 
     async def _look(self) -> None:
@@ -188,7 +188,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
         if await host.client.show_document(uri):
             return OpenResult(uri=uri, shown=True)
     is_reread = features.has("reread")
-    path = await keep(host.backend.shown_folder(), document, text, is_reread=is_reread)
+    path = await keep(host.composition.shown_folder(), document, text, is_reread=is_reread)
     uri = path.as_uri()
     host.documents.beside.add(uri)  # it is not what the user works in
     shown = await host.client.show_document(uri)

@@ -232,7 +232,7 @@ async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], C
         host: Whose next request it is.
         is_whole: The rows' previews are the whole texts.
     """
-    session, settings = host.sessions.current, host.configuration.settings
+    session, settings = host.sessions.current, host.service.configuration.settings
     coming = await forthcoming(session) if session else NOTHING
     conversation = session.conversation if session else None
     await host.prompting.look()
@@ -251,7 +251,7 @@ async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], C
 
 
 async def _transcript(host: Host, session: str) -> str:
-    reading = await host.reading(session)
+    reading = await host.service.reading(session)
 
     def worded() -> str:
         turns = transcript(reading.records)
@@ -264,13 +264,13 @@ async def ledger_of(host: Host) -> ReviewLedger:
     """The ledger of the workspace."""
     workspace = host.sessions.workspace
     assert workspace is not None
-    return await host.backend.review(workspace.roots)
+    return await host.review.ready()
 
 
 async def _changes(host: Host) -> Changes:
     workspace = host.sessions.workspace
     assert workspace is not None
-    settings = host.configuration.settings
+    settings = host.service.configuration.settings
     denied = (*settings.deny, *globs_of("read", settings.rules_deny))
     ledger = await ledger_of(host)
     await ledger.refresh()  # a terminal, or another editor, may have answered something

@@ -1,9 +1,9 @@
-"""Leads the language server to a usable model: what is missing, what exists, logging in."""
+"""Connects a front door with an endpoint: what is missing, what exists here, logging in."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 from indwell.errors import SettingsError
 from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.offered import offered_models
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret
@@ -19,17 +20,24 @@ from indwell.settings.paths import state_folder, user_file
 
 
 class Connecting:
-    """A part of ``EditorBackend``; see ``lsp.backend.Backend``.
+    """Finds out what is missing for a model, tests endpoints, and stores them.
 
     Args:
         environment: The process's variables.
+        settings: The user's own, as last read.
         scripted: Use the scripted model, whatever the settings say.
     """
 
-    def __init__(self, environment: Mapping[str, str], *, scripted: bool) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        settings: Callable[[], Settings],
+        *,
+        scripted: bool = False,
+    ) -> None:
         self._environment = environment
+        self._settings = settings
         self._scripted = scripted
-        self._settings = Settings()
 
     async def login(
         self,
@@ -73,7 +81,8 @@ class Connecting:
 
         async def keep_current(offered: tuple[OfferedModel, ...]) -> str | None:
             names = {one.name for one in offered}
-            return self._settings.model if self._settings.model in names else None
+            model = self._settings().model
+            return model if model in names else None
 
         places = EndpointPlaces(user_file(), key_store(), self._environment)
         keep: Literal["client", "keyring"] = "client" if by_client else "keyring"
@@ -101,6 +110,14 @@ class Connecting:
         from indwell.service.endpoint.first_page import write_page
 
         return await asyncio.to_thread(write_page, state_folder(self._environment))
+
+    async def models(self) -> tuple[OfferedModel, ...]:
+        """What the endpoint in use offers; see ``offered_models``.
+
+        Raises:
+            UserError: It cannot be asked.
+        """
+        return await offered_models(self._settings())
 
     async def seems_lacking(self) -> str:
         """Why no model can be called, with no keyring opened."""

@@ -1,8 +1,7 @@
-"""The first minutes in an editor: leads a user without a usable model to one (editor §10).
+"""Leads a user without a usable model to one, by questions at the front door (editor §10).
 
-Standard LSP only: questions are ``window/showMessageRequest``. A key is never typed here, because
-no editor hides what is typed into such a box; for keys there is ``indwell login`` in a terminal. A
-client with a flow of its own (``firstRun``) is asked to lead instead.
+A key is never typed here, because no editor hides what is typed into its box for a line. For keys
+there is ``indwell login`` in a terminal. A front door with a flow of its own leads instead.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from indwell.lsp.editor.client import Client
-from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.questions import AskParams
 from indwell.providers.endpoint import LocalServer, LoginOutcome, failure
 from indwell.providers.models import OfferedModel
+from indwell.service.front_door import FrontDoor
 
 LOGIN_COMMAND = "indwell login"
 ANSWER_S = 600.0  # to fetch a key from a web page and come back
@@ -37,8 +34,8 @@ DESKTOP = (
 )
 
 
-class FirstRunBackend(Protocol):
-    """What the flow needs of the composition root."""
+class ModelSearch(Protocol):
+    """Finds, tests and stores endpoints."""
 
     async def lacking(self) -> str:
         """Why no model can be called, from settings and keys read anew; empty if one can."""
@@ -68,13 +65,13 @@ class FirstRun:
     """The flow; at most one is open at any time.
 
     Args:
-        client: The editor.
-        backend: Finds, tests and stores endpoints.
+        door: Asks the user.
+        search: Finds, tests and stores endpoints.
     """
 
-    def __init__(self, client: Client, backend: FirstRunBackend) -> None:
-        self._client = client
-        self._backend = backend
+    def __init__(self, door: FrontDoor, search: ModelSearch) -> None:
+        self._door = door
+        self._search = search
         self._open: asyncio.Task[bool] | None = None
 
     @property
@@ -105,16 +102,15 @@ class FirstRun:
             task.exception()  # seen, also where nobody waits any more
 
     async def _flow(self) -> bool:
-        is_theirs = self._client.features.has("firstRun")
-        return await (self._led_by_client() if is_theirs else self._asked())
+        return await (self._led_by_door() if self._door.leads_to_model else self._asked())
 
     async def _asked(self) -> bool:
         said = ""
         while True:
-            reason = await self._backend.lacking()
+            reason = await self._search.lacking()
             if not reason:
                 return True
-            servers = await self._backend.local_servers()
+            servers = await self._search.local_servers()
             ready = [one for one in servers if one.is_ready][:MOST_SERVERS]
             choice = await self._choose(said or _opening(reason, servers), self._titles(ready))
             said = ""
@@ -132,13 +128,13 @@ class FirstRun:
             if said == DONE:
                 return True
 
-    async def _led_by_client(self) -> bool:
-        reason = await self._backend.lacking()
-        is_led = bool(reason) and await self._client.first_run(reason, ANSWER_S)
-        return not reason or (is_led and not await self._backend.lacking())
+    async def _led_by_door(self) -> bool:
+        reason = await self._search.lacking()
+        is_led = bool(reason) and await self._door.lead_to_model(reason, ANSWER_S)
+        return not reason or (is_led and not await self._search.lacking())
 
     def _titles(self, ready: Sequence[LocalServer]) -> tuple[str, ...]:
-        typed = (TYPE_ADDRESS,) if self._client.features.has("ask") else ()
+        typed = (TYPE_ADDRESS,) if self._door.can_type else ()
         return (*(_use(server) for server in ready), IN_TERMINAL, *typed, OPEN_PAGE, NOT_NOW)
 
     async def _use_server(self, server: LocalServer) -> str:
@@ -155,7 +151,7 @@ class FirstRun:
         able = sorted(models, key=lambda model: model.tools is False)[:MOST_MODELS]
         by_title = {_title(model): model.name for model in able}
         rest = len(models) - len(able)
-        can_type = bool(rest) and self._client.features.has("ask")
+        can_type = bool(rest) and self._door.can_type
         more = f" ({rest} more: `{LOGIN_COMMAND} {login_name}`)" if rest and not can_type else ""
         typed = (TYPE_MODEL,) if can_type else ()
         answer = await self._choose(
@@ -163,19 +159,19 @@ class FirstRun:
         )
         if answer == TYPE_MODEL:
             names = ", ".join(model.name for model in models[:MOST_NAMED])
-            question = AskParams(prompt="Name of the model", placeholder=names)
-            return (await self._client.ask(question, ANSWER_S) or "").strip() or None
+            typed_name = await self._door.type_line("Name of the model", names, ANSWER_S)
+            return (typed_name or "").strip() or None
         return by_title.get(answer or BACK)
 
     async def _connect(self, base_url: str, model: str | None) -> str:
-        connected = await self._backend.connect(base_url, None, model)
+        connected = await self._search.connect(base_url, None, model)
         if not connected.ok and model is None and len(connected.offered) > 1:
             base_url = connected.base_url
             model = await self._choose_model(connected.offered, base_url, base_url)
             return "" if model is None else await self._connect(base_url, model)
         if connected.ok:
             notes = "".join(f"\n{note}" for note in connected.notes)
-            self._client.show(types.MessageType.Info, f"Indwell: {connected.message}{notes}")
+            self._door.tell(f"{connected.message}{notes}")
             return DONE
         failed = failure(connected.steps)
         return f"{failed.words if failed is not None else connected.message}."
@@ -189,24 +185,22 @@ class FirstRun:
         )
         if answer != DONE:
             return ""
-        reason = await self._backend.lacking()
+        reason = await self._search.lacking()
         return f"Not yet: {reason}." if reason else DONE
 
     async def _typed_address(self) -> str:
-        question = AskParams(
-            prompt="Address of an OpenAI-compatible endpoint that needs no key",
-            placeholder="http://127.0.0.1:8000/v1",
-        )
-        address = (await self._client.ask(question, ANSWER_S) or "").strip()
+        prompt = "Address of an OpenAI-compatible endpoint that needs no key"
+        typed = await self._door.type_line(prompt, "http://127.0.0.1:8000/v1", ANSWER_S)
+        address = (typed or "").strip()
         return await self._connect(address, None) if address else ""
 
     async def _show_page(self) -> None:
-        page = await self._backend.first_run_page()
-        if not await self._client.show_document(page.as_uri()):
-            self._client.show(types.MessageType.Info, f"Indwell: the page is {page}")
+        page = await self._search.first_run_page()
+        if not await self._door.show_page(page):
+            self._door.tell(f"the page is {page}")
 
     async def _choose(self, message: str, titles: tuple[str, ...]) -> str | None:
-        return await self._client.choose(f"Indwell: {message}", titles, ANSWER_S)
+        return await self._door.choose(f"Indwell: {message}", titles, ANSWER_S)
 
 
 def _opening(reason: str, servers: Sequence[LocalServer]) -> str:

@@ -1,43 +1,96 @@
-"""The settings in force: the user's, tightened by the editor, and what the user chose since."""
+"""The settings in force: the user's, tightened by the front door, and what the user chose since."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from indwell.errors import UserError
-from indwell.lsp.backend import Backend, Configured
-from indwell.lsp.editor.client import CONFIGURATION_TIMEOUT_S, Client
+from indwell.errors import SettingsError, UserError
+from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.offered import offered_models
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.front_door import FrontDoor
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Mode, Settings
+from indwell.settings.paths import user_file
 from indwell.settings.tighten import tighten
 
-SECTION = "indwell"
+SECTION_TIMEOUT_S = 5.0  # for the front door's own settings; the first turn waits as long
 SOURCE = "the editor's settings"
+
+
+class Configured(msgspec.Struct, frozen=True):
+    """What the sources of settings say.
+
+    Attributes:
+        settings: The defaults if there is a ``problem``.
+        notices: What was ignored in the sources, a sentence each.
+        problem: Why the settings cannot be used; empty if they can.
+    """
+
+    settings: Settings
+    notices: tuple[str, ...] = ()
+    problem: str = ""
+
+
+ReadSettings: TypeAlias = Callable[[Mapping[str, Any], tuple[Path, ...]], Configured]
+"""Reads all sources but the front door's section: the options of its start, and the folders."""
+
+
+def settings_reader(
+    environment: Mapping[str, str], trust: FolderTrust, *, scripted: bool
+) -> ReadSettings:
+    """Give what reads the user's settings; a file that cannot be used makes every prompt say so.
+
+    Args:
+        environment: Variables of the process.
+        trust: Looks at the folders, and knows afterwards which are trusted.
+        scripted: Use the scripted model, whatever the settings say.
+    """
+
+    def read(options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+        try:
+            loaded = read_settings(environment, roots=roots, options=options, trust=trust)
+        except SettingsError as error:
+            return Configured(settings=Settings(), problem=str(error))
+        settings = loaded.settings
+        if scripted:
+            settings = msgspec.structs.replace(settings, provider="scripted")
+        return Configured(settings=settings, notices=loaded.notices)
+
+    return read
 
 
 class Configuration:
     """Reads settings from their sources, and again when one of them changes.
 
     Args:
-        client: Has a configuration of its own, perhaps.
-        backend: Reads the user's.
-        patience_s: How long a turn waits for an editor that is never ready to be asked.
+        door: May have settings of its own.
+        read: Reads all other sources.
+        offered: Lists the models of the endpoint that settings name.
+        patience_s: How long a turn waits for a front door that is never ready to be asked.
     """
 
     def __init__(
-        self, client: Client, backend: Backend, *, patience_s: float = CONFIGURATION_TIMEOUT_S
+        self,
+        door: FrontDoor,
+        read: ReadSettings,
+        *,
+        offered: Callable[[Settings], Awaitable[tuple[OfferedModel, ...]]] = offered_models,
+        patience_s: float = SECTION_TIMEOUT_S,
     ) -> None:
-        self._client = client
-        self._backend = backend
+        self._door = door
+        self._read_sources = read
+        self._offered = offered
         self._roots: tuple[Path, ...] = ()
         self._options: Mapping[str, Any] = {}
         self._section: Mapping[str, Any] = {}
-        self._read = Configured(Settings())
+        self._users = self._read = Configured(Settings())
         self._mode: Mode | None = None
         self._before_plan: Mode = "review"
         self._model: str | None = None
@@ -56,6 +109,11 @@ class Configuration:
         )
 
     @property
+    def users(self) -> Settings:
+        """The user's own, without what the front door tightens and what was chosen since."""
+        return self._users.settings
+
+    @property
     def configured_mode(self) -> Mode:
         """The mode in the user's settings, whatever was chosen since."""
         return self._read.settings.mode
@@ -71,25 +129,25 @@ class Configuration:
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """The editor has said where it works and what it wants.
+        """The front door has said where the user works and what it wants.
 
         What the folders say is not read yet: looking at them may take a second, and `ask` does.
         """
         self._roots, self._options = roots, options
-        self._read = self._tightened(self._backend.configure(options, ()))
+        self._users = self._read_sources(options, ())
+        self._read = self._tightened(self._users)
         self._has_looked = not roots
-        if self._client.features.configuration or roots:
+        if self._door.has_section or roots:
             self._asked.clear()
 
     async def ask(self) -> tuple[str, ...]:
-        """Ask the editor for its section; gives what is ignored of it and was not before.
+        """Ask the front door for its section; gives what is ignored of it and was not before.
 
-        An editor that does not answer in time, answers an error or nonsense has no section: what
+        A front door that does not answer in time, answers an error or nonsense has no section: what
         was told before stays (LSP-24). The folders are looked at in any case.
         """
         try:
-            has_own = self._client.features.configuration
-            answer = await self._client.configuration(SECTION) if has_own else None
+            answer = await self._door.section() if self._door.has_section else None
             if isinstance(answer, Mapping):
                 return await self.take(answer)
             return () if self._has_looked else await self.read_again()
@@ -97,7 +155,7 @@ class Configuration:
             self._asked.set()
 
     async def take(self, section: object) -> tuple[str, ...]:
-        """Take the editor's section; gives the notices that are new."""
+        """Take the front door's section; gives the notices that are new."""
         if not isinstance(section, Mapping):
             return ()
         self._section = section
@@ -107,8 +165,9 @@ class Configuration:
         """Read all sources anew; a mode or model that was chosen holds until its source changes."""
         async with self._reading:  # whoever comes second finds nothing new
             before = self._read
-            fresh = await asyncio.to_thread(self._backend.configure, self._options, self._roots)
-            self._read, self._has_looked = self._tightened(fresh), True
+            read = self._read_sources
+            self._users = await asyncio.to_thread(read, self._options, self._roots)
+            self._read, self._has_looked = self._tightened(self._users), True
             if self._read.settings.mode != before.settings.mode:
                 self._mode, self._before_plan = None, "review"
             if self._read.settings.model != before.settings.model:
@@ -116,7 +175,7 @@ class Configuration:
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
-        """Return when the editor's section is known, or will not be: bounded in any case."""
+        """Return when the front door's section is known, or will not be: bounded in any case."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._asked.wait()
@@ -144,12 +203,19 @@ class Configuration:
         self._model = self.allowed_model(name)
 
     def allowed_model(self, name: str) -> str:
-        """The model of this name.
+        """The model of this name, if the user's own settings name it (editor §2).
 
         Raises:
             UserError: The user's settings do not allow it.
         """
-        return self._backend.choose_model(self.settings, name).model
+        own = (self.users.model, *self.users.models)
+        if name not in own:
+            allowed = ", ".join(repr(one) for one in dict.fromkeys(own) if one) or "none"
+            raise UserError(
+                f"{name!r} is not among the models of your settings ({allowed}); add it to "
+                f"`models` in {user_file()}, or run `indwell login --model {name}`"
+            )
+        return name
 
     async def want_model(self, name: str) -> None:
         """The user picks this model by hand: one of their settings, or one that is offered now.
@@ -161,7 +227,7 @@ class Configuration:
             self.choose_model(name)
         except UserError:
             try:
-                offered = tuple(one.name for one in await self._backend.models())
+                offered = tuple(one.name for one in await self._offered(self.users))
             except UserError:
                 offered = ()  # nobody can say: only the settings count
             if not offered:

@@ -1,21 +1,21 @@
 """Asks whether a folder is trusted: at the first prompt in it, and when its files have changed.
 
-Standard LSP only (``window/showMessageRequest``). Whoever does not answer, or cannot be asked, has
-not trusted; a late answer counts for nothing.
+Whoever does not answer, or cannot be asked, has not trusted; a late answer counts for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from indwell.errors import UserError
-from indwell.lsp.backend import Backend
-from indwell.lsp.editor.client import Client
-from indwell.lsp.messages.lsprotocol_types import types
 from indwell.policy.trust import STAY, TRUST, TrustStanding, is_unchanged, restricted_words
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.front_door import FrontDoor
+from indwell.settings.model import Settings
 from indwell.workspace.executable_files import instruction_files
 
 
@@ -23,13 +23,17 @@ class TrustQuestions:
     """The questions; at most one is open at any time.
 
     Args:
-        client: The editor.
-        backend: Knows how folders stand, and keeps answers.
+        door: Asks the user.
+        trust: Knows how folders stand, and keeps answers.
+        settings: The user's own, which may name trusted folders.
     """
 
-    def __init__(self, client: Client, backend: Backend) -> None:
-        self._client = client
-        self._backend = backend
+    def __init__(
+        self, door: FrontDoor, trust: FolderTrust, settings: Callable[[], Settings]
+    ) -> None:
+        self._door = door
+        self._trust = trust
+        self._settings = settings
         self._open: asyncio.Task[bool] | None = None
         self._told: set[str] = set()
 
@@ -49,7 +53,7 @@ class TrustQuestions:
         does not close it for the others.
         """
         if self._open is None:
-            standings = await self._backend.standings(roots)
+            standings = await self.look(roots)
             if again:
                 standings = tuple([await self._open_again(one) for one in standings])
             if self._open is None:
@@ -57,6 +61,14 @@ class TrustQuestions:
                 self._open = asyncio.create_task(work, name="trust")
                 self._open.add_done_callback(self._closed)
         return await asyncio.shield(self._open)
+
+    async def look(self, roots: tuple[Path, ...]) -> tuple[TrustStanding, ...]:
+        """See how folders stand now, by what the user has said of them and what they hold."""
+        return await asyncio.to_thread(self._trust.look, roots, self._settings())
+
+    def hold_back(self) -> None:
+        """Trust no folder from now on: the editor is in restricted mode."""
+        self._trust.hold_back("the editor is in restricted mode")
 
     async def stop(self) -> None:
         """Close the question; for the end of the server."""
@@ -77,7 +89,7 @@ class TrustQuestions:
             if not trusted and standing.state != "trusted":
                 await self._tell(standing)
         if any(one.state == "open" for one in standings):
-            await self._backend.standings(tuple(Path(one.folder) for one in standings))
+            await self.look(tuple(Path(one.folder) for one in standings))
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
@@ -87,21 +99,23 @@ class TrustQuestions:
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
         if standing.before is None:  # it is trusted whatever it holds, or with one above it
             return standing
-        shown = await self._backend.shown(standing)
+        shown = await asyncio.to_thread(self._trust.shown, standing)
         is_same = is_unchanged(standing.before, shown.items)
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
     async def _asked(self, standing: TrustStanding, timeout_s: float) -> bool:
         """Ask, and keep the answer; a question that was closed is asked again in a new process."""
-        standing = await self._backend.shown(standing)
+        standing = await asyncio.to_thread(self._trust.shown, standing)
         question = await asyncio.to_thread(lambda: standing.question)
-        answer = await self._client.allow(question, (STAY, TRUST), timeout_s)
+        answer = await self._door.allow(question, (STAY, TRUST), timeout_s)
         trusted = answer == TRUST
         try:
-            await self._backend.trust(standing, trusted=trusted, keep=answer in {STAY, TRUST})
+            keep = answer in {STAY, TRUST}
+            await asyncio.to_thread(
+                lambda: self._trust.answer(standing, trusted=trusted, keep=keep)
+            )
         except UserError as error:
-            message = f"Indwell: {error}; until the server ends, your answer counts"
-            self._client.show(types.MessageType.Warning, message)
+            self._door.warn(f"{error}; until the server ends, your answer counts")
         return trusted
 
     async def _tell(self, standing: TrustStanding) -> None:
@@ -112,7 +126,7 @@ class TrustQuestions:
         ignored = await asyncio.to_thread(instruction_files, Path(standing.folder))
         words = restricted_words(standing, len(ignored))
         here = " In the editor: the command `indwell.trust`." if _can_be_trusted(standing) else ""
-        self._client.show(types.MessageType.Warning, f"Indwell: {words}{here}")
+        self._door.warn(f"{words}{here}")
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+import gc
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indwell.agent.core.session import Session
+from indwell.service.sessions.inherited_task import take_task
+from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
 from indwell.sessions.log_lines import LogReading
@@ -109,8 +114,27 @@ def _counted(n: int, one: str, many: str = "") -> str:
     return f"1 {one}" if n == 1 else f"{n:,} {many or one + 's'}"
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the search for garbage: among a million new records it would hold the loop up.
+
+    Now and later: what was read stays out of it, and goes when nothing refers to it any more.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
 class StoredSessions:
-    """A part of ``EditorBackend``; see ``lsp.backend.Backend``.
+    """Lists, reads, branches, renames and deletes sessions; keeps words that were never sent.
+
+    Every method raises ``SessionError`` if there is no such session, if another process has it
+    open, or if the disk refuses.
 
     Args:
         environment: The process's variables.
@@ -136,6 +160,28 @@ class StoredSessions:
     async def session(self, root: Path, session: str) -> LogReading:
         """All that a session's log says."""
         return await asyncio.to_thread(self._store(root).open, session)
+
+    async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
+        """Make a new session of another one as it was at the end of a turn."""
+        from indwell.sessions.forking import fork_session
+
+        with uncollected():
+            return await fork_session(self._store(root), session, turn, now=datetime.now(UTC))
+
+    async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
+        """Let the conversation of a session go on from the end of a turn."""
+        from indwell.sessions.forking import rewind_session
+
+        with uncollected():
+            return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
+
+    async def take_task(self, root: Path, session: Session, origin: str) -> str:
+        """Give a new session the task of another one; gives the words that had no answer there."""
+        return await take_task(session, self._store(root), origin)
+
+    async def model_of(self, root: Path, session: str) -> str:
+        """The model that a session was last answered by."""
+        return (await asyncio.to_thread(self._store(root).overview, session)).model
 
     async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
         """Keep words that were never sent."""

@@ -3,10 +3,10 @@
 The turn of the current session is the one that clients show. A prompt that names another session
 does not wait for it: its turn runs beside.
 
-Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
-``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well, nothing
-of its session begins by itself. What waits there is held until the user says so, or sends another
-prompt. An editor that cannot be told of an event costs no turn and no prompt: that is logged.
+Turns are tasks of our own, and whatever way a front door has to stop a turn ends here. After a turn
+that did not end well, nothing of its session begins by itself. What waits there is held until the
+user says so, or sends another prompt. A front door that cannot be told of an event costs no turn
+and no prompt: that is logged.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.errors import UserError
 from indwell.installation import installation
-from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.progress import TurnProgress, summary
+from indwell.service.front_door import FrontDoor, TurnFollower
 from indwell.service.turns import queue as line
 from indwell.service.turns.event_log import EventLog
 from indwell.service.turns.queue import (
@@ -50,25 +49,25 @@ class Turns:
 
     Attributes:
         unsent_changed: Hears the words, by the id of their prompt, that are in no log yet.
-        listeners: Each hears every event, after the editor.
+        listeners: Each hears every event, after the front door.
 
     Args:
-        client: Hears events and progress.
+        door: Hears events, and shows turns.
         open_session: Gives the session of a prompt whose turn begins.
         afterwards: Hears of each end.
     """
 
-    def __init__(self, client: Client, open_session: Open, afterwards: Afterwards) -> None:
+    def __init__(self, door: FrontDoor, open_session: Open, afterwards: Afterwards) -> None:
         self.events = EventLog()
-        self._client = client
+        self._door = door
         self._open = open_session
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
         self._running: list[Ticket] = []  # that of the current session, and those beside it
         self._is_closed = False
-        self._progress: dict[str, TurnProgress] = {}  # by the token of the turn
-        self._announcing: set[asyncio.Task[None]] = set()  # their editor has not answered yet
+        self._progress: dict[str, TurnFollower] = {}  # by the token of the turn
+        self._announcing: set[asyncio.Task[None]] = set()  # their front door has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
@@ -231,7 +230,7 @@ class Turns:
     def tell(self, session: Session, event: events.Event) -> None:
         """Number an event, keep it, and send it."""
         seq = self.events.add(session.id, event)
-        self._quietly(partial(self._client.event, session.id, seq, event))
+        self._quietly(partial(self._door.event, session.id, seq, event))
         for listener in self.listeners:
             self._quietly(partial(listener, session, event))
 
@@ -273,7 +272,7 @@ class Turns:
             self._last = session
         ticket.begun.set()
         self._go_on()  # who waited until it is known which session is the current one
-        progress = self._progress[ticket.token] = TurnProgress(self._client, ticket.token)
+        progress = self._progress[ticket.token] = self._door.follow_turn(ticket.token)
 
         def emit(event: events.Event) -> None:
             if not ticket.is_written:  # its words are on disk before the first event
@@ -285,7 +284,7 @@ class Turns:
             self.tell(session, event)
             self._quietly(partial(progress.follow, event))
             if isinstance(event, events.Notice) and event.level != "info":
-                self._quietly(partial(self._client.log, f"Indwell: {event.message}"))
+                self._quietly(partial(self._door.log, event.message))
 
         self._tell_queue()
         begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))
@@ -296,7 +295,7 @@ class Turns:
         finally:
             del self._progress[ticket.token]
             if ticket.finished is not None:
-                self._quietly(partial(progress.end, summary(ticket.finished)))
+                self._quietly(partial(progress.end, ticket.finished))
             else:
                 begun.cancel()
         await ticket.on_end(session, finished)
@@ -306,7 +305,7 @@ class Turns:
         for progress in self._progress.values():
             self._quietly(partial(progress.hold, is_held=is_held))
 
-    async def _announce(self, progress: TurnProgress, title: str) -> None:
+    async def _announce(self, progress: TurnFollower, title: str) -> None:
         try:
             await progress.begin(title)
         except Exception:  # noqa: BLE001 - as in _quietly
@@ -316,7 +315,7 @@ class Turns:
         """Tell something; turns and queue do not depend on whether it can be told."""
         try:
             tell()
-        except Exception:  # noqa: BLE001 - the boundary to the editor: a turn must outlive it
+        except Exception:  # noqa: BLE001 - the boundary to a front door: a turn must outlive it
             self._not_told()
 
     def _not_told(self) -> None:

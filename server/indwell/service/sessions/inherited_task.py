@@ -92,18 +92,18 @@ class _Left(msgspec.Struct, frozen=True):
 
 
 class Tasks(Protocol):
-    """Keeps whose task is to go along, and reads the logs; a part of ``Backend``."""
+    """Keeps whose task is to go along, and reads the logs."""
 
     async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        """See ``Backend``."""
+        """Give a session the task of another one; see ``take_task``."""
         ...
 
     async def keep_task(self, root: Path, origin: str) -> None:
-        """See ``Backend``."""
+        """Keep whose task the next new session takes along; empty: none."""
         ...
 
     async def left_task(self, root: Path) -> str:
-        """See ``Backend``."""
+        """The session whose task a server that is gone was to hand on; else empty."""
         ...
 
 

@@ -14,10 +14,10 @@ from indwell.files import write_atomic
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.sessions.turns import Turns
 from indwell.policy.approvals import short_line, visible
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, proposed_in
+from indwell.service.turns.turns import Turns
 from indwell.settings.model import Mode, Settings
 
 MOST_ANSWERS = 20  # that stay readable below the newest; the session's log has all
@@ -126,16 +126,6 @@ class Showing:
             number = len(queue.waiting)
             words = f"Indwell: queued behind the running turn ({number} waiting)"
             self._client.show(types.MessageType.Info, words)
-
-    def kept(self, number: int, path: Path) -> None:
-        """The server ends, and these were never sent."""
-        words = f"Indwell: {_prompts(number)} that waited: kept in {path}"
-        self._client.show(types.MessageType.Warning, words)
-
-    def left_over(self, path: Path) -> None:
-        """The server before this one ended, and these were never sent."""
-        words = f"Indwell: prompts that waited when the editor was closed stand in {path}"
-        self._client.show(types.MessageType.Warning, words)
 
     async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
         """Where a turn failed, or others are held behind it, let the user decide.

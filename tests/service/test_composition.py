@@ -1,4 +1,4 @@
-"""What the editor's server asks of the composition root about models, in folders of one test."""
+"""What the service says of models, endpoints and sessions, in folders of one test."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ import pytest
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
-from indwell.cli.serve.backend import EditorBackend
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.first_page import page, provider_table
+from indwell.service.service import Service
+from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.model import Settings
-from indwell.workspace.disk import DiskWorkspace
+from indwell.wiring.service import Composition
 from support import file_keyring
 from support.editing import Home
 from support.fault_endpoint import FaultEndpoint, streamed
+from support.front_door import NotingDoor
 from support.loopback_endpoint import LoopbackEndpoint, chunk, say
 from support.model_server import answering, listed
 
@@ -42,20 +44,26 @@ def home(tmp_path, monkeypatch) -> Home:
     return home
 
 
-def backend(home: Home, **variables: str) -> EditorBackend:
-    made = EditorBackend({**home.environment(), **variables})
-    made.configure({}, (home.workspace,))
-    return made
+async def service_of(home: Home, *, scripted: bool = False) -> Service:
+    """The service in the workspace of the test, with all settings read."""
+    composition = Composition(home.environment(), scripted=scripted)
+    service = composition.service(NotingDoor())
+    service.start((home.workspace,), {})
+    service.sessions.workspace = composition.disk((home.workspace,))
+    await service.configuration.read_again()
+    return service
 
 
 async def test_a_local_server_is_stored_and_the_next_reading_has_it(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
-        made = backend(home)
+        service = await service_of(home)
+        made = service.endpoint
         assert (await made.lacking()).startswith("no model is set; run `indwell login`")
         outcome = await made.connect(endpoint.base_url, None, "q")
         assert (outcome.ok, outcome.model, outcome.notes) == (True, "q", ())
         assert await made.lacking() == ""
-        settings = made.configure({}, (home.workspace,)).settings
+        await service.configuration.read_again()
+        settings = service.settings
         assert (settings.model, settings.base_url) == ("q", endpoint.base_url)
         assert await made.models() == (OfferedModel("q"),)
 
@@ -63,15 +71,15 @@ async def test_a_local_server_is_stored_and_the_next_reading_has_it(home) -> Non
 async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
         home.configure('model = "b"\n')
-        outcome = await backend(home).login("", None, endpoint.base_url)
+        outcome = await (await service_of(home)).endpoint.login("", None, endpoint.base_url)
         assert (outcome.ok, outcome.model) == (True, "b")
-        other = await backend(home).login("", None, endpoint.base_url, "a")
+        other = await (await service_of(home)).endpoint.login("", None, endpoint.base_url, "a")
         assert (other.ok, other.model) == (True, "a")
 
 
 async def test_of_several_models_none_is_taken_and_all_are_named(home) -> None:
     async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
-        outcome = await backend(home).login("", None, endpoint.base_url)
+        outcome = await (await service_of(home)).endpoint.login("", None, endpoint.base_url)
         step = outcome.steps[-1]
         assert (outcome.ok, outcome.model, [one.name for one in outcome.offered]) == (
             False,
@@ -79,7 +87,7 @@ async def test_of_several_models_none_is_taken_and_all_are_named(home) -> None:
             ["a", "b"],
         )
         assert step.words == "no model was chosen of a, b; name one"
-        again = await backend(home).login("", None, outcome.base_url, "b")
+        again = await (await service_of(home)).endpoint.login("", None, outcome.base_url, "b")
     assert (again.ok, again.model, again.offered) == (True, "b", ())
 
 
@@ -88,7 +96,7 @@ async def test_what_the_user_says_of_the_model_in_use_counts(home) -> None:
         home.configure(
             f'model = "b"\nbase_url = "{endpoint.base_url}"\nwindow = 50000\nprice_out = 2.5\n'
         )
-        assert await backend(home).models() == (
+        assert await (await service_of(home)).endpoint.models() == (
             OfferedModel("a", 9_000),
             OfferedModel("b", 50_000, price_out=2.5, source="settings"),
         )
@@ -96,23 +104,20 @@ async def test_what_the_user_says_of_the_model_in_use_counts(home) -> None:
 
 async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
     with pytest.raises(UserError, match=r"no model is set; run `indwell login`"):
-        await backend(home).models()
+        await (await service_of(home)).endpoint.models()
 
 
 async def test_a_broken_file_of_permissions_is_said_once_and_stops_nothing(home) -> None:
     path = home.state / "permissions" / f"{folder_name(home.workspace)}.json"
     path.parent.mkdir(parents=True)
     path.write_text("not json")
-    made = EditorBackend(home.environment(), scripted=True)
-    settings = made.configure({}, (home.workspace,)).settings
+    service = await service_of(home, scripted=True)
     said = []
     for _ in range(2):
-        session = await made.open_session(
-            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
-        )
+        session = await service.sessions.get("new")
         said.append(session.notice)
         assert session.parts.rules().policy.granted == frozenset()
-        await session.close()
+    await service.stop()
     # Where there is no sandbox, a notice says so each time.
     assert [str(path) in one for one in said] == [True, False]
 
@@ -120,20 +125,19 @@ async def test_a_broken_file_of_permissions_is_said_once_and_stops_nothing(home)
 async def test_a_login_that_fails_stores_nothing(home) -> None:
     script = answering(listed("q"), chat=lambda _seen: say("x", finish="length"), key="right")
     async with LoopbackEndpoint(script) as endpoint:
-        outcome = await backend(home).login("", "wrong", endpoint.base_url)
+        outcome = await (await service_of(home)).endpoint.login("", "wrong", endpoint.base_url)
     assert (outcome.ok, outcome.steps[-1].name, outcome.steps[-1].state) == (False, "key", "fail")
     assert not (home.config / "indwell").exists()
     with pytest.raises(UserError, match="'nobody' is no provider"):
-        await backend(home).login("nobody", None, None)
+        await (await service_of(home)).endpoint.login("nobody", None, None)
 
 
 async def test_only_the_users_own_models_can_be_chosen(home) -> None:
     home.configure('model = "a"\nmodels = ["b"]\n')
-    made = backend(home)
-    settings = Settings(model="a")
-    assert [made.choose_model(settings, name).model for name in ("b", "a")] == ["b", "a"]
+    configuration = (await service_of(home)).configuration
+    assert [configuration.allowed_model(name) for name in ("b", "a")] == ["b", "a"]
     with pytest.raises(UserError) as caught:
-        made.choose_model(settings, "c")
+        configuration.allowed_model("c")
     config = home.config / "indwell" / "config.toml"
     assert str(caught.value) == (
         f"'c' is not among the models of your settings ('a', 'b'); add it to `models` in {config}, "
@@ -149,32 +153,28 @@ async def test_a_new_session_sweeps_old_ones_away(home) -> None:
         name, writer = store.create(model="m", now=at)
         await writer.close()
         os.utime(store.spill(name).parent / "log.jsonl", (at.timestamp(), at.timestamp()))
-    made = EditorBackend(home.environment(), scripted=True)
-    settings = made.configure({}, (home.workspace,)).settings
-    opened = [
-        await made.open_session(
-            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
-        )
-        for _ in range(2)  # the second waits for the sweep of the first
-    ]
-    for session in opened:
-        await session.close()
+    service = await service_of(home, scripted=True)
+    opened = [await service.sessions.get("new") for _ in range(2)]  # the second waits for a sweep
+    await service.stop()
     assert set(store.ids()) == {name, *(session.id for session in opened)}
     told = "Indwell deleted 1 old session (`keep_sessions_days`): 0.0 MB, on "
     assert [told in session.notice for session in opened] == [False, True]
 
 
 async def test_a_session_that_cannot_be_opened_is_let_go_of(home) -> None:
-    made = EditorBackend(home.environment(), scripted=True)
-    answers = [made.configure({}, (home.workspace,)).settings]
+    composition = Composition(home.environment(), scripted=True)
+    answers = [Settings(provider="scripted")]
 
     def settings() -> Settings:
         if not answers:
             raise UserError("a setting cannot be used")
         return answers.pop()
 
+    workspace = composition.disk((home.workspace,))
+    review = await open_ledger(home.environment(), (home.workspace,), Settings)
     with pytest.raises(UserError) as caught:
-        await made.open_session(DiskWorkspace([home.workspace]), AllowingApprover(), settings)
+        await composition.begin(workspace, AllowingApprover(), settings, review)
+    await review.close()
     store = SessionStore(home.state, home.workspace)
     (begun,) = store.ids()
     _, log = store.resume(begun, now=datetime.now(UTC))  # nobody has it open
@@ -185,15 +185,13 @@ async def test_a_session_that_cannot_be_opened_is_let_go_of(home) -> None:
 async def test_another_model_can_be_taken_within_a_session(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
         home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
-        made = backend(home)
-        settings = made.configure({}, (home.workspace,)).settings
-        session = await made.open_session(
-            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
-        )
+        service = await service_of(home)
+        session = await service.sessions.get(None)
         await run_turn(session, Prompt("one"), lambda _event: None)
-        await made.switch_model(session, made.choose_model(settings, "b"))
+        service.configuration.choose_model("b")
+        assert await service.sessions.get(None) is session
         await run_turn(session, Prompt("two"), lambda _event: None)
-        await session.close()
+        await service.stop()
         assert [seen.body["model"] for seen in endpoint.seen] == ["a", "b"]
         first, second = (seen.body["messages"] for seen in endpoint.seen)
         assert second[: len(first)] == first
@@ -204,30 +202,27 @@ async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -
     reply = streamed(chunk({"content": "Well."}, finish="stop"))
     async with FaultEndpoint([reply, reply]) as endpoint:
         home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
-        made = backend(home)
-        settings = made.configure({}, (home.workspace,)).settings
-        session = await made.open_session(
-            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
-        )
+        service = await service_of(home)
+        session = await service.sessions.get(None)
         await run_turn(session, Prompt("one"), lambda _event: None)
-        await made.switch_model(session, made.choose_model(settings, "b"))
+        service.configuration.choose_model("b")
+        assert await service.sessions.get(None) is session
         await run_turn(session, Prompt("two"), lambda _event: None)
         assert (endpoint.n_connections, endpoint.n_open) == (2, 2)
-        await session.close()
+        await service.stop()
         async with asyncio.timeout(60):
             while endpoint.n_open:  # noqa: ASYNC110 - the endpoint looks for the end as often
                 await asyncio.sleep(0.005)
 
 
 async def test_the_scripted_model_lacks_nothing(home) -> None:
-    made = EditorBackend(home.environment(), scripted=True)
-    made.configure({}, (home.workspace,))
-    assert await made.lacking() == ""
-    assert [model.source for model in await made.models()] == ["demo"]
+    endpoint = (await service_of(home, scripted=True)).endpoint
+    assert await endpoint.lacking() == ""
+    assert [model.source for model in await endpoint.models()] == ["demo"]
 
 
 async def test_the_first_page_stands_in_the_state_folder(home) -> None:
-    path = await backend(home).first_run_page()
+    path = await (await service_of(home)).endpoint.first_run_page()
     assert path == home.state / "first-run.md"
     assert path.read_text() == page(str(home.config / "indwell" / "config.toml"))
 
@@ -247,7 +242,7 @@ def test_a_server_that_begins_loads_nothing_of_the_first_minutes() -> None:
         "indwell.service.endpoint.connect",
     )
     code = (
-        "import sys, indwell.cli.serve.backend, indwell.lsp.server\n"
+        "import sys, indwell.wiring.service, indwell.lsp.server\n"
         f"print([name for name in {late!r} if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

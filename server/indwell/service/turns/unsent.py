@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from indwell.errors import SessionError
-from indwell.lsp.backend import Backend
-from indwell.lsp.sessions.showing import Showing
 from indwell.service.chores import Chores
+from indwell.service.front_door import FrontDoor
+from indwell.service.sessions.stored_sessions import StoredSessions
 
 _log = logging.getLogger(__name__)
 
@@ -71,29 +71,29 @@ class Unsent:
     """The words of one workspace that no session's log has.
 
     Args:
-        backend: Keeps them.
-        showing: Tells of them.
+        stored: Keeps them.
+        door: Tells of them.
         chores: Own the work.
         root: The first folder of the workspace; None if none is open.
     """
 
     def __init__(
         self,
-        backend: Backend,
-        showing: Showing,
+        stored: StoredSessions,
+        door: FrontDoor,
         chores: Chores,
         root: Callable[[], Path | None],
     ) -> None:
-        self._backend = backend
-        self._showing = showing
+        self._stored = stored
+        self._door = door
         self._root = root
         self._keeping = Keeping(self._keep, chores)
         self.want = self._keeping.want
 
     async def tell(self, root: Path) -> None:
         """Say where those stand that earlier servers left, once."""
-        for path in await self._backend.untold_drafts(root):
-            self._showing.left_over(path)
+        for path in await self._stored.untold_drafts(root):
+            self._door.warn(f"prompts that waited when the editor was closed stand in {path}")
 
     def stop(self) -> None:
         """What is kept stays until the same words are left as drafts."""
@@ -104,8 +104,9 @@ class Unsent:
         root = self._root()
         if unsent and root is not None:
             try:
-                path = await self._backend.keep_drafts(root, unsent)
-                self._showing.kept(len(unsent), path)
+                path = await self._stored.keep_drafts(root, unsent)
+                number = "1 prompt" if len(unsent) == 1 else f"{len(unsent)} prompts"
+                self._door.warn(f"{number} that waited: kept in {path}")
             except SessionError:
                 _log.exception("unsent prompts are lost")
         await self._keeping.clear()
@@ -113,4 +114,4 @@ class Unsent:
     async def _keep(self, unsent: Mapping[str, str]) -> None:
         root = self._root()
         if root is not None:
-            await self._backend.keep_waiting(root, unsent)
+            await self._stored.keep_waiting(root, unsent)

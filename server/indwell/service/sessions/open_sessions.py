@@ -6,31 +6,81 @@ A session is opened when a turn first needs it, with the model that is chosen by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.restore.resume import HeldWith, Resumed
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
-from indwell.lsp.backend import Backend
-from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.first_run import ANSWER_S, FirstRun
-from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.sessions.configuration import Configuration, model_identity
-from indwell.lsp.sessions.trust import TrustQuestions
+from indwell.policy.approvals import Approver
+from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import close_all
-from indwell.service.inherited_task import HandingOn
-from indwell.service.session_settings import SessionSettings
+from indwell.service.configuration import Configuration, model_identity
+from indwell.service.endpoint.first_run import ANSWER_S, FirstRun
+from indwell.service.endpoint.offered import held_with
+from indwell.service.front_door import FrontDoor
+from indwell.service.sessions.inherited_task import HandingOn
+from indwell.service.sessions.session_settings import SessionSettings
+from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
+from indwell.service.trust_questions import TrustQuestions
 from indwell.sessions.overview import Overview
-from indwell.settings.model import Mode
+from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
 OFFERED = 5  # sessions or models to choose from; more buttons no message has room for
 TITLE_CHARACTERS = 48
+
+
+class SessionFactory(Protocol):
+    """Puts sessions together; the composition root implements it."""
+
+    async def begin(
+        self,
+        workspace: Workspace,
+        approver: Approver,
+        settings: Callable[[], Settings],
+        review: ReviewLedger,
+    ) -> Session:
+        """Begin a session; ``settings`` gives those in force at the moment.
+
+        Raises:
+            SettingsError: There is no usable model.
+            UserError: There is no place for the log.
+        """
+        ...
+
+    async def resume(
+        self,
+        session: str,
+        workspace: Workspace,
+        approver: Approver,
+        settings: Callable[[], Settings],
+        review: ReviewLedger,
+    ) -> Resumed:
+        """Go on with a session, with the model that ``settings`` name.
+
+        Raises:
+            SettingsError: There is no usable model.
+            SessionError: There is no such session, it is open elsewhere, or it cannot be written.
+        """
+        ...
+
+    async def switch_model(self, session: Session, settings: Settings) -> None:
+        """Let the next turn of ``session`` ask the model that ``settings`` name.
+
+        Raises:
+            SettingsError: That model cannot be used.
+        """
+        ...
+
+    def warm_up(self, settings: Settings) -> None:
+        """Get ready for a prompt that may come. Returns at once."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -52,30 +102,48 @@ class OpenSessions:
     """The next prompt goes to the current session; others are open as long as they are needed.
 
     Args:
-        client: Asked in the first run, and for permissions.
-        backend: Opens sessions.
+        door: Asks the user.
+        factory: Puts sessions together.
         configuration: Says which model is chosen.
+        stored: All sessions, also those that are not open.
+        first_run: Leads to a usable model where there is none.
+        trust: Asks about folders of which nobody has said that they are trusted.
+        ledger: Gives the workspace's review ledger.
+        sweeper: Deletes old sessions when a new one begins; None: somebody else does.
 
     Attributes:
         workspace: The user's files; set before the first turn.
-        first_run: Leads to a usable model where there is none.
-        trust: Asks about folders of which nobody has said that they are trusted.
         is_used: Does a turn of this session run or wait?
         on_current: Hears the id of the session that is the current one from now on.
     """
 
-    def __init__(self, client: Client, backend: Backend, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        door: FrontDoor,
+        factory: SessionFactory,
+        configuration: Configuration,
+        stored: StoredSessions,
+        *,
+        first_run: FirstRun,
+        trust: TrustQuestions,
+        ledger: Callable[[], Awaitable[ReviewLedger]],
+        sweeper: Sweeper | None,
+    ) -> None:
         self.workspace: Workspace | None = None
-        self.first_run = FirstRun(client, backend)
-        self.trust = TrustQuestions(client, backend)
+        self._first_run = first_run
+        self._trust = trust
         self.is_used: Callable[[str], bool] = lambda _session: False
         self.on_current: Callable[[str], None] = lambda _session: None
-        self._client = client
-        self._backend = backend
+        self._door = door
+        self._factory = factory
+        self._stored = stored
+        self._ledger = ledger
+        self._sweeper = sweeper
+        self._told: set[str] = set()  # notices of sessions that this process has begun
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
-        self._next = HandingOn(backend, self._first_root)
+        self._next = HandingOn(stored, self._first_root)
         self._changing = asyncio.Lock()
 
     @property
@@ -110,12 +178,12 @@ class OpenSessions:
     @property
     def is_asking(self) -> bool:
         """Is the user asked something before a turn can begin?"""
-        return self.first_run.is_open or self.trust.is_open
+        return self._first_run.is_open or self._trust.is_open
 
     async def stop_asking(self) -> None:
         """Close the questions; for the end of the server."""
-        await self.first_run.stop()
-        await self.trust.stop()
+        await self._first_run.stop()
+        await self._trust.stop()
 
     def id_of(self, wanted: str | None) -> str:
         """The session that is meant: the current one if none is named.
@@ -135,7 +203,7 @@ class OpenSessions:
             UserError: There is no such session.
         """
         if target is not None and target not in {"new", self.id}:
-            await self._backend.check_session(self._root, target)
+            await self._stored.check_session(self._root, target)
 
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
         """The session of a turn that begins, which is the current one from now on.
@@ -162,7 +230,7 @@ class OpenSessions:
             try:
                 session = await self._with_model()
             except SettingsError:
-                if not await self.first_run.run():
+                if not await self._first_run.run():
                     raise
                 await self._configuration.read_again()
                 session = await self._with_model()
@@ -266,7 +334,7 @@ class OpenSessions:
         """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
         await self._settle(again=True)
         assert self.workspace is not None
-        standings = await self._backend.standings(self.workspace.roots)
+        standings = await self._trust.look(self.workspace.roots)
         return all(one.state == "trusted" for one in standings)
 
     async def _settle(self, *, again: bool = False) -> None:
@@ -274,7 +342,7 @@ class OpenSessions:
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self._configuration.settings.answer_timeout_s
-        if await self.trust.settle(self.workspace.roots, timeout_s, again=again):
+        if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
             await self._configuration.read_again()  # what a folder says may count now
 
     def _begin_turn(self, session: Session, mode: Mode | None) -> None:
@@ -315,7 +383,7 @@ class OpenSessions:
         try:
             await old.close()
         except SessionError as error:
-            self._client.show(types.MessageType.Warning, f"Indwell: {error}")
+            self._door.warn(str(error))
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
         chosen = "" if session in self._beside else await self._model_of(session, model)
@@ -356,7 +424,8 @@ class OpenSessions:
         settings = self._configuration.settings
         if settings.provider == "scripted":
             return ""
-        held = await self._backend.held_with(self._root, session)
+        was = await self._stored.model_of(self._root, session)
+        held = await held_with(self._configuration.users, was)
         chosen = model or held.model
         if chosen != settings.model and model is None and held.problem:
             chosen = await self._other(held)
@@ -370,8 +439,9 @@ class OpenSessions:
             settings.keep(model=self._configuration.allowed_model(model))
         now = settings()
         opened: list[Session] = []
-        approver = self._backend.approver(self._client, now, partial(self._title_beside, opened))
-        resumed = await self._backend.resume_session(session, self.workspace, approver, settings)
+        approver = self._door.approver(now, partial(self._title_beside, opened))
+        review = await self._ledger()
+        resumed = await self._factory.resume(session, self.workspace, approver, settings, review)
         opened.append(resumed.session)
         return OpenSession(resumed.session, settings, model_identity(now)), resumed
 
@@ -381,10 +451,26 @@ class OpenSessions:
         settings = self._new_settings()
         now = settings()
         opened: list[Session] = []
-        approver = self._backend.approver(self._client, now, partial(self._title_beside, opened))
-        session = await self._backend.open_session(self.workspace, approver, settings)
+        approver = self._door.approver(now, partial(self._title_beside, opened))
+        review = await self._ledger()
+        session = await self._factory.begin(self.workspace, approver, settings, review)
         opened.append(session)
+        await self._tell_state(session, settings())
         return OpenSession(session, settings, model_identity(now))
+
+    async def _tell_state(self, session: Session, settings: Settings) -> None:
+        """Let a new session's notice say what is news in this process; sweep old sessions away."""
+        if session.notice in self._told:
+            session.notice = ""
+        self._told.add(session.notice)
+        if self._sweeper is None:
+            return
+        try:
+            gone = await self._sweeper.sweep(settings, session.id)
+        except BaseException:  # such as a stop while it waits for the sweep before
+            await session.close()
+            raise
+        session.notice = "; ".join(filter(None, (session.notice, gone)))
 
     def _title_beside(self, opened: Sequence[Session]) -> str:
         """The title of a session that is open beside the current one; else empty."""
@@ -409,7 +495,7 @@ class OpenSessions:
         settings = opened.settings.between_turns()
         model = model_identity(settings)
         if model != opened.model:
-            await self._backend.switch_model(opened.session, settings)
+            await self._factory.switch_model(opened.session, settings)
             opened.model = model
         return opened.session
 
@@ -421,7 +507,7 @@ class OpenSessions:
         """
         titles = held.instead[:OFFERED]
         question = f"Indwell: {held.problem}. Which model shall go on?"
-        chosen = await self._client.choose(question, titles, ANSWER_S) if titles else None
+        chosen = await self._door.choose(question, titles, ANSWER_S) if titles else None
         if chosen is None:
             raise UserError(f"{held.problem}; name a model of your settings to go on with it")
         return chosen
@@ -453,7 +539,7 @@ def _is_busy(session: Session) -> bool:
     return board is not None and bool(board.running)
 
 
-async def choose_session(client: Client, found: Sequence[Overview]) -> str | None:
+async def choose_session(door: FrontDoor, found: Sequence[Overview]) -> str | None:
     """Let the user choose one of the newest sessions; None if none was chosen.
 
     Raises:
@@ -467,5 +553,5 @@ async def choose_session(client: Client, found: Sequence[Overview]) -> str | Non
         titles[title if title not in titles else f"{title} {one.id}"] = one.id
     if not titles:
         raise UserError("there is no older session of this folder to go on with")
-    chosen = await client.choose("Indwell: which session shall go on?", tuple(titles), ANSWER_S)
+    chosen = await door.choose("Indwell: which session shall go on?", tuple(titles), ANSWER_S)
     return titles.get(chosen) if chosen is not None else None

@@ -1,0 +1,91 @@
+"""The editor as a front door of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from indwell.agent.core.events import Event
+from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.person import EditorPerson
+from indwell.lsp.editor.progress import TurnProgress
+from indwell.lsp.messages.lsprotocol_types import types
+from indwell.lsp.messages.questions import AskParams
+from indwell.policy.approvals import Approver
+from indwell.settings.model import Settings
+
+SECTION = "indwell"
+
+
+class EditorDoor:
+    """Implements ``FrontDoor``: standard LSP, and requests of our own where the client has them.
+
+    Args:
+        client: The editor.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @property
+    def has_section(self) -> bool:
+        """Can the editor be asked for its settings?"""
+        return self._client.features.configuration
+
+    @property
+    def leads_to_model(self) -> bool:
+        """Does the client have a flow of its own?"""
+        return self._client.features.has("firstRun")
+
+    @property
+    def can_type(self) -> bool:
+        """Does the client have a box for a line of text?"""
+        return self._client.features.has("ask")
+
+    def tell(self, words: str) -> None:
+        """Show a message."""
+        self._client.show(types.MessageType.Info, f"Indwell: {words}")
+
+    def warn(self, words: str) -> None:
+        """Show a warning."""
+        self._client.show(types.MessageType.Warning, f"Indwell: {words}")
+
+    def log(self, words: str) -> None:
+        """Put a warning where the editor keeps them."""
+        self._client.log(f"Indwell: {words}")
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        """Tell a client that takes events."""
+        self._client.event(session, seq, event)
+
+    async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Ask with a message that has buttons."""
+        return await self._client.choose(question, titles, timeout_s)
+
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Ask with buttons; where keys choose, an answer that can do harm is confirmed."""
+        return await self._client.allow(question, titles, timeout_s)
+
+    async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
+        """Let the client's own flow lead the user."""
+        return await self._client.first_run(reason, timeout_s)
+
+    def follow_turn(self, token: str) -> TurnProgress:
+        """A work-done progress."""
+        return TurnProgress(self._client, token)
+
+    async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
+        """Open the client's box for a line of text."""
+        return await self._client.ask(AskParams(prompt=prompt, placeholder=placeholder), timeout_s)
+
+    async def show_page(self, page: Path) -> bool:
+        """Open a document."""
+        return await self._client.show_document(page.as_uri())
+
+    async def section(self) -> object:
+        """The editor's section ``indwell``."""
+        return await self._client.configuration(SECTION)
+
+    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+        """The user, through the editor; answers the model's questions, too."""
+        return EditorPerson(self._client, timeout_s=settings.answer_timeout_s, whose=whose)

@@ -1,1 +1,0 @@
-"""The session and the turns of one editor: settings, trust, and what is kept of them."""

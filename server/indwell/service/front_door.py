@@ -1,0 +1,109 @@
+"""What the service needs of a front door: a program that a person works in, such as an editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from indwell.agent.core.events import Event, TurnFinished
+from indwell.policy.approvals import Approver
+from indwell.settings.model import Settings
+
+
+class TurnFollower(Protocol):
+    """Shows one turn while it runs."""
+
+    async def begin(self, title: str) -> None:
+        """The turn begins; the front door may take its time."""
+        ...
+
+    def follow(self, event: Event) -> None:
+        """Something happened in the turn."""
+        ...
+
+    def hold(self, *, is_held: bool) -> None:
+        """A question waits until the user stops typing, or waits no more."""
+        ...
+
+    def end(self, finished: TurnFinished) -> None:
+        """The turn has ended."""
+        ...
+
+
+class FrontDoor(Protocol):
+    """Tells the user what happens, and asks the user.
+
+    Attributes:
+        has_section: The front door has settings of its own for Indwell.
+        leads_to_model: It leads a user without a model to one in a way of its own.
+        can_type: The user can be asked for a line of text.
+    """
+
+    @property
+    def has_section(self) -> bool:
+        """See the class."""
+        ...
+
+    @property
+    def leads_to_model(self) -> bool:
+        """See the class."""
+        ...
+
+    @property
+    def can_type(self) -> bool:
+        """See the class."""
+        ...
+
+    def tell(self, words: str) -> None:
+        """Show a sentence."""
+        ...
+
+    def warn(self, words: str) -> None:
+        """Show a sentence about something that went wrong, or does not work."""
+        ...
+
+    def log(self, words: str) -> None:
+        """Keep a warning where the user finds it; nothing is shown."""
+        ...
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        """Take what happened in a session; ``seq`` counts the events of the session."""
+        ...
+
+    def follow_turn(self, token: str) -> TurnFollower:
+        """Give what shows a turn; ``token`` is what the user stops the turn by."""
+        ...
+
+    async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Let the user choose; None if nothing was chosen, or nobody answers in time."""
+        ...
+
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """``choose`` for what can do harm; the first title is the harmless one."""
+        ...
+
+    async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
+        """Let the user type a line; None if there is no answer in time."""
+        ...
+
+    async def show_page(self, page: Path) -> bool:
+        """Open a page that the user reads; False if it cannot be opened."""
+        ...
+
+    async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
+        """Let the front door lead the user to a model; False if the user wants none."""
+        ...
+
+    async def section(self) -> object:
+        """The front door's own settings for Indwell, any JSON; None if nobody answers in time."""
+        ...
+
+    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+        """Who asks the user for permissions of one session.
+
+        Args:
+            settings: In force when the session is opened.
+            whose: Gives the title of the session where the user may not see which one asks.
+        """
+        ...

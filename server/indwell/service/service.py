@@ -1,0 +1,404 @@
+"""The service behind every front door: sessions, turns and their queue, trust, settings, review.
+
+A front door translates between this and its own protocol or screen, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from indwell.agent.compaction.compact_now import COMPACT
+from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
+from indwell.agent.core.session import Session
+from indwell.agent.features.background.board import Board
+from indwell.agent.requests.prompt_blocks import no_pictures_words
+from indwell.errors import SessionError, UserError
+from indwell.service.chores import Chores, close_all
+from indwell.service.configuration import Configuration, settings_reader
+from indwell.service.endpoint.connecting import Connecting
+from indwell.service.endpoint.first_run import FirstRun
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.front_door import FrontDoor
+from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
+from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
+from indwell.service.sessions.session_settings import in_mode
+from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
+from indwell.service.trust_questions import TrustQuestions
+from indwell.service.turns.event_log import Missed
+from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
+from indwell.service.turns.turns import Turns
+from indwell.service.turns.unsent import Unsent
+from indwell.sessions.log_lines import LogReading
+from indwell.settings.model import Mode, Settings
+from indwell.workspace.base import Workspace
+
+OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
+
+
+class Service:
+    """What one process offers of Indwell in one workspace.
+
+    Args:
+        door: Tells the user what happens, and asks the user.
+        factory: Puts sessions together.
+        trust: Knows which folders are trusted.
+        environment: Variables of the process.
+        scripted: Use the scripted model, whatever the settings say.
+        sweeps: Delete old sessions when a new one begins.
+
+    Attributes:
+        chores: What nobody waits for.
+        stored: The sessions of the state folder.
+        trust: Asks which folders are trusted.
+        configuration: The settings in force.
+        endpoint: Connects with a model.
+        sessions: The open ones.
+        turns: Those that run, and the queue.
+        review: The ledger of the agent's changes in the workspace.
+        on_session: Each hears of the session of a turn that begins.
+        after_turn: Each hears of every prompt that has ended.
+    """
+
+    def __init__(
+        self,
+        door: FrontDoor,
+        factory: SessionFactory,
+        trust: FolderTrust,
+        environment: Mapping[str, str],
+        *,
+        scripted: bool = False,
+        sweeps: bool = True,
+    ) -> None:
+        self.chores = Chores()
+        self.stored = StoredSessions(environment)
+        read = settings_reader(environment, trust, scripted=scripted)
+        self.configuration = Configuration(door, read)
+        users = lambda: self.configuration.users  # noqa: E731 - as short as it can be said
+        self.trust = TrustQuestions(door, trust, users)
+        self.endpoint = Connecting(environment, users, scripted=scripted)
+        self.review = WorkspaceLedger(
+            environment, users, lambda: self.workspace, self._review_changed, self.warn
+        )
+        self.sessions = OpenSessions(
+            door,
+            factory,
+            self.configuration,
+            self.stored,
+            first_run=FirstRun(door, self.endpoint),
+            trust=self.trust,
+            ledger=self.review.ready,
+            sweeper=Sweeper(environment) if sweeps else None,
+        )
+        self.turns = Turns(door, self._session_of, self._afterwards)
+        self.sessions.is_used = self.turns.is_used
+        self.sessions.on_current = self.turns.show
+        self.on_session: list[Callable[[Session], None]] = []
+        self.after_turn: list[Callable[[Ticket], None]] = []
+        self._door = door
+        self._factory = factory
+        self._roots: tuple[Path, ...] = ()
+        self._unsent = Unsent(self.stored, door, self.chores, self._first_root)
+        self.turns.unsent_changed = self._unsent.want
+        self._numbers = itertools.count(1)
+        self._stopped: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Those in force in the current session, whose running turn may have a mode of its own."""
+        settings = self.configuration.settings
+        running = self.turns.running
+        return in_mode(settings, running.waiting.mode) if running else settings
+
+    @property
+    def workspace(self) -> Workspace:
+        """The user's files."""
+        assert self.sessions.workspace is not None, "the front door has said where the user works"
+        return self.sessions.workspace
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders of the workspace; empty if none is open."""
+        return self._roots
+
+    @property
+    def root(self) -> Path:
+        """The first folder of the workspace.
+
+        Raises:
+            UserError: None is open.
+        """
+        if not self._roots:
+            raise UserError("no folder is open; open the folder of the project, and try again")
+        return self._roots[0]
+
+    @property
+    def is_stopped(self) -> bool:
+        """Has the end begun?"""
+        return self._stopped is not None
+
+    def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
+        """The front door has said where the user works, and what it wants of the settings."""
+        self._roots = roots
+        self.configuration.start(roots, options)
+
+    def greet(self) -> None:
+        """Say what was wrong in the settings, once the front door can show it; read all of them."""
+        self.warn(self.configuration.notices)
+        if self._door.has_section or self._roots:
+            self.chores.begin(self._read_configuration())
+        if self._roots:
+            self.chores.begin(self._unsent.tell(self._roots[0]))
+            self.chores.begin(self.review.open())
+
+    def warm_up(self) -> None:
+        """Get ready for a prompt: there is a sign that one may come."""
+        self._factory.warm_up(self.configuration.settings)
+
+    def warn(self, notices: tuple[str, ...]) -> None:
+        """Show what the user should know, where there is something."""
+        if notices:
+            self._door.warn("\n".join(notices))
+
+    async def check_prompt(self, text: str, target: str | None) -> None:
+        """Return if a prompt can be taken.
+
+        Args:
+            text: The user's words.
+            target: The session that it is for: an id, ``new``, or None for the current one.
+
+        Raises:
+            UserError: It cannot be taken, in plain words.
+        """
+        self.check_usable()
+        if is_blank(text):
+            raise UserError("the prompt is empty; write what should be done")
+        await self.sessions.check(target)
+
+    async def prompt(
+        self, prompt: Prompt, target: str | None, mode: Mode | None, on_end: OnEnd
+    ) -> Ticket:
+        """Take a prompt that was checked; its turn begins, or waits.
+
+        Args:
+            prompt: The user's words, with what goes along.
+            target: The session that it is for: an id, ``new``, or None for the current one.
+            mode: The mode of the turn, if it is not that of the session.
+            on_end: Shows the end of the turn.
+
+        Raises:
+            UserError: The model takes no pictures, or too many prompts wait.
+        """
+        if prompt.pictures and target in {None, "new", self.sessions.id}:
+            model = self.settings.model
+            if model and not await self.endpoint.pictures(self.settings):
+                raise UserError(no_pictures_words(model))
+        return self.turns.submit(self.waiting(prompt, target, mode), on_end)
+
+    async def steer(
+        self, text: str, target: str | None, *, numbered: bool = False
+    ) -> tuple[Ticket, bool]:
+        """Give words to a running turn.
+
+        Args:
+            text: The words.
+            target: The session that they are meant for; None for the turn of the current one.
+            numbered: They were typed below a question's numbered options.
+
+        Returns:
+            The turn, and whether the words chose an option of its question.
+
+        Raises:
+            UserError: No turn runs there, or too much waits for it already.
+        """
+        if is_blank(text):
+            raise UserError("there are no words to steer with; write what should be done")
+        within_s = 0 if self.sessions.is_asking else OPENING_S  # a question can take minutes
+        named = self.turns.running_in(target) if target is not None else None
+        running = named or self.turns.running
+        if running is not None:
+            await running.begins(within_s)
+        if running is None or running.session is None or running.ended.is_set():
+            raise UserError("no turn is running; send the words with indwell/prompt instead")
+        session = running.session
+        if target not in {None, session.id}:
+            raise UserError(
+                f"no turn is running in session {target!r}; send the words with "
+                "indwell/prompt instead"
+            )
+        return running, session.steer(text, numbered=numbered)
+
+    def compact(self, on_end: OnEnd) -> Ticket:
+        """Shorten the current conversation, as a turn of its own, behind those that wait.
+
+        Raises:
+            UserError: There is none.
+        """
+        self.check_usable()
+        if self.sessions.current is None:
+            raise UserError("there is no conversation yet that could be shortened")
+        prompt = Prompt(COMPACT, title="shorten the conversation")
+        return self.turns.submit(self.waiting(prompt), on_end)
+
+    def go_on(self, on_end: OnEnd) -> Ticket:
+        """Continue the current conversation where Indwell's end stopped it, as a turn of its own.
+
+        Raises:
+            UserError: There is none.
+        """
+        self.check_usable()
+        if self.sessions.current is None:
+            raise UserError(f"{NOTHING}; resume a session first (`indwell.resume`)")
+        return self.turns.submit(self.waiting(Prompt(CONTINUE, title="continue")), on_end)
+
+    def begin(
+        self, prompt: Prompt, session: str, on_end: OnEnd, mode: Mode | None = None
+    ) -> Ticket:
+        """Begin a turn that a button asked for, before all that waits.
+
+        Raises:
+            UserError: It cannot be taken, in plain words.
+        """
+        self.check_usable()
+        return self.turns.submit(self.waiting(prompt, session, mode), on_end, first=True)
+
+    def again(self, ticket: Ticket, on_end: OnEnd) -> None:
+        """Send the same words with the same selection again, before all that waits."""
+        old = ticket.waiting
+        home = ticket.session.id if ticket.session is not None else ""
+        waiting = WaitingPrompt(self._next_id(), old.prompt, old.target, old.mode, home)
+        self.turns.submit(waiting, on_end, first=True)
+
+    async def anew(self, ticket: Ticket, on_end: OnEnd) -> None:
+        """Send the same words in a new session, which takes the task of an outgrown one along."""
+        await self.sessions.leave()
+        old = ticket.waiting
+        self.turns.submit(
+            WaitingPrompt(self._next_id(), old.prompt, mode=old.mode), on_end, first=True
+        )
+
+    def missed(self, session: str, after: int) -> Missed:
+        """Events of a session after a number.
+
+        Raises:
+            UserError: Nothing is known of it.
+        """
+        missed = self.turns.events.after(session, after)
+        if missed is None:
+            raise UserError(
+                f"no events of session {session!r} are kept; indwell/session shows its turns"
+            )
+        return missed
+
+    def set_mode(self, mode: Mode, session: str | None = None) -> None:
+        """Choose how much is asked; from here it counts for the next call.
+
+        Args:
+            mode: The mode.
+            session: Whose; the current one's, and that of sessions to come, if None.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        if session in {None, self.sessions.id}:
+            self.configuration.choose_mode(mode)
+            return
+        opened = self.sessions.find(session)
+        settings = None if opened is None else self.sessions.settings_of(opened)
+        if settings is None:
+            raise UserError(
+                f"session {session!r} is not open; send the mode along with the next prompt to it"
+            )
+        settings.keep(mode=mode)
+
+    async def reading(self, session: str) -> LogReading:
+        """The log of a session; of an open one with all that has happened in it.
+
+        Raises:
+            SessionError: There is none, or it cannot be read.
+            UserError: No folder is open.
+        """
+        opened = self.sessions.find(session)
+        if opened is not None:
+            with suppress(SessionError):  # a full disk, which its turn tells the user
+                await opened.parts.log.commit()  # a turn ends before its records are on disk
+        return await self.stored.session(self.root, session)
+
+    def check_usable(self) -> None:
+        """Can a prompt be taken at all?
+
+        Raises:
+            UserError: The settings cannot be used, or no folder is open.
+        """
+        if self.configuration.problem:
+            raise UserError(self.configuration.problem)
+        _ = self.root
+
+    def waiting(
+        self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
+    ) -> WaitingPrompt:
+        """A prompt as it waits; one that names no session belongs to the current one."""
+        home = "" if target else self.turns.home(self.sessions.id)
+        return WaitingPrompt(self._next_id(), prompt, target, mode, home)
+
+    async def stop(self) -> None:
+        """Stop what runs, write down what is not written yet, keep what was never sent.
+
+        It is done once: who asks again waits for the same end.
+        """
+        self._stopped = self._stopped or asyncio.create_task(self._stop())
+        try:
+            await asyncio.shield(self._stopped)
+        finally:
+            self.chores.close()  # also where the process has no time left to wait for all of it
+
+    async def _stop(self) -> None:
+        self._unsent.stop()
+        await close_all(
+            lambda: self._unsent.leave(self.turns.close()),
+            self.turns.drain_all,
+            self.sessions.stop_asking,
+            self.chores.stop,
+            self.sessions.close,
+            self.review.close,
+        )
+
+    def _next_id(self) -> str:
+        return f"p{next(self._numbers)}"
+
+    def _first_root(self) -> Path | None:
+        return self._roots[0] if self._roots else None
+
+    async def _read_configuration(self) -> None:
+        self.warn(await self.configuration.ask())
+
+    def _review_changed(self) -> None:
+        tell_sessions(self.sessions, self.turns.tell)
+
+    async def _session_of(self, ticket: Ticket) -> Session:
+        """Where a turn begins."""
+        await self.configuration.known()  # which tells what it finds by itself
+        notices = self.configuration.notices
+        waiting = ticket.waiting
+        if ticket.is_beside:
+            session = await self.sessions.get_beside(waiting.session, waiting.mode)
+        else:
+            session = await self.sessions.get(waiting.session or None, waiting.mode)
+        session.parts.features.door(Board).outside = partial(self.turns.tell, session)
+        for hear in self.on_session:
+            hear(session)
+        self.warn(tuple(one for one in self.configuration.notices if one not in notices))
+        return session
+
+    def _afterwards(self, ticket: Ticket) -> None:
+        """A turn is over: what its session needs no more is closed, and the front door hears."""
+        if ticket.session is not None:
+            self.sessions.end_turn(ticket.session)
+        self.chores.begin(self.sessions.close_idle())
+        for hear in self.after_turn:
+            hear(ticket)

@@ -1,0 +1,137 @@
+"""The review ledger of a workspace: opened once in a process, and its news told to sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from indwell.agent.core.events import Event
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.session import Session
+from indwell.errors import ToolError, UserError
+from indwell.files import exists
+from indwell.review.ledger import ReviewLedger
+from indwell.service.secrets import Secrecy
+from indwell.service.user_settings import read_settings
+from indwell.sessions.storage.store import review_folder
+from indwell.settings.model import Settings
+from indwell.settings.paths import state_folder
+from indwell.workspace.base import Workspace
+
+_log = logging.getLogger(__name__)
+
+
+async def open_ledger(
+    environment: Mapping[str, str],
+    roots: Sequence[Path],
+    settings: Callable[[], Settings] | None = None,
+) -> ReviewLedger:
+    """Open the ledger of a workspace; texts that hold secrets are kept off the disk.
+
+    Args:
+        environment: Variables of the process.
+        roots: The workspace's folders, resolved.
+        settings: Those in force; the user's own if left out.
+
+    Raises:
+        SettingsError: There is no state folder, or the user's own settings cannot be read.
+    """
+    if settings is None:
+        loaded = await asyncio.to_thread(read_settings, environment)
+        settings = lambda: loaded.settings  # noqa: E731 - as short as it can be said
+    folder = review_folder(state_folder(environment), roots[0])
+    hide = Secrecy(settings, None, environment).hide
+    return await ReviewLedger.open(folder, roots, hide=hide)
+
+
+async def opened_for(
+    workspace: Workspace, environment: Mapping[str, str], settings: Callable[[], Settings]
+) -> ReviewLedger:
+    """As ``open_ledger``, and what is pending is what still stands in the files.
+
+    Raises:
+        SettingsError: As there.
+    """
+    ledger = await open_ledger(environment, workspace.roots, settings)
+    for path in ledger.paths():
+        try:
+            await ledger.synced(path, (await workspace.read(path)).text)
+        except ToolError:
+            if not await asyncio.to_thread(exists, path):
+                ledger.sync(path, None)
+    return ledger
+
+
+class WorkspaceLedger:
+    """The ledger of the open workspace, opened behind everything that somebody waits for.
+
+    Args:
+        environment: Variables of the process.
+        settings: Those in force.
+        workspace: The open workspace.
+        changed: Hears each time when something in the ledger changes.
+        warn: Shows sentences to the user.
+
+    Attributes:
+        ledger: None as long as it is not open.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        settings: Callable[[], Settings],
+        workspace: Callable[[], Workspace],
+        changed: Callable[[], None],
+        warn: Callable[[tuple[str, ...]], None],
+    ) -> None:
+        self.ledger: ReviewLedger | None = None
+        self._environment = environment
+        self._settings = settings
+        self._workspace = workspace
+        self._changed = changed
+        self._warn = warn
+        self._opening: asyncio.Task[ReviewLedger] | None = None
+
+    async def ready(self) -> ReviewLedger:
+        """The ledger, as soon as it is open; who is stopped meanwhile stops nobody else.
+
+        Raises:
+            UserError: There is no place for it; it is tried anew the next time.
+        """
+        task = self._opening
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            opening = open_ledger(self._environment, self._workspace().roots, self._settings)
+            task = self._opening = asyncio.ensure_future(opening)
+        ledger = await asyncio.shield(task)
+        if self.ledger is None:
+            self.ledger = ledger
+            ledger.on_change(self._changed)
+            self._warn(ledger.take_notices())
+        return ledger
+
+    async def open(self) -> None:
+        """Open it where nobody waits; what is wrong is said when somebody does."""
+        try:
+            await self.ready()
+        except UserError as error:
+            _log.warning("the review ledger could not be opened: %s", error)
+
+    async def close(self) -> None:
+        """Wait for what is being written; for the end of the server."""
+        if self.ledger is not None:
+            await self.ledger.close()
+
+
+def tell_sessions(sessions: Iterable[Session], tell: Callable[[Session, Event], None]) -> None:
+    """Let the features of sessions know that files or verdicts changed.
+
+    Args:
+        sessions: All that are open.
+        tell: Sends an event of a session.
+    """
+    for session in sessions:
+        moment = Moment(session, session.turns, partial(tell, session))
+        session.parts.features.files_changed(moment)

@@ -1,0 +1,94 @@
+"""A front door without a person: notes what it is told, answers as it was told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from indwell.agent.core.events import Event, TurnFinished
+from indwell.cli.terminal.person import AllowingApprover
+from indwell.policy.approvals import Approver
+from indwell.settings.model import Settings
+
+
+class NoFollower:
+    """Shows nothing of a turn."""
+
+    async def begin(self, title: str) -> None:
+        del title
+
+    def follow(self, event: Event) -> None:
+        del event
+
+    def hold(self, *, is_held: bool) -> None:
+        del is_held
+
+    def end(self, finished: TurnFinished) -> None:
+        del finished
+
+
+class NotingDoor:
+    """Implements ``FrontDoor``.
+
+    Args:
+        answers: To questions, in their order; nobody answers when they are used up.
+
+    Attributes:
+        told: All sentences that were shown.
+        asked: All questions.
+        events: Of all sessions, in their order, as (session, seq, event).
+    """
+
+    has_section = False
+    leads_to_model = False
+    can_type = False
+
+    def __init__(self, *answers: str) -> None:
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self.events: list[tuple[str, int, Event]] = []
+        self._answers = list(answers)
+
+    def tell(self, words: str) -> None:
+        self.told.append(words)
+
+    def warn(self, words: str) -> None:
+        self.told.append(words)
+
+    def log(self, words: str) -> None:
+        self.told.append(words)
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        self.events.append((session, seq, event))
+
+    def follow_turn(self, token: str) -> NoFollower:
+        del token
+        return NoFollower()
+
+    async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        del titles, timeout_s
+        self.asked.append(question)
+        return self._answers.pop(0) if self._answers else None
+
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        return await self.choose(question, titles, timeout_s)
+
+    async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
+        del placeholder
+        return await self.choose(prompt, (), timeout_s)
+
+    async def show_page(self, page: Path) -> bool:
+        self.told.append(str(page))
+        return True
+
+    async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
+        del reason, timeout_s
+        return False
+
+    async def section(self) -> Any:
+        return None
+
+    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+        del settings, whose
+        return AllowingApprover()
