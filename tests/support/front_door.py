@@ -43,6 +43,7 @@ class NotingDoor:
     has_section = False
     leads_to_model = False
     can_type = False
+    trust_hint = ""
 
     def __init__(self, *answers: str) -> None:
         self.told: list[str] = []

@@ -182,6 +182,12 @@ class Configuration:
         if not self._has_looked:
             await self.read_again()
 
+    def override(self, *, mode: Mode | None = None, model: str | None = None) -> None:
+        """Take what the user's command line names: it counts whatever the settings say."""
+        if mode is not None:
+            self.choose_mode(mode)
+        self._model = model or self._model
+
     def choose_mode(self, mode: Mode) -> None:
         """The user wants this mode."""
         before = self.settings.mode

@@ -38,6 +38,7 @@ class FrontDoor(Protocol):
         has_section: The front door has settings of its own for Indwell.
         leads_to_model: It leads a user without a model to one in a way of its own.
         can_type: The user can be asked for a line of text.
+        trust_hint: How the user trusts a folder here, a sentence; may be empty.
     """
 
     @property
@@ -52,6 +53,11 @@ class FrontDoor(Protocol):
 
     @property
     def can_type(self) -> bool:
+        """See the class."""
+        ...
+
+    @property
+    def trust_hint(self) -> str:
         """See the class."""
         ...
 

@@ -50,7 +50,8 @@ class Service:
         trust: Knows which folders are trusted.
         environment: Variables of the process.
         scripted: Use the scripted model, whatever the settings say.
-        sweeps: Delete old sessions when a new one begins.
+        is_resident: The process serves its user until they go: it deletes old sessions, keeps
+            prompts that wait, and lets a new session take the task of an outgrown one along.
 
     Attributes:
         chores: What nobody waits for.
@@ -73,7 +74,7 @@ class Service:
         environment: Mapping[str, str],
         *,
         scripted: bool = False,
-        sweeps: bool = True,
+        is_resident: bool = True,
     ) -> None:
         self.chores = Chores()
         self.stored = StoredSessions(environment)
@@ -93,7 +94,8 @@ class Service:
             first_run=FirstRun(door, self.endpoint),
             trust=self.trust,
             ledger=self.review.ready,
-            sweeper=Sweeper(environment) if sweeps else None,
+            sweeper=Sweeper(environment) if is_resident else None,
+            kept_root=self._kept_root,
         )
         self.turns = Turns(door, self._session_of, self._afterwards)
         self.sessions.is_used = self.turns.is_used
@@ -103,7 +105,8 @@ class Service:
         self._door = door
         self._factory = factory
         self._roots: tuple[Path, ...] = ()
-        self._unsent = Unsent(self.stored, door, self.chores, self._first_root)
+        self._is_resident = is_resident
+        self._unsent = Unsent(self.stored, door, self.chores, self._kept_root)
         self.turns.unsent_changed = self._unsent.want
         self._numbers = itertools.count(1)
         self._stopped: asyncio.Task[None] | None = None
@@ -155,6 +158,19 @@ class Service:
         if self._roots:
             self.chores.begin(self._unsent.tell(self._roots[0]))
             self.chores.begin(self.review.open())
+
+    async def settle(self) -> None:
+        """Read all settings, ask whether the folders are trusted, and say what is wrong.
+
+        Raises:
+            UserError: The settings cannot be used, or no folder is open.
+        """
+        told = self.configuration.notices
+        await self.configuration.ask()
+        self.check_usable()
+        await self.sessions.settle()
+        self.check_usable()
+        self.warn(tuple(dict.fromkeys((*told, *self.configuration.notices))))
 
     def warm_up(self) -> None:
         """Get ready for a prompt: there is a sign that one may come."""
@@ -371,8 +387,9 @@ class Service:
     def _next_id(self) -> str:
         return f"p{next(self._numbers)}"
 
-    def _first_root(self) -> Path | None:
-        return self._roots[0] if self._roots else None
+    def _kept_root(self) -> Path | None:
+        """The workspace whose unsent prompts are kept; None if none are."""
+        return self._roots[0] if self._roots and self._is_resident else None
 
     async def _read_configuration(self) -> None:
         self.warn(await self.configuration.ask())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -84,10 +85,10 @@ class TrustQuestions:
     async def _settled(self, standings: tuple[TrustStanding, ...], timeout_s: float) -> bool:
         was_trusted = False
         for standing in standings:
-            trusted = standing.state == "open" and await self._asked(standing, timeout_s)
-            was_trusted |= trusted
-            if not trusted and standing.state != "trusted":
-                await self._tell(standing)
+            after = await self._asked(standing, timeout_s) if standing.state == "open" else standing
+            was_trusted |= after is not standing and after.state == "trusted"
+            if after.state != "trusted":
+                await self._tell(after)
         if any(one.state == "open" for one in standings):
             await self.look(tuple(Path(one.folder) for one in standings))
         return was_trusted
@@ -103,8 +104,12 @@ class TrustQuestions:
         is_same = is_unchanged(standing.before, shown.items)
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
-    async def _asked(self, standing: TrustStanding, timeout_s: float) -> bool:
-        """Ask, and keep the answer; a question that was closed is asked again in a new process."""
+    async def _asked(self, standing: TrustStanding, timeout_s: float) -> TrustStanding:
+        """Ask, and keep the answer; a question that was closed is asked again in a new process.
+
+        Returns:
+            How the folder stands after the answer.
+        """
         standing = await asyncio.to_thread(self._trust.shown, standing)
         question = await asyncio.to_thread(lambda: standing.question)
         answer = await self._door.allow(question, (STAY, TRUST), timeout_s)
@@ -115,8 +120,11 @@ class TrustQuestions:
                 lambda: self._trust.answer(standing, trusted=trusted, keep=keep)
             )
         except UserError as error:
-            self._door.warn(f"{error}; until the server ends, your answer counts")
-        return trusted
+            self._door.warn(f"{error}; your answer counts as long as this process runs")
+        if trusted:
+            return msgspec.structs.replace(standing, state="trusted")
+        by = f"your answer of {datetime.now(UTC):%Y-%m-%d}" if answer == STAY else "nobody answered"
+        return msgspec.structs.replace(standing, by=by)
 
     async def _tell(self, standing: TrustStanding) -> None:
         """Say once what does not work, and why."""
@@ -125,8 +133,8 @@ class TrustQuestions:
         self._told.add(standing.folder)
         ignored = await asyncio.to_thread(instruction_files, Path(standing.folder))
         words = restricted_words(standing, len(ignored))
-        here = " In the editor: the command `indwell.trust`." if _can_be_trusted(standing) else ""
-        self._door.warn(f"{words}{here}")
+        here = f" {self._door.trust_hint}" if _can_be_trusted(standing) else ""
+        self._door.warn(f"{words}{here}".rstrip())
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from indwell.agent.core.session import Session
 from indwell.agent.restore.resume import Resumed
@@ -21,11 +22,28 @@ from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
 from indwell.skills.catalogue import Ranked
 from indwell.wiring.companion import memory_pages
+from indwell.wiring.model import Model
 from indwell.wiring.warm import WarmModels
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
 _log = logging.getLogger(__name__)
+
+
+class ModelMaker(Protocol):
+    """Makes the models of sessions."""
+
+    async def get(self, settings: Settings) -> Model:
+        """The model that ``settings`` name, for one session.
+
+        Raises:
+            UserError: It cannot be used; says what to do.
+        """
+        ...
+
+    def begin(self, settings: Settings) -> None:
+        """Get ready for a prompt that may come. Returns at once."""
+        ...
 
 
 class Composition:
@@ -35,6 +53,7 @@ class Composition:
         environment: The process's variables.
         scripted: Use the scripted model, whatever the settings say.
         pace_s: Seconds between two pieces of the scripted model's text.
+        models: Makes models; by default ahead of their use, as a server does.
         is_trust_given: The user's command line trusts every folder, as long as this process runs.
     """
 
@@ -44,19 +63,25 @@ class Composition:
         *,
         scripted: bool = False,
         pace_s: float = 0.0,
+        models: ModelMaker | None = None,
         is_trust_given: bool = False,
     ) -> None:
         if problem := hold_keys(environment):
             _log.warning("%s", problem)
         self.environment = {name: environment[name] for name in environment if name != VARIABLE}
         self._scripted = scripted
-        self._models = WarmModels(pace_s=pace_s)
+        self._models = models or WarmModels(pace_s=pace_s)
         self._trust = FolderTrust(self.environment, is_given=is_trust_given)
 
-    def service(self, door: FrontDoor, *, sweeps: bool = True) -> Service:
-        """The service for one front door."""
+    def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
+        """The service for one front door; see ``Service`` for ``is_resident``."""
         return Service(
-            door, self, self._trust, self.environment, scripted=self._scripted, sweeps=sweeps
+            door,
+            self,
+            self._trust,
+            self.environment,
+            scripted=self._scripted,
+            is_resident=is_resident,
         )
 
     def disk(self, roots: Sequence[Path]) -> DiskWorkspace:

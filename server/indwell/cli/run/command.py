@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,15 +18,15 @@ from indwell.agent.compaction.compact_now import COMPACT, is_compact, no_command
 from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt, taken_words
 from indwell.agent.core.session import Session
-from indwell.agent.loop.turn import run_turn
 from indwell.agent.permission.other_names import denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import RunLimits, RunOptions
-from indwell.cli.run.session import Footing, carrying_out, rewound, session_of, tell_rewound
+from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
 from indwell.cli.terminal.closed_output import stopping
+from indwell.cli.terminal.front_door import TerminalDoor
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView
-from indwell.cli.terminal.person import AllowingApprover, TerminalPerson, settled_settings
+from indwell.cli.terminal.person import AllowingApprover, TerminalPerson
 from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
 from indwell.cli.terminal.waiting import wait_for
 from indwell.context.attachments import PastedText, Selection
@@ -38,16 +38,16 @@ from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
 from indwell.service.endpoint.connect import address_place
 from indwell.service.environment import own_environment
-from indwell.service.folder_trust import FolderTrust
 from indwell.service.secrets import SecretPlaces
+from indwell.service.service import Service
 from indwell.service.sessions.inherited_task import naming_new_session
 from indwell.service.sessions.stored_sessions import gone_words, sweep_now
 from indwell.sessions.storage.automatic_deletion import take_untold
 from indwell.settings.model import Settings
-from indwell.settings.paths import state_folder, undo_folder
+from indwell.settings.paths import state_folder
 from indwell.wiring.model import NoModel
+from indwell.wiring.service import Composition
 from indwell.workspace.base import Workspace
-from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import FIND, display
 from indwell.workspace.text import split_lines
 
@@ -156,33 +156,52 @@ async def _turns(wish: RunOptions, view: events.Listener, ending: AsyncExitStack
         attached = await stdin_text()
         if not wish.words.strip():
             wish, attached = msgspec.structs.replace(wish, words=attached), ""
-    environment = own_environment()
-    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
-    trust = FolderTrust(os.environ, is_given=wish.trust)
-    settings = await settled_settings(workspace.roots, trust, view, environment)
-    if wish.scripted:
-        settings = msgspec.structs.replace(settings, provider="scripted")
-    if wish.mode is not None:
-        settings = msgspec.structs.replace(settings, mode=wish.mode)
+    door = _door_of(wish, view)
+    service = _service_of(wish, door)
+    opened: list[Session] = []
+    ending.push_async_callback(_end, service, opened)
+    await service.settle()
+    settings = service.settings
     if wish.approves:
-        settings = carrying_out(settings)
-    if wish.model:
-        settings = msgspec.structs.replace(settings, model=wish.model)
+        service.configuration.override(mode=carrying_out(settings).mode)
     selection = None
     if wish.place is not None:
-        selection = await selection_of(wish.place, workspace, settings)
-    approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(Console(stderr=True))
-    footing = Footing(workspace, approver, settings, trust, environment)
+        selection = await selection_of(wish.place, service.workspace, settings)
     # Before there is a session: a line that is no prompt leaves no empty one behind.
     lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
-    session, words = await session_of(wish, footing)
-    ending.push_async_callback(asyncio.to_thread, _sweep, settings, session.id)
-    ending.push_async_callback(session.close)  # first of the two
+    session, words = await session_of(wish, service)
+    opened.append(session)
     texts = (PastedText("standard input", attached),) if attached else ()
     prompt = Prompt("", selection=selection, texts=texts)
-    view = naming_new_session(view, session.id)
     limiting = Limiting(session, wish.limits)
-    return await _one_by_one(session, lines or _once(words), prompt, limiting, view)
+    door.view = view = limiting.wording(naming_new_session(view, session.id))
+    return await _one_by_one(service, lines or _once(words), prompt, limiting, view)
+
+
+def _door_of(wish: RunOptions, view: events.Listener) -> TerminalDoor:
+    console = Console(stderr=True)
+    approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(console)
+    return TerminalDoor(view, approver, console)
+
+
+def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
+    """The service for one command, in the folder that it names."""
+    composition = Composition(
+        own_environment(), scripted=wish.scripted, models=LeanModels(), is_trust_given=wish.trust
+    )
+    service = composition.service(door, is_resident=False)
+    service.start((wish.folder,), {})
+    service.sessions.workspace = composition.disk((wish.folder,))
+    service.configuration.override(mode=wish.mode, model=wish.model)
+    return service
+
+
+async def _end(service: Service, opened: Sequence[Session]) -> None:
+    """Close all; then delete old sessions, as the server does."""
+    settings = service.settings
+    await service.stop()
+    for session in opened:
+        await asyncio.to_thread(_sweep, settings, session.id)
 
 
 async def _once(words: str) -> AsyncIterator[str]:
@@ -190,7 +209,7 @@ async def _once(words: str) -> AsyncIterator[str]:
 
 
 async def _one_by_one(
-    session: Session,
+    service: Service,
     prompts: AsyncIterator[str],
     along: Prompt,
     limiting: Limiting,
@@ -200,10 +219,6 @@ async def _one_by_one(
 
     Gives the exit code: of the limit, else of the first turn that did not end well.
     """
-
-    def tell(event: events.Event) -> None:
-        view(limiting.worded(event) if isinstance(event, events.TurnFinished) else event)
-
     code = DONE
     async for given in prompts:
         words = taken_words(given)
@@ -211,11 +226,27 @@ async def _one_by_one(
             view(msgspec.structs.replace(_failed(why, words), ending="limit"))
             return LIMITED
         prompt = msgspec.structs.replace(along, words=words, title=words[:60])
-        ended = limiting.end_turn(await run_turn(session, prompt, tell))
+        ended = limiting.end_turn(await _finished(service, prompt))
         if ended == LIMITED:
             return LIMITED
         code, along = code or ended, Prompt("")
     return code
+
+
+async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
+    """Run a turn of the current session to its end; who stops this stops the turn in order."""
+    ticket = service.turns.submit(service.waiting(prompt), _nothing)
+    try:
+        return await ticket.wait()
+    except asyncio.CancelledError:
+        service.turns.abandon(ticket)
+        await ticket.ended.wait()
+        raise
+
+
+async def _nothing(session: Session, finished: events.TurnFinished) -> None:
+    """The end was shown as an event."""
+    del session, finished
 
 
 def _placing(view: events.Listener) -> events.Listener:
@@ -312,7 +343,15 @@ class Limiting:
         self._n_rounds += finished.rounds
         return code_of(finished)
 
-    def worded(self, finished: events.TurnFinished) -> events.TurnFinished:
+    def wording(self, view: events.Listener) -> events.Listener:
+        """``view``, told of a limit by the name of the option that set it."""
+
+        def tell(event: events.Event) -> None:
+            view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
+
+        return tell
+
+    def _worded(self, finished: events.TurnFinished) -> events.TurnFinished:
         """The end with the names of options, where these were the limit."""
         message = finished.message
         if finished.ending == "budget":

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,20 +18,20 @@ from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.plan import next_state
-from indwell.errors import SessionError, UserError
-from indwell.policy.approvals import Approver, visible
+from indwell.errors import SessionError
+from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewind_messages import conflict, report
 from indwell.review.verdicts import planned_rewind, rewind_files
-from indwell.service.folder_trust import FolderTrust
-from indwell.service.sessions.inherited_task import take_task
-from indwell.service.sessions.review_ledgers import open_ledger, opened_for
+from indwell.service.endpoint.offered import held_with
+from indwell.service.service import Service
+from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
-from indwell.wiring.compose import look_ahead, open_session
+from indwell.wiring.compose import look_ahead
 from indwell.wiring.model import Model, make_model
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
@@ -116,115 +116,83 @@ def tell_notices(notices: Sequence[str]) -> None:
 GO_ON = "Go on where you stopped."
 
 
-class Footing(msgspec.Struct, frozen=True):
-    """What the session of a run stands on, whether it is new or not."""
+class LeanModels:
+    """Makes the model of the one session of a command; implements ``ModelMaker``."""
 
-    workspace: Workspace
-    approver: Approver
-    settings: Settings
-    trust: FolderTrust
-    environment: Mapping[str, str]
+    async def get(self, settings: Settings) -> Model:
+        """The model; the sandbox is tried meanwhile, which waits for other programs.
+
+        From here on the interpreter searches for garbage: what was imported before stays for good.
+
+        Raises:
+            UserError: No model is chosen, or its key is missing.
+        """
+        tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
+        try:
+            model = await asyncio.to_thread(make_model, settings)
+            gc.freeze()
+        finally:
+            gc.enable()
+        await tried
+        return model
+
+    def begin(self, settings: Settings) -> None:
+        """Nothing: the session is opened at once."""
+        del settings
 
 
-async def session_of(wish: RunOptions, footing: Footing) -> tuple[Session, str]:
+async def session_of(wish: RunOptions, service: Service) -> tuple[Session, str]:
     """The session that the words go to, and the words.
 
     Raises:
         UserError: There can be none.
     """
-    store = SessionStore(state_folder(os.environ), footing.workspace.roots[0])
-    return await (_resumed if wish.session else _begun)(wish, footing, store)
+    store = SessionStore(state_folder(os.environ), service.root)
+    return await (_resumed if wish.session else _begun)(wish, service, store)
 
 
-async def _model_of(settings: Settings) -> Model:
-    """The model; the sandbox is tried meanwhile, which waits for other programs.
-
-    From here on the interpreter searches for garbage: what was imported before stays for good.
-
-    Raises:
-        UserError: No model is chosen, or its key is missing.
-    """
-    tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
-    try:
-        model = await asyncio.to_thread(make_model, settings)
-        gc.freeze()
-    finally:
-        gc.enable()
-    await tried
-    return model
-
-
-async def _begun(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[Session, str]:
+async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
     """A new session, perhaps with the task of another one, and the words for it."""
-    model = await _model_of(on.settings)
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
-    session = await open_session(
-        on.workspace,
-        on.approver,
-        lambda: on.settings,
-        model,
-        environment=on.environment,
-        trust=on.trust,
-        review=await opened_for(on.workspace, os.environ, lambda: on.settings),
-    )
+    session = await service.sessions.get("new")
     if not origin:
         return session, wish.words
-    try:
-        draft = await take_task(session, store, origin)
-    except BaseException:
-        await session.close()
-        raise
-    return session, _words(wish, draft)
+    return session, _words(wish, await service.stored.take_task(service.root, session, origin))
 
 
-async def _resumed(wish: RunOptions, on: Footing, store: SessionStore) -> tuple[Session, str]:
+async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
     """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
 
     Raises:
         UserError: It cannot be gone on with.
     """
-    from indwell.wiring.resume import resume_session
-
     identifier = await asyncio.to_thread(_identified, wish.session, store)
-    ledger = await opened_for(on.workspace, os.environ, lambda: on.settings)
     if wish.turn is not None:
-        back = ledger if wish.files else None
-        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=on.workspace)
+        back = await service.review.ready() if wish.files else None
+        made = await taken_back(
+            store, identifier, wish.turn, ledger=back, workspace=service.workspace
+        )
         tell_notices(made.notices)
-    settings = on.settings if wish.model else await _with_held(on.settings, store, identifier)
-    resumed = await resume_session(
-        identifier,
-        on.workspace,
-        on.approver,
-        lambda: settings,
-        await _model_of(settings),
-        environment=on.environment,
-        trust=on.trust,
-        review=ledger,
-    )
+    if not wish.model:
+        await _check_model(service, identifier)
+    resumed = await service.sessions.resume(identifier, wish.model or None)
+    service.warn(resumed.notices)
     if wish.approves and board_of(resumed.session).plan.state != "approved":
-        try:
-            return resumed.session, await approve(resumed.session, wish.words)
-        except UserError:
-            await resumed.session.close()
-            raise
+        return resumed.session, await approve(resumed.session, wish.words)
     return resumed.session, _words(wish, resumed.draft)
 
 
-async def _with_held(settings: Settings, store: SessionStore, identifier: str) -> Settings:
-    """The settings, with the model that the session had.
+async def _check_model(service: Service, identifier: str) -> None:
+    """Return if the model that a session had can still be asked.
 
     Raises:
-        SessionError: It is not to be had any more.
+        SessionError: It cannot; names the option that chooses another one.
     """
-    from indwell.service.endpoint.offered import held_with
-
-    seen = await asyncio.to_thread(store.overview, identifier)
-    held = await held_with(settings, seen.model)
+    was = await service.stored.model_of(service.root, identifier)
+    held = await held_with(service.configuration.users, was)
     if held.problem:
         instead = next(iter(held.instead), "NAME")
         raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
-    return msgspec.structs.replace(settings, model=held.model)
 
 
 def _words(wish: RunOptions, draft: str) -> str:

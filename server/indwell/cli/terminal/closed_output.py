@@ -48,6 +48,7 @@ def stopping(view: events.Listener) -> events.Listener:
             task.cancel()
         except SystemExit:  # so ends rich, where nobody reads any more
             is_over = True
-            raise
+            sys.stdout = io.StringIO()
+            task.cancel()
 
     return tell

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Literal
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent.core.events import Listener, Notice
 from indwell.agent.features.questions.asker import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions.asker import Answer as UserAnswer
 from indwell.cli.terminal.stdin import is_typed
 from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
-from indwell.errors import SettingsError
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
-from indwell.policy.trust import TrustStanding, restricted_words
-from indwell.service.folder_trust import FolderTrust
-from indwell.service.user_settings import read_settings
-from indwell.settings.model import Settings
-from indwell.workspace.executable_files import instruction_files
 
 _NO_OR_ONCE: Mapping[str, Answer] = {
     **dict.fromkeys(("", "n", "no"), "no"),
@@ -158,69 +146,14 @@ MEANINGS: Mapping[str, bool] = {
 }
 
 
-async def settled_settings(
-    roots: Sequence[Path],
-    trust: FolderTrust,
-    view: Listener,
-    environment: Mapping[str, str],
-) -> Settings:
-    """The settings, after the question whether the folder is trusted, if it is to be asked.
-
-    Raises:
-        SettingsError: The user's own cannot be used.
-    """
-    read = partial(read_settings, environment, roots=tuple(roots), trust=trust)
-    loaded = await asyncio.to_thread(read)
-    (standing,) = await asyncio.to_thread(trust.look, roots, loaded.settings)
-    told = ""
-    if standing.state != "trusted":
-        told = await settle(trust, standing, Console(stderr=True))
-        loaded = await asyncio.to_thread(read)
-    for notice in filter(None, (*loaded.notices, told)):
-        view(Notice(0, "warning", notice))
-    return loaded.settings
-
-
-async def settle(trust: FolderTrust, standing: TrustStanding, console: Console) -> str:
-    """Ask if nobody has said anything of the folder as it is now; gives what to tell the user.
-
-    Enter and ``r`` leave it restricted, which is stored. So does no answer, for this time only.
-    """
-    problem = ""
-    if standing.state == "open" and can_ask():
-        standing = await asyncio.to_thread(trust.shown, standing)
-        trusted = await is_trusted_at_terminal(standing, console)
-        if trusted is None:
-            return await _restricted(msgspec.structs.replace(standing, by="nobody answered"), "")
-        try:
-            trust.answer(standing, trusted=trusted)
-        except SettingsError as error:
-            problem = f"{error}; your answer counts for this time"
-        if trusted:
-            return problem
-        standing = msgspec.structs.replace(
-            standing, by=f"your answer of {datetime.now(UTC):%Y-%m-%d}"
-        )
-    if standing.state == "trusted":
-        return ""
-    return await _restricted(standing, problem)
-
-
-async def _restricted(standing: TrustStanding, problem: str) -> str:
-    ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))
-    return "; ".join(filter(None, (restricted_words(standing, ignored), problem)))
-
-
 def can_ask() -> bool:
     """Does somebody sit at a terminal who sees the question?"""
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
-async def is_trusted_at_terminal(standing: TrustStanding, console: Console) -> bool | None:
+async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
     """Show the question and wait for an answer; Enter is no. None if there is no answer."""
-    console.print(
-        visible(standing.question), markup=False, emoji=False, highlight=False, soft_wrap=True
-    )
+    console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
     return await chosen(
         "stay [R]estricted (Enter), or [T]rust? ",
         MEANINGS,

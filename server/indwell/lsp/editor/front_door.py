@@ -24,6 +24,8 @@ class EditorDoor:
         client: The editor.
     """
 
+    trust_hint = "In the editor: the command `indwell.trust`."
+
     def __init__(self, client: Client) -> None:
         self._client = client
 

@@ -110,6 +110,7 @@ class OpenSessions:
         trust: Asks about folders of which nobody has said that they are trusted.
         ledger: Gives the workspace's review ledger.
         sweeper: Deletes old sessions when a new one begins; None: somebody else does.
+        kept_root: The workspace in which a new session may take a task along; None: in none.
 
     Attributes:
         workspace: The user's files; set before the first turn.
@@ -128,6 +129,7 @@ class OpenSessions:
         trust: TrustQuestions,
         ledger: Callable[[], Awaitable[ReviewLedger]],
         sweeper: Sweeper | None,
+        kept_root: Callable[[], Path | None],
     ) -> None:
         self.workspace: Workspace | None = None
         self._first_run = first_run
@@ -143,7 +145,7 @@ class OpenSessions:
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
-        self._next = HandingOn(stored, self._first_root)
+        self._next = HandingOn(stored, kept_root)
         self._changing = asyncio.Lock()
 
     @property
@@ -217,7 +219,7 @@ class OpenSessions:
         Raises:
             UserError: There can be none, in plain words.
         """
-        await self._settle()
+        await self.settle()
         if target is not None and target not in {"new", self.id}:
             session = (await self._taken_up(target, None)).session
             self._begin_turn(session, mode)
@@ -247,7 +249,7 @@ class OpenSessions:
         Raises:
             UserError: It cannot be opened, in plain words.
         """
-        await self._settle()
+        await self.settle()
         known = self._beside.get(target)
         model = "" if target == "new" or known is not None else await self._model_of(target)
         async with self._changing:
@@ -268,7 +270,7 @@ class OpenSessions:
         Raises:
             UserError: It cannot be gone on with; the current one stays.
         """
-        await self._settle()
+        await self.settle()
         if self.current is not None and session == self.id:
             return Resumed(self.current, "", ())
         resumed = await self._taken_up(session, model)
@@ -332,13 +334,13 @@ class OpenSessions:
 
     async def ask_about_trust(self) -> bool:
         """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
-        await self._settle(again=True)
+        await self.settle(again=True)
         assert self.workspace is not None
         standings = await self._trust.look(self.workspace.roots)
         return all(one.state == "trusted" for one in standings)
 
-    async def _settle(self, *, again: bool = False) -> None:
-        """Know the editor's settings, and whether the folders are trusted as they are now."""
+    async def settle(self, *, again: bool = False) -> None:
+        """Know the front door's settings, and whether the folders are trusted as they are now."""
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self._configuration.settings.answer_timeout_s
@@ -511,9 +513,6 @@ class OpenSessions:
         if chosen is None:
             raise UserError(f"{held.problem}; name a model of your settings to go on with it")
         return chosen
-
-    def _first_root(self) -> Path | None:
-        return next(iter(self.workspace.roots), None) if self.workspace is not None else None
 
     @property
     def _root(self) -> Path:

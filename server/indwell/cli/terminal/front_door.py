@@ -1,0 +1,117 @@
+"""The terminal as a front door of the service: one command, for one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from indwell.agent.core.events import Event, Listener, Notice, TurnFinished
+from indwell.cli.terminal.person import can_ask, is_trusted_at_terminal
+from indwell.policy.approvals import Approver
+from indwell.policy.trust import STAY, TRUST
+from indwell.settings.model import Settings
+
+
+class TerminalDoor:
+    """Implements ``FrontDoor``; where nobody sits at a terminal, nobody answers.
+
+    Args:
+        view: Shows events: on the screen, or as JSON.
+        approver: Asks for permissions.
+        console: Where questions are asked.
+
+    Attributes:
+        view: As given, until somebody sets another.
+    """
+
+    has_section = False
+    leads_to_model = True  # a missing model is told with the command that mends it
+    can_type = False
+    trust_hint = ""
+
+    def __init__(self, view: Listener, approver: Approver, console: Console) -> None:
+        self.view = view
+        self._approver = approver
+        self._console = console
+
+    def tell(self, words: str) -> None:
+        """Show a notice."""
+        self.view(Notice(0, "info", words))
+
+    def warn(self, words: str) -> None:
+        """Show a warning for each line."""
+        for line in words.split("\n"):
+            self.view(Notice(0, "warning", line))
+
+    def log(self, words: str) -> None:
+        """Nothing: the event with these words was shown."""
+        del words
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        """Show an event."""
+        del session, seq
+        self.view(event)
+
+    def follow_turn(self, token: str) -> NoProgress:
+        """Nothing: the events are shown."""
+        del token
+        return NoProgress()
+
+    async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Nobody is asked: a command says what is wrong, and which option decides it."""
+        del question, titles, timeout_s
+        return None
+
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Ask whether a folder is trusted, and nothing else; who sits here may take any time."""
+        del timeout_s
+        if titles != (STAY, TRUST) or not can_ask():
+            return None
+        is_trusted = await is_trusted_at_terminal(question, self._console)
+        return None if is_trusted is None else TRUST if is_trusted else STAY
+
+    async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
+        """Nobody is asked for a line."""
+        del prompt, placeholder, timeout_s
+        return None
+
+    async def show_page(self, page: Path) -> bool:
+        """No page is opened."""
+        del page
+        return False
+
+    async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
+        """The user is told the command instead."""
+        del reason, timeout_s
+        return False
+
+    async def section(self) -> object:
+        """A terminal has no settings of its own."""
+        return None
+
+    def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
+        """The one that the command line wants."""
+        del settings, whose
+        return self._approver
+
+
+class NoProgress:
+    """Implements ``TurnFollower``; shows nothing."""
+
+    async def begin(self, title: str) -> None:
+        """Nothing."""
+        del title
+
+    def follow(self, event: Event) -> None:
+        """Nothing."""
+        del event
+
+    def hold(self, *, is_held: bool) -> None:
+        """Nothing."""
+        del is_held
+
+    def end(self, finished: TurnFinished) -> None:
+        """Nothing."""
+        del finished
