@@ -15,6 +15,7 @@ from indwell.lsp.editor.showing import AnswerDocument, Showing
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.service.chores import Chores
 from indwell.service.sessions.stored_sessions import StoredSessions
+from indwell.service.sessions.unsent import Unsent
 from indwell.service.turns.queue import (
     Queue,
     Ticket,
@@ -23,7 +24,6 @@ from indwell.service.turns.queue import (
     never_started,
     why_held,
 )
-from indwell.service.turns.unsent import Unsent
 from indwell.settings.model import Settings
 from support.front_door import NotingDoor
 from support.session import a_world

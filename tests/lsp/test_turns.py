@@ -13,7 +13,8 @@ from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.errors import UserError
-from indwell.lsp.editor.front_door import EditorDoor
+from indwell.lsp.front_door import EditorDoor
+from indwell.lsp.workspace.documents import Documents
 from indwell.messages import Request
 from indwell.providers.scripted import Hang, hang
 from indwell.service.turns import queue as line
@@ -51,7 +52,7 @@ def turns_of(session: Session, screen: Any, ended: list[Ticket]) -> Turns:
     async def open_session(_ticket: Ticket) -> Session:
         return session
 
-    return Turns(EditorDoor(screen), open_session, ended.append)
+    return Turns(EditorDoor(screen, Documents()), open_session, ended.append)
 
 
 @pytest.mark.parametrize("screen", [DeadScreen(), HalfDeadScreen()])
@@ -87,7 +88,7 @@ async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it
         await asyncio.Event().wait()
         raise AssertionError
 
-    turns = Turns(EditorDoor(DeadScreen()), open_for_ever, lambda _ticket: None)  # type: ignore[arg-type]
+    turns = Turns(EditorDoor(DeadScreen(), Documents()), open_for_ever, lambda _ticket: None)  # type: ignore[arg-type]
     one = turns.submit(WaitingPrompt("p1", Prompt(words="first")), nothing)
     two = turns.submit(WaitingPrompt("p2", Prompt(words="second")), nothing)
     await opening.wait()

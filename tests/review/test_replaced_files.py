@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from indwell.files.watch.snapshot import Bodies
-from indwell.lsp.messages.features import ClientFeatures
-from indwell.lsp.methods.branching import RESTORE, FilesBack
 from indwell.review.checkpoints.folder_comparison import Lookout
 from indwell.review.verdicts import Scope, accept, reject, rewind_files
+from indwell.service.sessions.session_commands import RESTORE, FilesBack
 from indwell.workspace.disk import DiskWorkspace
+from support.front_door import NotingDoor
 from support.ledgers import change, ledger_in
 
 
@@ -80,16 +80,16 @@ async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: 
     assert (root / "real" / "a.txt").read_text() == "new\n"
 
 
-class _Typist:
+class _Typist(NotingDoor):
     """Types while it is asked, and then lets the old lines be restored."""
 
-    features = ClientFeatures()
-
     def __init__(self, path: Path, typed: str) -> None:
+        super().__init__()
         self._path = path
         self._typed = typed
 
-    async def allow(self, _words: str, _titles: tuple[str, ...], _timeout_s: float) -> str:
+    async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str:
+        del question, titles, timeout_s
         self._path.write_text(self._path.read_text().replace("MINE", self._typed))
         return RESTORE
 

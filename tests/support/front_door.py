@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class NotingDoor:
     leads_to_model = False
     can_type = False
     trust_hint = ""
+    asks_about_files = False
 
     def __init__(self, *answers: str) -> None:
         self.told: list[str] = []
@@ -86,6 +88,10 @@ class NotingDoor:
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
         del reason, timeout_s
         return False
+
+    def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
+        del paths
+        return nullcontext()
 
     async def section(self) -> Any:
         return None

@@ -15,8 +15,8 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import CheckGate
 from indwell.lsp.editor.answering import Answering
 from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.front_door import EditorDoor
 from indwell.lsp.editor.showing import Showing
+from indwell.lsp.front_door import EditorDoor
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import Attention
@@ -42,13 +42,12 @@ class Host:
     def __init__(self, client: Client, composition: Composition) -> None:
         self.client = client
         self.composition = composition
-        self.door = EditorDoor(client)
-        self.service = service = composition.service(self.door)
+        self.documents = Documents()
+        self.service = service = composition.service(EditorDoor(client, self.documents))
         self.sessions = service.sessions
         self.turns = service.turns
         self.review = service.review
         self.chores = service.chores
-        self.documents = Documents()
         names = OtherNames(lambda: service.roots)
         self.attention = Attention(self.documents, monotonic, self.display, names)
         self.problems = EditorProblems(client, self.documents, lambda: self.settings)

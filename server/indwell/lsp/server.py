@@ -13,13 +13,13 @@ from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.sending import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.editor.client import Client
-from indwell.lsp.editor.front_door import SECTION
+from indwell.lsp.front_door import SECTION
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.methods.branching import begin_anew, register_branching, take_up
+from indwell.lsp.methods.branching import register_branching, take_up
 from indwell.lsp.methods.commands import offer_stops, register_memory, register_tasks
 from indwell.lsp.methods.methods import in_plain_words, register_methods
 from indwell.lsp.methods.planning import Planning, register_plan
@@ -234,7 +234,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
 def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.newSession")
     async def new_session(arguments: protocol.NewSessionArguments = WITHOUT_TASK) -> None:
-        await host.answering.answer(begin_anew(host, arguments.inherit), wait=True)
+        await host.answering.answer(host.service.commands.begin(arguments.inherit), wait=True)
 
     @server.command("indwell.compact")
     async def compact() -> protocol.StartedResult | None:

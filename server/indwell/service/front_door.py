@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +40,7 @@ class FrontDoor(Protocol):
         leads_to_model: It leads a user without a model to one in a way of its own.
         can_type: The user can be asked for a line of text.
         trust_hint: How the user trusts a folder here, a sentence; may be empty.
+        asks_about_files: It asks itself whether a rewind takes files back.
     """
 
     @property
@@ -58,6 +60,11 @@ class FrontDoor(Protocol):
 
     @property
     def trust_hint(self) -> str:
+        """See the class."""
+        ...
+
+    @property
+    def asks_about_files(self) -> bool:
         """See the class."""
         ...
 
@@ -99,6 +106,10 @@ class FrontDoor(Protocol):
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
         """Let the front door lead the user to a model; False if the user wants none."""
+        ...
+
+    def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
+        """Surround a change of files by the user's word: what was saved before is saved again."""
         ...
 
     async def section(self) -> object:

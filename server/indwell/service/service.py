@@ -27,13 +27,14 @@ from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
+from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.session_settings import in_mode
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
+from indwell.service.sessions.unsent import Unsent
 from indwell.service.trust_questions import TrustQuestions
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt
 from indwell.service.turns.turns import Turns
-from indwell.service.turns.unsent import Unsent
 from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
@@ -61,6 +62,7 @@ class Service:
         endpoint: Connects with a model.
         sessions: The open ones.
         turns: Those that run, and the queue.
+        commands: What the user does with whole sessions.
         review: The ledger of the agent's changes in the workspace.
         on_session: Each hears of the session of a turn that begins.
         after_turn: Each hears of every prompt that has ended.
@@ -100,6 +102,14 @@ class Service:
         self.turns = Turns(door, self._session_of, self._afterwards)
         self.sessions.is_used = self.turns.is_used
         self.sessions.on_current = self.turns.show
+        self.commands = SessionCommands(
+            door,
+            self.sessions,
+            self.stored,
+            self.turns,
+            root=lambda: self.root,
+            ledger=self.review.ready,
+        )
         self.on_session: list[Callable[[Session], None]] = []
         self.after_turn: list[Callable[[Ticket], None]] = []
         self._door = door

@@ -10,22 +10,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
+from rich.console import Console
 
 from indwell.agent.core.session import Session
 from indwell.agent.features.plan.board import APPROVED
 from indwell.agent.features.plan.feature import board_of, written_plan
 from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
+from indwell.cli.terminal.front_door import TerminalDoor
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.person import TerminalPerson
 from indwell.context.plan import next_state
 from indwell.errors import SessionError
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewind_messages import conflict, report
-from indwell.review.verdicts import planned_rewind, rewind_files
 from indwell.service.endpoint.offered import held_with
 from indwell.service.service import Service
 from indwell.service.sessions.review_ledgers import open_ledger
+from indwell.service.sessions.session_commands import FilesBack
 from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
 from indwell.sessions.storage.store import SessionStore
@@ -57,8 +59,8 @@ async def approve(session: Session, words: str) -> str:
     return "\n\n".join(filter(None, (APPROVED, words.strip())))
 
 
-RESTORES = frozenset({"r", "restore"})
 NOTHING = "no change of later turns stands in the files"
+ANSWER_S = 24 * 3600.0  # who sits at a terminal may take any time
 
 
 async def taken_back(
@@ -80,16 +82,9 @@ async def taken_back(
     made = await rewind_session(store, session, turn, now=datetime.now(UTC))
     if ledger is None:
         return made
-    done = await rewind_files(ledger, workspace, session, turn)
-    said = report(done, workspace.roots)
-    if done.kept and sys.stdin.isatty():
-        plans = await planned_rewind(ledger, workspace, session, turn)
-        agreed = {one.path: one.before for one in plans if one.kept}
-        print(conflict(done, workspace.roots), file=sys.stderr)
-        answer = await asyncio.to_thread(input, "[K]eep mine / [r]estore: ")
-        if answer.strip().lower() in RESTORES:
-            more = await rewind_files(ledger, workspace, session, turn, force=True, agreed=agreed)
-            said += report(more, workspace.roots)
+    console = Console(stderr=True)
+    door = TerminalDoor(lambda _event: None, TerminalPerson(console), console)
+    said = await FilesBack(ledger, workspace, door, timeout_s=ANSWER_S).take(session, turn)
     return made._replace(notices=(*made.notices, *(said or (NOTHING,))))
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
 
 from indwell.agent.core.events import Event, Listener, Notice, TurnFinished
 from indwell.cli.terminal.person import can_ask, is_trusted_at_terminal
-from indwell.policy.approvals import Approver
+from indwell.cli.terminal.typed_line import typed_line
+from indwell.policy.approvals import Approver, visible
 from indwell.policy.trust import STAY, TRUST
+from indwell.service.sessions.session_commands import KEEP, RESTORE
 from indwell.settings.model import Settings
+
+_RESTORES = frozenset({"r", "restore"})
 
 
 class TerminalDoor:
@@ -30,6 +35,7 @@ class TerminalDoor:
     leads_to_model = True  # a missing model is told with the command that mends it
     can_type = False
     trust_hint = ""
+    asks_about_files = False
 
     def __init__(self, view: Listener, approver: Approver, console: Console) -> None:
         self.view = view
@@ -65,12 +71,18 @@ class TerminalDoor:
         return None
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask whether a folder is trusted, and nothing else; who sits here may take any time."""
-        del timeout_s
-        if titles != (STAY, TRUST) or not can_ask():
+        """Ask whether a folder is trusted, or the user's own lines may go; nothing else."""
+        del timeout_s  # who sits here may take any time
+        if not can_ask():
             return None
-        is_trusted = await is_trusted_at_terminal(question, self._console)
-        return None if is_trusted is None else TRUST if is_trusted else STAY
+        if titles == (STAY, TRUST):
+            is_trusted = await is_trusted_at_terminal(question, self._console)
+            return None if is_trusted is None else TRUST if is_trusted else STAY
+        if titles == (KEEP, RESTORE):
+            self._console.print(visible(question), markup=False, highlight=False, soft_wrap=True)
+            typed = await typed_line("[K]eep mine / [r]estore: ")
+            return RESTORE if typed is not None and typed.strip() in _RESTORES else KEEP
+        return None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
         """Nobody is asked for a line."""
@@ -86,6 +98,11 @@ class TerminalDoor:
         """The user is told the command instead."""
         del reason, timeout_s
         return False
+
+    def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
+        """Nothing: files on disk are saved."""
+        del paths
+        return nullcontext()
 
     async def section(self) -> object:
         """A terminal has no settings of its own."""

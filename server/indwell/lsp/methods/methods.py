@@ -26,12 +26,10 @@ from indwell.lsp.prompts.context_view import attached_rows
 from indwell.lsp.virtual.texts import context_json
 from indwell.lsp.wire.envelope import REQUEST_CANCELLED, REQUEST_FAILED, RequestError
 from indwell.lsp.wire.language_server import Server
-from indwell.policy.approvals import short_line
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Queue
-from indwell.sessions.overview import overview
 from indwell.settings.model import FREEDOM, Settings
 
 OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: it may be tried again once the other has ended
@@ -105,45 +103,6 @@ def _given(value: T | None, params: QueueParams, name: str) -> T:
     if value is None:
         raise UserError(f"{params.action!r} of the queue needs `{name}`; send it along")
     return value
-
-
-TITLE_CHARACTERS = 200  # a title is a line of a list
-
-
-async def _rename_session(host: Host, session: str, title: str) -> RenameResult:
-    """Give a session a title; an empty one gives it back its own.
-
-    Raises:
-        UserError: There is no such session, another editor has it open, or it cannot be written.
-    """
-    title = short_line(title, TITLE_CHARACTERS)
-    opened = host.sessions.find(session)
-    if opened is not None:
-        opened.retitle(title)
-        await opened.parts.log.commit()
-        return RenameResult(session, opened.title)
-    await host.service.stored.rename_session(host.root, session, title)
-    reading = await host.service.stored.session(host.root, session)
-    return RenameResult(session, overview(session, reading).title)
-
-
-async def _delete_session(host: Host, session: str) -> None:
-    """Delete a session; where it is the current one, the next prompt begins a new one.
-
-    Raises:
-        UserError: A turn runs in it, there is none, another editor has it open, or the system
-            refuses.
-    """
-    running = host.turns.running_in(session)
-    if running is not None and not running.is_stopped:
-        raise UserError("a turn runs in this session; stop it, and delete the session then")
-    if running is not None:
-        await running.ended.wait()
-    if session == host.sessions.id:
-        await host.sessions.leave(for_good=True)
-    await host.sessions.release(session)
-    await host.service.stored.delete_session(host.root, session)
-    host.turns.events.forget(session)
 
 
 async def status_of(host: Host) -> status.StatusResult:
@@ -283,12 +242,13 @@ def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/rename")
     async def rename(params: status.RenameParams) -> status.RenameResult:
         with in_plain_words():
-            return await _rename_session(host, params.session, params.title)
+            title = await host.service.commands.rename(params.session, params.title)
+            return RenameResult(params.session, title)
 
     @server.feature("indwell/delete")
     async def delete(params: status.DeleteParams) -> status.DeleteResult:
         with in_plain_words():
-            await _delete_session(host, params.session)
+            await host.service.commands.delete(params.session)
         return status.DeleteResult(deleted=True)
 
     @server.feature("indwell/events")

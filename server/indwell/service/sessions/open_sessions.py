@@ -28,12 +28,10 @@ from indwell.service.sessions.inherited_task import HandingOn
 from indwell.service.sessions.session_settings import SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
 from indwell.service.trust_questions import TrustQuestions
-from indwell.sessions.overview import Overview
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-OFFERED = 5  # sessions or models to choose from; more buttons no message has room for
-TITLE_CHARACTERS = 48
+OFFERED = 5  # models to choose from; more buttons no message has room for
 
 
 class SessionFactory(Protocol):
@@ -171,6 +169,11 @@ class OpenSessions:
         """The settings of an open session."""
         opened = (*filter(None, [self._current]), *self._beside.values())
         return next((one.settings for one in opened if one.session is session), None)
+
+    @property
+    def answer_timeout_s(self) -> float:
+        """How long the user has to answer a question, in seconds."""
+        return self._configuration.settings.answer_timeout_s
 
     @property
     def is_interrupted(self) -> bool:
@@ -343,7 +346,7 @@ class OpenSessions:
         """Know the front door's settings, and whether the folders are trusted as they are now."""
         await self._configuration.known()
         assert self.workspace is not None
-        timeout_s = self._configuration.settings.answer_timeout_s
+        timeout_s = self.answer_timeout_s
         if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
             await self._configuration.read_again()  # what a folder says may count now
 
@@ -536,21 +539,3 @@ def _is_busy(session: Session) -> bool:
     """Does a background command of it run?"""
     board = session.parts.features.find(Board)
     return board is not None and bool(board.running)
-
-
-async def choose_session(door: FrontDoor, found: Sequence[Overview]) -> str | None:
-    """Let the user choose one of the newest sessions; None if none was chosen.
-
-    Raises:
-        UserError: There is none.
-    """
-    titles: dict[str, str] = {}
-    for one in found[:OFFERED]:
-        turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
-        day = one.at[:16].replace("T", " ")
-        title = f"{(one.title or one.preview)[:TITLE_CHARACTERS] or 'no words'} ({turns}, {day})"
-        titles[title if title not in titles else f"{title} {one.id}"] = one.id
-    if not titles:
-        raise UserError("there is no older session of this folder to go on with")
-    chosen = await door.choose("Indwell: which session shall go on?", tuple(titles), ANSWER_S)
-    return titles.get(chosen) if chosen is not None else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from indwell.agent.core.events import Event
@@ -11,6 +12,8 @@ from indwell.lsp.editor.person import EditorPerson
 from indwell.lsp.editor.progress import TurnProgress
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.questions import AskParams
+from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
+from indwell.lsp.workspace.documents import Documents
 from indwell.policy.approvals import Approver
 from indwell.settings.model import Settings
 
@@ -22,12 +25,14 @@ class EditorDoor:
 
     Args:
         client: The editor.
+        documents: What the editor has open.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, documents: Documents) -> None:
         self._client = client
+        self._documents = documents
 
     @property
     def has_section(self) -> bool:
@@ -43,6 +48,11 @@ class EditorDoor:
     def can_type(self) -> bool:
         """Does the client have a box for a line of text?"""
         return self._client.features.has("ask")
+
+    @property
+    def asks_about_files(self) -> bool:
+        """Does the client show events, and ask by them?"""
+        return self._client.features.has("events")
 
     def tell(self, words: str) -> None:
         """Show a message."""
@@ -83,6 +93,13 @@ class EditorDoor:
     async def show_page(self, page: Path) -> bool:
         """Open a document."""
         return await self._client.show_document(page.as_uri())
+
+    @asynccontextmanager
+    async def changing(self, paths: Iterable[Path]) -> AsyncIterator[None]:
+        """Have the editor save those that the disk agreed with, and only we have changed since."""
+        clean = clean_ones(self._documents.at, paths)
+        yield
+        await save_ours(self._client, clean)
 
     async def section(self) -> object:
         """The editor's section ``indwell``."""

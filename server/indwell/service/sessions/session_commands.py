@@ -1,0 +1,335 @@
+"""What a user does with whole sessions: begin, switch, fork, rewind, rename and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.restore.resume import Resumed
+from indwell.errors import UserError
+from indwell.installation import installation
+from indwell.policy.approvals import short_line
+from indwell.review.ledger import ReviewLedger
+from indwell.review.rewind_messages import conflict, question, report, unrecorded
+from indwell.review.verdicts import VerdictOutcome, planned_rewind, rewind_files
+from indwell.service.endpoint.first_run import ANSWER_S
+from indwell.service.front_door import FrontDoor
+from indwell.service.sessions.open_sessions import OpenSessions
+from indwell.service.sessions.stored_sessions import StoredSessions
+from indwell.service.turns.turns import Turns
+from indwell.sessions.overview import Overview, overview
+from indwell.workspace.base import Workspace
+
+OFFERED = 5  # sessions to choose from; more buttons no message has room for
+LISTED_CHARACTERS = 48  # of a title in that choice
+TITLE_CHARACTERS = 200  # a title is a line of a list
+
+NO = "No"
+TAKE_BACK = "Take them back"
+KEEP = "Keep mine"
+RESTORE = "Restore"
+
+
+class Rewound(msgspec.Struct, frozen=True):
+    """A session that goes on from the end of an earlier turn.
+
+    Attributes:
+        session: The session, open again.
+        draft: What the user said next, or had not been answered.
+        files: What became of the files, a sentence each; empty if they were to stay.
+        notices: What else the user should know.
+    """
+
+    session: Resumed
+    draft: str
+    files: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+class SessionCommands:
+    """Carries out what the user wants of sessions.
+
+    Args:
+        door: Asks the user.
+        sessions: The open ones.
+        stored: All of them.
+        turns: Those that run are stopped first.
+        root: The first folder of the workspace; raises ``UserError`` if none is open.
+        ledger: Gives the workspace's review ledger.
+    """
+
+    def __init__(
+        self,
+        door: FrontDoor,
+        sessions: OpenSessions,
+        stored: StoredSessions,
+        turns: Turns,
+        *,
+        root: Callable[[], Path],
+        ledger: Callable[[], Awaitable[ReviewLedger]],
+    ) -> None:
+        self._door = door
+        self._sessions = sessions
+        self._stored = stored
+        self._turns = turns
+        self._root = root
+        self._ledger = ledger
+
+    async def begin(self, inherit: str = "") -> None:
+        """Let the next prompt begin a new session; a running turn is stopped first.
+
+        What waits stays with the session that it was typed in, held.
+
+        Args:
+            inherit: The session whose task goes along; empty: none.
+
+        Raises:
+            UserError: There is no such session; nothing is stopped.
+        """
+        if inherit:
+            await self._sessions.check(inherit)
+        await self._turns.drain("a new session was begun")
+        await self._sessions.leave(inherit=inherit)
+
+    async def switch(self, session: str | None, model: str | None = None) -> Resumed | None:
+        """Make another session the current one; a running turn is stopped first.
+
+        Args:
+            session: Its id; None lets the user choose.
+            model: The model that goes on with it; None: its own.
+
+        Returns:
+            The session; None if the user chose none.
+
+        Raises:
+            UserError: It cannot be gone on with.
+        """
+        wanted = session or await self._chosen()
+        if wanted is None:
+            return None
+        await self._sessions.check(wanted)
+        if wanted != self._sessions.id:
+            await self._turns.drain("another session was taken up")
+        return await self._sessions.resume(wanted, model)
+
+    async def fork(
+        self, session: str | None, turn: int | None, model: str | None = None
+    ) -> tuple[Resumed, tuple[str, ...], str]:
+        """Switch to a new session that begins as another one was at the end of a turn.
+
+        Args:
+            session: The other one; None: the current one.
+            turn: The turn; None: its newest.
+            model: The model that goes on with the new one; None: that of the turn.
+
+        Returns:
+            The new session, what is to be said of the copy, and the id of the other session.
+
+        Raises:
+            UserError: There is no such session or turn, or it cannot be written.
+        """
+        origin = self._sessions.id_of(session)
+        opened = self._sessions.find(origin)
+        if opened is not None:
+            await opened.parts.log.commit()  # what it said last is to be read
+        fork = await self._stored.fork_session(self._root(), origin, turn)
+        taken = await self.switch(fork.session, model)
+        assert taken is not None, "a session was named"
+        return taken, fork.notices, origin
+
+    async def rewind(
+        self, session: str | None, turn: int, *, files: bool | None, model: str | None = None
+    ) -> Rewound:
+        """Take a conversation back to the end of a turn, and the files if that is wanted.
+
+        A running turn is stopped first. The conversation goes first: if the process is killed
+        behind it, the same command takes the files back. What is wrong with one file is told, the
+        rest is done.
+
+        Args:
+            session: Whose; None: the current one's.
+            turn: The last turn that stays; 0: none stays.
+            files: Take files back; None: the user is asked, where the front door does not do so.
+            model: The model that goes on with it; None: its own.
+
+        Raises:
+            UserError: There is no such session or turn, or it cannot be written; then it goes on
+                as it was.
+        """
+        named = self._sessions.id_of(session)
+        is_current = named == self._sessions.id
+        why = "the conversation was taken back"
+        await self._turns.drain(why, named)
+        back = await self._files_back(named, turn, files=files)
+        await self._turns.drain(why, named)  # a question may stand long
+        if is_current:
+            await self._sessions.leave()
+        await self._sessions.release(named)
+        try:
+            made = await self._stored.rewind_session(self._root(), named, turn)
+        except UserError:
+            if is_current:
+                await self.switch(named, model)
+            raise
+        said: tuple[str, ...] = ()
+        if back is not None:
+            said = *await back.take(named, turn), *back.unrecorded(made.changed)
+        said = (*said, *filter(None, [installation.news()]))
+        taken = await self.switch(named, model)
+        assert taken is not None, "a session was named"
+        notices = (*made.notices, *taken.notices)
+        return Rewound(taken, taken.draft or made.draft, said, notices)
+
+    async def rename(self, session: str, title: str) -> str:
+        """Give a session a title; an empty one gives it back its own.
+
+        Returns:
+            The title that it has now.
+
+        Raises:
+            UserError: There is no such session, another process has it open, or it cannot be
+                written.
+        """
+        title = short_line(title, TITLE_CHARACTERS)
+        opened = self._sessions.find(session)
+        if opened is not None:
+            opened.retitle(title)
+            await opened.parts.log.commit()
+            return opened.title
+        await self._stored.rename_session(self._root(), session, title)
+        return overview(session, await self._stored.session(self._root(), session)).title
+
+    async def delete(self, session: str) -> None:
+        """Delete a session; where it is the current one, the next prompt begins a new one.
+
+        Raises:
+            UserError: A turn runs in it, there is none, another process has it open, or the system
+                refuses.
+        """
+        running = self._turns.running_in(session)
+        if running is not None and not running.is_stopped:
+            raise UserError("a turn runs in this session; stop it, and delete the session then")
+        if running is not None:
+            await running.ended.wait()
+        if session == self._sessions.id:
+            await self._sessions.leave(for_good=True)
+        await self._sessions.release(session)
+        await self._stored.delete_session(self._root(), session)
+        self._turns.events.forget(session)
+
+    async def _chosen(self) -> str | None:
+        """Let the user choose one of the newest sessions; None if none was chosen.
+
+        Raises:
+            UserError: There is none.
+        """
+        found, _ = await self._stored.sessions(self._root(), limit=OFFERED, before=None)
+        titles: dict[str, str] = {}
+        for one in found:
+            if one.id != self._sessions.id:
+                title = _listed(one)
+                titles[title if title not in titles else f"{title} {one.id}"] = one.id
+        if not titles:
+            raise UserError("there is no older session of this folder to go on with")
+        asked = "Indwell: which session shall go on?"
+        chosen = await self._door.choose(asked, tuple(titles), ANSWER_S)
+        return titles.get(chosen) if chosen is not None else None
+
+    async def _files_back(self, session: str, turn: int, *, files: bool | None) -> FilesBack | None:
+        """The way to take files back; None if they are to stay.
+
+        Raises:
+            UserError: There is no place for the ledger, and files are wanted.
+        """
+        workspace = self._sessions.workspace
+        if workspace is None or files is False or turn < 0:
+            return None
+        try:
+            ledger = await self._ledger()
+        except UserError:
+            if files:
+                raise
+            return None
+        back = FilesBack(ledger, workspace, self._door, timeout_s=self._sessions.answer_timeout_s)
+        return back if await back.is_wanted(session, turn, files=files) else None
+
+
+def _listed(one: Overview) -> str:
+    """A session in a list to choose from."""
+    turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+    day = one.at[:16].replace("T", " ")
+    return f"{(one.title or one.preview)[:LISTED_CHARACTERS] or 'no words'} ({turns}, {day})"
+
+
+class FilesBack:
+    """Takes the files of later turns back, behind the conversation.
+
+    Args:
+        ledger: Knows what the agent changed.
+        workspace: The user's files.
+        door: Asks the user.
+        timeout_s: How long the user has to answer.
+    """
+
+    def __init__(
+        self, ledger: ReviewLedger, workspace: Workspace, door: FrontDoor, *, timeout_s: float
+    ) -> None:
+        self._ledger = ledger
+        self._workspace = workspace
+        self._door = door
+        self._timeout_s = timeout_s
+
+    async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
+        """Are files to be taken back? Asks where nobody said, and the front door has not asked.
+
+        Args:
+            session: Whose changes.
+            turn: Up to whose end they stay.
+            files: What was said with the command.
+        """
+        if files is not None or self._door.asks_about_files:
+            return files is True
+        plans = await planned_rewind(self._ledger, self._workspace, session, turn)
+        if not plans:
+            return False
+        words = f"Indwell: {question(plans, self._workspace.roots)}"
+        return await self._door.allow(words, (NO, TAKE_BACK), self._timeout_s) == TAKE_BACK
+
+    async def take(self, session: str, turn: int) -> tuple[str, ...]:
+        """Do it; gives what became of it, a sentence each.
+
+        What would lose the user's work is asked about once, with all files named.
+        """
+        async with self._door.changing(self._ledger.known()):
+            done = await rewind_files(self._ledger, self._workspace, session, turn)
+            if done.kept:
+                plans = await planned_rewind(self._ledger, self._workspace, session, turn)
+                words = f"Indwell: {conflict(done, self._workspace.roots)}"
+                if await self._door.allow(words, (KEEP, RESTORE), self._timeout_s) == RESTORE:
+                    more = await rewind_files(
+                        self._ledger,
+                        self._workspace,
+                        session,
+                        turn,
+                        force=True,
+                        agreed={one.path: one.before for one in plans if one.kept},
+                    )
+                    done = _both(done, more)
+        return report(done, self._workspace.roots)
+
+    def unrecorded(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What to say of files that the session changed and the ledger does not know."""
+        words = unrecorded(names, self._ledger.known(), self._workspace.roots)
+        return (words,) if words else ()
+
+
+def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
+    """What two steps did together; what the second one settled is not kept any more."""
+    return msgspec.structs.replace(
+        then,
+        hunks=(*first.hunks, *then.hunks),
+        failed=(*first.failed, *then.failed),
+        copies=(*first.copies, *then.copies),
+    )
