@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,9 @@ class NotingDoor:
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
         del reason, timeout_s
         return False
+
+    def model_hint(self, others: Sequence[str]) -> str:
+        return f"choose one of {others}"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
         del paths

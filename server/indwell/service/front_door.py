@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -106,6 +106,10 @@ class FrontDoor(Protocol):
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
         """Let the front door lead the user to a model; False if the user wants none."""
+        ...
+
+    def model_hint(self, others: Sequence[str]) -> str:
+        """Say how a user goes on with another model; ``others`` are those that can be asked."""
         ...
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:

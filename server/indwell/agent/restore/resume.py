@@ -42,17 +42,6 @@ class Resumed(NamedTuple):
     notices: tuple[str, ...]
 
 
-class HeldWith(NamedTuple):
-    """The model of a resumed session; ``problem`` says why it is not available, if it is not.
-
-    ``instead`` are the models in the user's settings.
-    """
-
-    model: str
-    problem: str = ""
-    instead: tuple[str, ...] = ()
-
-
 def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolResult, ...]:
     """Results for open calls.
 

@@ -24,7 +24,6 @@ from indwell.context.plan import next_state
 from indwell.errors import SessionError
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
-from indwell.service.endpoint.offered import held_with
 from indwell.service.service import Service
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.service.sessions.session_commands import FilesBack
@@ -168,26 +167,11 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
             store, identifier, wish.turn, ledger=back, workspace=service.workspace
         )
         tell_notices(made.notices)
-    if not wish.model:
-        await _check_model(service, identifier)
     resumed = await service.sessions.resume(identifier, wish.model or None)
     service.warn(resumed.notices)
     if wish.approves and board_of(resumed.session).plan.state != "approved":
         return resumed.session, await approve(resumed.session, wish.words)
     return resumed.session, _words(wish, resumed.draft)
-
-
-async def _check_model(service: Service, identifier: str) -> None:
-    """Return if the model that a session had can still be asked.
-
-    Raises:
-        SessionError: It cannot; names the option that chooses another one.
-    """
-    was = await service.stored.model_of(service.root, identifier)
-    held = await held_with(service.configuration.users, was)
-    if held.problem:
-        instead = next(iter(held.instead), "NAME")
-        raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
 
 
 def _words(wish: RunOptions, draft: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
@@ -98,6 +98,10 @@ class TerminalDoor:
         """The user is told the command instead."""
         del reason, timeout_s
         return False
+
+    def model_hint(self, others: Sequence[str]) -> str:
+        """By the option that names one."""
+        return f"go on with another one: `--model {next(iter(others), 'NAME')}`"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
         """Nothing: files on disk are saved."""

@@ -57,7 +57,7 @@ async def forked(
         UserError: There is no such session or turn, or it cannot be written.
     """
     host.service.check_usable()
-    taken, notices, origin = await host.service.commands.fork(
+    taken, notices, origin = await host.service.commands.fork_from(
         arguments.session, arguments.turn, arguments.model
     )
     host.service.warn(taken.notices)

@@ -242,7 +242,7 @@ def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/rename")
     async def rename(params: status.RenameParams) -> status.RenameResult:
         with in_plain_words():
-            title = await host.service.commands.rename(params.session, params.title)
+            title = await host.service.commands.retitle(params.session, params.title)
             return RenameResult(params.session, title)
 
     @server.feature("indwell/delete")

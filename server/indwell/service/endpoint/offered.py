@@ -6,15 +6,12 @@ import asyncio
 
 import msgspec
 
-from indwell.agent.restore.resume import HeldWith
-from indwell.errors import SettingsError, UserError
+from indwell.errors import SettingsError
 from indwell.providers.models import OfferedModel
 from indwell.service.stored_keys import key_store, with_stored_key
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
-
-LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
 
 
 async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
@@ -50,28 +47,3 @@ def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[Offe
         else one
         for one in models
     )
-
-
-async def held_with(settings: Settings, model: str) -> HeldWith:
-    """The model of a session, and whether it can still be asked.
-
-    Args:
-        settings: The user's own.
-        model: As the log names it.
-    """
-    own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
-    if settings.provider == "scripted" or model in {"", settings.model}:
-        return HeldWith(settings.model, instead=own)
-    was = f"this session was held with the model {model!r}, which"
-    if model not in own:
-        named = ", ".join(map(repr, own)) or "none"
-        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
-    try:
-        async with asyncio.timeout(LISTING_S):
-            offered = {one.name for one in await offered_models(settings)}
-    except (UserError, TimeoutError):
-        offered = set()
-    if not offered or {model, f"{model}:latest"} & offered:
-        return HeldWith(model, instead=own)
-    others = tuple(one for one in own if one != model)
-    return HeldWith(model, f"{was} the endpoint no longer offers", others)

@@ -15,27 +15,28 @@ from typing import Protocol
 
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
-from indwell.agent.restore.resume import HeldWith, Resumed
+from indwell.agent.restore.resume import Resumed
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import close_all
 from indwell.service.configuration import Configuration, model_identity
-from indwell.service.endpoint.first_run import ANSWER_S, FirstRun
-from indwell.service.endpoint.offered import held_with
+from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.inherited_task import HandingOn
+from indwell.service.sessions.resumed_model import ModelChoice
 from indwell.service.sessions.session_settings import SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
 from indwell.service.trust_questions import TrustQuestions
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-OFFERED = 5  # models to choose from; more buttons no message has room for
-
 
 class SessionFactory(Protocol):
-    """Puts sessions together; the composition root implements it."""
+    """Puts sessions together; the composition root implements it.
+
+    ``settings`` gives those in force at the moment. A ``UserError`` says why there can be none.
+    """
 
     async def begin(
         self,
@@ -44,12 +45,7 @@ class SessionFactory(Protocol):
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Session:
-        """Begin a session; ``settings`` gives those in force at the moment.
-
-        Raises:
-            SettingsError: There is no usable model.
-            UserError: There is no place for the log.
-        """
+        """Begin a session; raises ``SettingsError`` if no model can be called."""
         ...
 
     async def resume(
@@ -60,20 +56,11 @@ class SessionFactory(Protocol):
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Resumed:
-        """Go on with a session, with the model that ``settings`` name.
-
-        Raises:
-            SettingsError: There is no usable model.
-            SessionError: There is no such session, it is open elsewhere, or it cannot be written.
-        """
+        """Go on with a session; raises ``SessionError`` if another process has it open."""
         ...
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
-        """Let the next turn of ``session`` ask the model that ``settings`` name.
-
-        Raises:
-            SettingsError: That model cannot be used.
-        """
+        """Let the next turn of ``session`` ask the model that ``settings`` name."""
         ...
 
     def warm_up(self, settings: Settings) -> None:
@@ -139,6 +126,7 @@ class OpenSessions:
         self._stored = stored
         self._ledger = ledger
         self._sweeper = sweeper
+        self._models = ModelChoice(door, configuration, stored, lambda: self._root)
         self._told: set[str] = set()  # notices of sessions that this process has begun
         self._configuration = configuration
         self._current: OpenSession | None = None
@@ -254,7 +242,7 @@ class OpenSessions:
         """
         await self.settle()
         known = self._beside.get(target)
-        model = "" if target == "new" or known is not None else await self._model_of(target)
+        model = "" if target == "new" or known is not None else await self._models.of(target)
         async with self._changing:
             if target == self.id:
                 session = await self._with_model()
@@ -391,7 +379,7 @@ class OpenSessions:
             self._door.warn(str(error))
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
-        chosen = "" if session in self._beside else await self._model_of(session, model)
+        chosen = "" if session in self._beside else await self._models.of(session, model)
         async with self._changing:  # only now: a question may stand for long
             await self._save()
             if session in self._beside:
@@ -419,22 +407,6 @@ class OpenSessions:
             self._configuration.choose_mode(own.mode)
         if own.model != now.model:
             self._configuration.choose_model(own.model)
-
-    async def _model_of(self, session: str, model: str | None = None) -> str:
-        """The model that a session is to go on with; empty if it is the one in force.
-
-        Raises:
-            UserError: Its own one is not available, and the user chose no other.
-        """
-        settings = self._configuration.settings
-        if settings.provider == "scripted":
-            return ""
-        was = await self._stored.model_of(self._root, session)
-        held = await held_with(self._configuration.users, was)
-        chosen = model or held.model
-        if chosen != settings.model and model is None and held.problem:
-            chosen = await self._other(held)
-        return chosen if chosen != settings.model else ""  # that may be of the endpoint's list
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
         """Open an older session; ``model`` is its own if it is not empty."""
@@ -503,19 +475,6 @@ class OpenSessions:
             await self._factory.switch_model(opened.session, settings)
             opened.model = model
         return opened.session
-
-    async def _other(self, held: HeldWith) -> str:
-        """Another model, as the user chooses.
-
-        Raises:
-            UserError: The user chose none.
-        """
-        titles = held.instead[:OFFERED]
-        question = f"Indwell: {held.problem}. Which model shall go on?"
-        chosen = await self._door.choose(question, titles, ANSWER_S) if titles else None
-        if chosen is None:
-            raise UserError(f"{held.problem}; name a model of your settings to go on with it")
-        return chosen
 
     @property
     def _root(self) -> Path:

@@ -32,7 +32,7 @@ KEEP = "Keep mine"
 RESTORE = "Restore"
 
 
-class Rewound(msgspec.Struct, frozen=True):
+class RewoundSession(msgspec.Struct, frozen=True):
     """A session that goes on from the end of an earlier turn.
 
     Attributes:
@@ -114,7 +114,7 @@ class SessionCommands:
             await self._turns.drain("another session was taken up")
         return await self._sessions.resume(wanted, model)
 
-    async def fork(
+    async def fork_from(
         self, session: str | None, turn: int | None, model: str | None = None
     ) -> tuple[Resumed, tuple[str, ...], str]:
         """Switch to a new session that begins as another one was at the end of a turn.
@@ -141,7 +141,7 @@ class SessionCommands:
 
     async def rewind(
         self, session: str | None, turn: int, *, files: bool | None, model: str | None = None
-    ) -> Rewound:
+    ) -> RewoundSession:
         """Take a conversation back to the end of a turn, and the files if that is wanted.
 
         A running turn is stopped first. The conversation goes first: if the process is killed
@@ -180,9 +180,9 @@ class SessionCommands:
         taken = await self.switch(named, model)
         assert taken is not None, "a session was named"
         notices = (*made.notices, *taken.notices)
-        return Rewound(taken, taken.draft or made.draft, said, notices)
+        return RewoundSession(taken, taken.draft or made.draft, said, notices)
 
-    async def rename(self, session: str, title: str) -> str:
+    async def retitle(self, session: str, title: str) -> str:
         """Give a session a title; an empty one gives it back its own.
 
         Returns:
