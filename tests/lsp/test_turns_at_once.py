@@ -17,6 +17,7 @@ from indwell.sessions.records import TurnEndRecord
 from support import chatting
 from support.editing import MENDED, READ, SOURCE, Editor, Home, bash, editing, results
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, Seen, refuse, say, stream
+from support.plan_asking import asked, ended, propose
 
 PATIENCE_S = 60
 SSE = {"Content-Type": "text/event-stream"}
@@ -407,3 +408,25 @@ async def test_two_chat_documents_can_be_answered_at_once(tmp_path) -> None:
         assert "First answer." not in second.text
         assert beside.session in second.text.splitlines()[0]
         assert beside.session not in first.text
+
+
+async def test_the_plan_of_another_session_is_approved_while_a_turn_runs(tmp_path) -> None:
+    async with a_desk(tmp_path) as desk:
+        desk.scripts.play("other", propose(), say("Carried out."))
+        planned = await desk.prompt("other", "new", "plan")
+        desk.scripts.play("main", stream(HANG))
+        main = desk.prompt("main", "new")
+        await desk.asked("main")
+        current = (await desk.status()).session
+        assert current != planned.session
+        approved = await asked(desk.editor, "approve", session=planned.session)
+        assert approved.state == "approved"
+        await desk.asked("other", 2)
+        await ended(desk.editor, 2)
+        assert (await asked(desk.editor, session=planned.session)).state == "done"
+        now = await desk.status()
+        assert (now.session, now.running, main.done()) == (current, 1, False)
+        begun = [e["mode"] for e in desk.editor.events if e["type"] == "turnStarted"]
+        assert begun == ["plan", "review", "review"]
+        assert await desk.editor.execute("indwell.cancel")
+        assert (await main).ending == "cancelled"

@@ -195,6 +195,11 @@ class Configuration:
             self._before_plan = before
         self._mode = mode
 
+    @property
+    def mode_before_plan(self) -> Mode:
+        """The mode to which an approved plan leads back."""
+        return self._before_plan
+
     def leave_plan(self) -> None:
         """The user has approved a plan: the mode that was before it, if it is ``plan`` now."""
         if self.settings.mode == "plan":

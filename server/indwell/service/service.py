@@ -26,6 +26,7 @@ from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
+from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
 from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.session_settings import in_mode
@@ -63,6 +64,7 @@ class Service:
         sessions: The open ones.
         turns: Those that run, and the queue.
         commands: What the user does with whole sessions.
+        plans: What the user decides of proposed plans.
         review: The ledger of the agent's changes in the workspace.
         on_session: Each hears of the session of a turn that begins.
         after_turn: Each hears of every prompt that has ended.
@@ -109,6 +111,14 @@ class Service:
             self.turns,
             root=lambda: self.root,
             ledger=self.review.ready,
+        )
+        self.plans = PlanCommands(
+            self.sessions,
+            self.stored,
+            self.turns,
+            self.commands,
+            self.configuration,
+            root=lambda: self.root,
         )
         self.on_session: list[Callable[[Session], None]] = []
         self.after_turn: list[Callable[[Ticket], None]] = []

@@ -13,18 +13,17 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.board import APPROVED
-from indwell.agent.features.plan.feature import board_of, written_plan
+from indwell.agent.features.plan.feature import board_of
 from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.front_door import TerminalDoor
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.person import TerminalPerson
-from indwell.context.plan import next_state
 from indwell.errors import SessionError
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.service.service import Service
+from indwell.service.sessions.plan_commands import approve
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.service.sessions.session_commands import FilesBack
 from indwell.sessions.branches import Rewind
@@ -43,19 +42,6 @@ def carrying_out(settings: Settings) -> Settings:
     if settings.mode != "plan":
         return settings
     return msgspec.structs.replace(settings, mode="review")
-
-
-async def approve(session: Session, words: str) -> str:
-    """Approve the plan; gives the words of the turn, with what the user added to them.
-
-    Raises:
-        UserError: There is no plan to approve, or its document cannot be one.
-    """
-    board = board_of(session)
-    next_state(board.plan.state, "approve")
-    text = await asyncio.to_thread(written_plan, board.plan)
-    board.approve(text)
-    return "\n\n".join(filter(None, (APPROVED, words.strip())))
 
 
 NOTHING = "no change of later turns stands in the files"

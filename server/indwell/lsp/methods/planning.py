@@ -9,25 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.core.feature import Moment
-from indwell.agent.core.prompt import Prompt, is_blank, taken_words
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.board import APPROVED
-from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
-from indwell.context.plan import Plan, PlanInput, next_state
+from indwell.agent.features.plan.feature import board_of, written_plan
+from indwell.context.plan import Plan, next_state
 from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.methods import ResumeArguments
 from indwell.lsp.messages.views import PlanArguments, PlanParams, PlanResult
-from indwell.lsp.methods.branching import take_up
 from indwell.lsp.methods.methods import in_plain_words
 from indwell.lsp.wire.language_server import Server
-from indwell.service.turns import queue as line
-from indwell.service.turns.queue import PLAN_WAITS, Ticket, proposed_in, title_of
-from indwell.sessions.branches import plan_of
+from indwell.service.turns.queue import Ticket, proposed_in, title_of
 from indwell.settings.model import Mode
 
 APPROVE, EDIT, NOT_NOW = "Approve", "Edit", "Not now"
@@ -44,6 +38,8 @@ class Planning:
     def __init__(self, host: Host, is_shown: Callable[[str], bool]) -> None:
         self._host = host
         self._is_shown = is_shown
+        self._plans = host.service.plans
+        self._plans.document = self._text
         host.documents.on_change(self._look)
 
     async def do(self, params: PlanParams) -> PlanResult:
@@ -54,13 +50,14 @@ class Planning:
         """
         match params.action:
             case "show":
-                return answers.plan_result(await self._shown(params.session))
+                return answers.plan_result(await self._plans.shown(params.session))
             case "edit":
-                return await self._edit(params.session, params.text)
+                return self._result(await self._plans.edit(params.session, params.text))
             case "approve":
                 return await self._approve(params.session, params.text)
             case "reject":
-                return await self._reject(params.session, params.words)
+                begin = partial(self._begin, in_chat=params.session is not None)
+                return self._result(await self._plans.reject(params.session, params.words, begin))
 
     async def open(self, session: str | None) -> PlanResult:
         """Show the plan's document; where nothing else offers to approve it, the user is asked.
@@ -68,7 +65,7 @@ class Planning:
         Raises:
             UserError: There is no plan.
         """
-        plan = await self._with_document(session)
+        plan = await self._plans.with_document(session)
         if not plan.text:
             next_state("none", "approve")  # says what to do
         is_shown = await self._show(plan)
@@ -107,6 +104,10 @@ class Planning:
         }
         return [{"title": command["title"], "kind": "source.indwell", "command": command}]
 
+    def _text(self, path: Path) -> str | None:
+        document = self._host.documents.at(path)
+        return None if document is None else document.text
+
     def _look(self, path: Path) -> None:
         """The plan's document was closed: its card shows what the user made of it."""
         session = self._host.sessions.current
@@ -124,119 +125,23 @@ class Planning:
                 board.rewrite(text)
                 await self._told(session)
 
-    async def _shown(self, wanted: str | None) -> Plan:
-        current = self._host.sessions.current
-        if wanted is None and current is None:
-            return Plan()
-        identifier = self._host.sessions.id_of(wanted)
-        opened = self._host.sessions.find(identifier)
-        if opened is not None:
-            return board_of(opened).plan
-        reading = await self._host.service.stored.session(self._host.root, identifier)
-        return plan_of(reading.records)
-
-    async def _with_document(self, wanted: str | None) -> Plan:
-        """The plan; the current session's gets a document if it has none, as in an old fork."""
-        plan, current = await self._shown(wanted), self._host.sessions.current
-        if current is None or current.id != self._host.sessions.id_of(wanted):
-            return plan
-        if plan.text and not plan.path:
-            board_of(current).tell_again()
-            await self._told(current)
-        return board_of(current).plan
-
-    async def _edit(self, wanted: str | None, text: str | None) -> PlanResult:
-        if text is None:
-            raise UserError("`edit` needs the `text` that is the plan now")
-        session = await self._taken_up(wanted, "edit")
-        board_of(session).take("edit", text)
-        return await self._told(session)
+    async def _told(self, session: Session) -> None:
+        await self._plans.tell(session)
+        self._host.client.refresh_lenses()
 
     async def _approve(
         self, wanted: str | None, text: str | None, asked: Plan | None = None
     ) -> PlanResult:
         """Approve it: with this ``text``, as its document has it, or only if it is ``asked``."""
-        session = await self._taken_up(wanted, "approve")
-        board = board_of(session)
-        if text is None:
-            await self._check_told(session)
-            plan = asked or board.plan
-            text = await self._words(plan)
-            self._check_idle(session.id)
-            if not _is_same(board.plan, plan):
-                raise UserError("the plan is another one now; look at it, then say so again")
-        board.approve(text)
-        self._host.service.configuration.leave_plan()
-        result = await self._told(session)
-        self._begin(session, APPROVED, in_chat=asked is None and wanted is not None)
-        return result
+        begin = partial(self._begin, in_chat=asked is None and wanted is not None)
+        return self._result(await self._plans.approve(wanted, text, begin, asked))
 
-    async def _reject(self, wanted: str | None, words: str | None) -> PlanResult:
-        session = await self._taken_up(wanted, "reject")
-        taken = "" if words is None or is_blank(words) else taken_words(words)
-        board_of(session).take("reject")
-        result = await self._told(session)
-        if taken:
-            self._begin(session, taken, "plan", in_chat=wanted is not None)
-        elif self._host.turns.queue.held == PLAN_WAITS:
-            self._host.turns.change(line.released)
-        return result
-
-    async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
-        """The session that is meant, current and idle, in which this can happen.
-
-        Raises:
-            UserError: It cannot be taken up, a turn runs, or it cannot happen there.
-        """
-        next_state((await self._shown(wanted)).state, happens)
-        identifier = self._host.sessions.id_of(wanted)
-        self._check_idle(identifier)
-        if identifier != self._host.sessions.id:
-            await take_up(self._host, ResumeArguments(identifier))
-            self._check_idle(identifier)
-        session = self._host.sessions.current
-        assert session is not None
-        return session
-
-    def _check_idle(self, session: str) -> None:
-        turns = self._host.turns
-        running = filter(None, (turns.running, turns.running_in(session)))
-        if any(one.finished is None for one in running):
-            raise UserError("a turn is running; wait for its end or stop it, then say so again")
-
-    async def _check_told(self, session: Session) -> None:
-        """Return if the user could see how the plan stands.
-
-        Raises:
-            UserError: It was told only now, as its turn was stopped before that.
-        """
-        board = board_of(session)
-        if board.is_news and board.proposed_in:
-            await self._told(session)
-            raise UserError("the plan was not shown yet; look at it, then say so again")
-
-    async def _words(self, plan: Plan) -> str:
-        """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
-        if not plan.path:
-            return plan.text
-        document = self._host.documents.at(Path(plan.path))
-        if document is not None:
-            return document.text
-        return await asyncio.to_thread(written_plan, plan)
-
-    async def _told(self, session: Session) -> PlanResult:
-        """Log and client know of it, on disk when it returns."""
-        await tell_plan(
-            board_of(session),
-            Moment(session, session.turns, partial(self._host.turns.tell, session)),
-        )
-        await session.parts.log.commit()
+    def _result(self, plan: Plan) -> PlanResult:
         self._host.client.refresh_lenses()
-        return answers.plan_result(board_of(session).plan)
+        return answers.plan_result(plan)
 
-    def _begin(
-        self, session: Session, words: str, mode: Mode | None = None, *, in_chat: bool
-    ) -> None:
+    def _begin(self, session: Session, words: str, mode: Mode | None, *, in_chat: bool) -> None:
+        """Begin the turn; ``in_chat``: the user decided in the session's chat, which shows it."""
         prompt = Prompt(words, title=title_of(words))
         in_chat = in_chat and self._is_shown(session.id)
         self._host.begin(prompt, session.id, mode, is_shown=in_chat).in_chat = in_chat
@@ -270,11 +175,6 @@ class Planning:
     def _say_where(self, plan: Plan) -> None:
         words = f"Indwell: the plan stands in {plan.path}; change it there, then run `indwell.plan`"
         self._host.client.show(types.MessageType.Info, words)
-
-
-def _is_same(plan: Plan, other: Plan) -> bool:
-    """Are they one plan? Each has a document of its own, in which the user may write."""
-    return plan.path == other.path and (bool(plan.path) or plan.text == other.text)
 
 
 TO_OPEN = PlanArguments()

@@ -1,0 +1,234 @@
+"""What a user does with a proposed plan: see, edit, approve or reject it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.prompt import is_blank, taken_words
+from indwell.agent.core.session import Session
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
+from indwell.context.plan import Plan, PlanInput, next_state
+from indwell.errors import UserError
+from indwell.service.configuration import Configuration
+from indwell.service.sessions.open_sessions import OpenSessions
+from indwell.service.sessions.session_commands import SessionCommands
+from indwell.service.sessions.stored_sessions import StoredSessions
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import PLAN_WAITS
+from indwell.service.turns.turns import Turns
+from indwell.sessions.branches import plan_of
+from indwell.settings.model import Mode
+
+BeginTurn = Callable[[Session, str, Mode | None], None]
+"""Begins a turn of a session with words, in a mode of its own if one is given."""
+
+
+async def approve(session: Session, words: str = "", text: str | None = None) -> str:
+    """Approve the plan of a session.
+
+    Args:
+        session: In which no turn runs.
+        words: What the user adds.
+        text: The plan as it is approved; None: as its document has it.
+
+    Returns:
+        The words of the turn that carries the plan out.
+
+    Raises:
+        UserError: There is no plan to approve, or its document cannot be one.
+    """
+    board = board_of(session)
+    next_state(board.plan.state, "approve")
+    if text is None:
+        text = await asyncio.to_thread(written_plan, board.plan)
+    board.approve(text)
+    return "\n\n".join(filter(None, (APPROVED, words.strip())))
+
+
+class PlanCommands:
+    """Carries out what the user decides of plans.
+
+    Args:
+        sessions: The open ones.
+        stored: All of them.
+        turns: None may run in the session of a plan that is decided.
+        commands: Switch to the session of a plan.
+        configuration: Leaves the mode ``plan`` when a plan is approved.
+        root: The first folder of the workspace; raises ``UserError`` if none is open.
+
+    Attributes:
+        document: Gives the text of a plan's open document; None if it is not open.
+    """
+
+    def __init__(
+        self,
+        sessions: OpenSessions,
+        stored: StoredSessions,
+        turns: Turns,
+        commands: SessionCommands,
+        configuration: Configuration,
+        *,
+        root: Callable[[], Path],
+    ) -> None:
+        self.document: Callable[[Path], str | None] = lambda _path: None
+        self._sessions = sessions
+        self._stored = stored
+        self._turns = turns
+        self._commands = commands
+        self._configuration = configuration
+        self._root = root
+
+    async def shown(self, wanted: str | None) -> Plan:
+        """The plan of a session; of the current one if none is named.
+
+        Raises:
+            UserError: There is no such session.
+        """
+        if wanted is None and self._sessions.current is None:
+            return Plan()
+        identifier = self._sessions.id_of(wanted)
+        opened = self._sessions.find(identifier)
+        if opened is not None:
+            return board_of(opened).plan
+        return plan_of((await self._stored.session(self._root(), identifier)).records)
+
+    async def with_document(self, wanted: str | None) -> Plan:
+        """The plan; the current session's gets a document if it has none, as in an old fork."""
+        plan, current = await self.shown(wanted), self._sessions.current
+        if current is None or current.id != self._sessions.id_of(wanted):
+            return plan
+        if plan.text and not plan.path:
+            board_of(current).tell_again()
+            await self.tell(current)
+        return board_of(current).plan
+
+    async def edit(self, wanted: str | None, text: str | None) -> Plan:
+        """Replace the text of a plan.
+
+        Raises:
+            UserError: It cannot be edited, in plain words.
+        """
+        if text is None:
+            raise UserError("`edit` needs the `text` that is the plan now")
+        session = await self._taken_up(wanted, "edit")
+        board_of(session).take("edit", text)
+        return await self.tell(session)
+
+    async def approve(
+        self, wanted: str | None, text: str | None, begin: BeginTurn, asked: Plan | None = None
+    ) -> Plan:
+        """Approve a plan, and begin to carry it out.
+
+        Args:
+            wanted: Its session; None: the current one.
+            text: The plan as it is approved; None: as its document has it.
+            begin: Begins the turn that carries the plan out.
+            asked: The plan that the user was asked about; another one is not approved.
+
+        Raises:
+            UserError: There is no plan to approve, it is another one, or a turn runs there.
+        """
+        session = await self._taken_up(wanted, "approve")
+        board = board_of(session)
+        if text is None:
+            await self._check_told(session)
+            plan = asked or board.plan
+            text = await self._words(plan)
+            self._check_idle(session.id)
+            if not _is_same(board.plan, plan):
+                raise UserError("the plan is another one now; look at it, then say so again")
+        words = await approve(session, text=text)
+        self._leave_plan(session)
+        told = await self.tell(session)
+        begin(session, words, None)
+        return told
+
+    async def reject(self, wanted: str | None, words: str | None, begin: BeginTurn) -> Plan:
+        """Reject a plan; with ``words`` the model works on it again, in a turn of its own.
+
+        Raises:
+            UserError: There is no plan to reject, or a turn runs there.
+        """
+        session = await self._taken_up(wanted, "reject")
+        taken = "" if words is None or is_blank(words) else taken_words(words)
+        board_of(session).take("reject")
+        told = await self.tell(session)
+        if taken:
+            begin(session, taken, "plan")
+        elif self._turns.queue.held == PLAN_WAITS:
+            self._turns.change(line.released)
+        return told
+
+    async def tell(self, session: Session) -> Plan:
+        """Let log and front door know how the plan stands; on disk when it returns."""
+        moment = Moment(session, session.turns, partial(self._turns.tell, session))
+        await tell_plan(board_of(session), moment)
+        await session.parts.log.commit()
+        return board_of(session).plan
+
+    def _leave_plan(self, session: Session) -> None:
+        """The session does not only plan any more."""
+        if session is self._sessions.current:
+            self._configuration.leave_plan()
+            return
+        settings = self._sessions.settings_of(session)
+        assert settings is not None, "the session was taken up"
+        if settings.between_turns().mode == "plan":
+            settings.keep(mode=self._configuration.mode_before_plan)
+
+    async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
+        """The session that is meant, open and idle, in which this can happen.
+
+        It becomes the current one, but while a turn of the current one runs.
+
+        Raises:
+            UserError: It cannot be opened, a turn runs in it, or it cannot happen there.
+        """
+        next_state((await self.shown(wanted)).state, happens)
+        identifier = self._sessions.id_of(wanted)
+        self._check_idle(identifier)
+        if identifier != self._sessions.id:
+            running = self._turns.running
+            if running is not None and running.finished is None:
+                opened = self._sessions.find(identifier)
+                return opened or await self._sessions.get_beside(identifier)
+            await self._commands.switch(identifier)
+            self._check_idle(identifier)
+        session = self._sessions.current
+        assert session is not None
+        return session
+
+    def _check_idle(self, session: str) -> None:
+        running = self._turns.running_in(session)
+        if running is not None and running.finished is None:
+            raise UserError("a turn is running; wait for its end or stop it, then say so again")
+
+    async def _check_told(self, session: Session) -> None:
+        """Return if the user could see how the plan stands.
+
+        Raises:
+            UserError: It was told only now, as its turn was stopped before that.
+        """
+        board = board_of(session)
+        if board.is_news and board.proposed_in:
+            await self.tell(session)
+            raise UserError("the plan was not shown yet; look at it, then say so again")
+
+    async def _words(self, plan: Plan) -> str:
+        """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
+        if not plan.path:
+            return plan.text
+        open_text = self.document(Path(plan.path))
+        if open_text is not None:
+            return open_text
+        return await asyncio.to_thread(written_plan, plan)
+
+
+def _is_same(plan: Plan, other: Plan) -> bool:
+    """Are they one plan? Each has a document of its own, in which the user may write."""
+    return plan.path == other.path and (bool(plan.path) or plan.text == other.text)
