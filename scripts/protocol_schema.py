@@ -137,6 +137,7 @@ def make_schema() -> dict[str, Any]:
         }
     schema.definitions["EventParams"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
     schema.definitions["NumberedEvent"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
+    schema.definitions["TurnRow"]["properties"]["events"]["items"] = {"$ref": "#/$defs/Event"}
     commands_told = schema.definitions["CommandsResult"]["properties"]["commands"]
     commands_told["items"] = {"$ref": "#/$defs/event.BackgroundCommand"}
     return {

@@ -8,36 +8,30 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core import events
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, transcript
+from indwell.service.sessions.recorded_turns import RecordedCall, by_call, events_of
 from support.session import World, a_tool, asks, call, says
 from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 
 MISSING = asks(call("read_file", "m1", path="nowhere.py"))
 
 
-def told_live(world: World, agent: str) -> tuple[InnerCall, ...]:
-    """The calls of a sub-agent, as its events had them."""
-    diffs = {one.id: one.diff for one in world.told(events.EditApplied) if one.agent == agent}
-    return tuple(
-        InnerCall(
-            one.id,
-            one.name,
-            one.target,
-            one.figure,
-            one.seconds,
-            one.message,
-            diffs.get(one.id, ""),
-        )
-        for one in world.told(events.ToolFinished)
-        if one.agent == agent
-    )
+def told_live(world: World, agent: str) -> list[events.Event]:
+    """The events of the calls of a sub-agent."""
+    kinds = (events.ToolStarted, events.EditApplied, events.ToolFinished)
+    return [one for one in world.told(*kinds) if one.agent == agent]
 
 
-async def cards(world: World) -> dict[str, TranscriptPiece]:
+def read_back(card: RecordedCall) -> list[events.Event]:
+    """The same, from the log."""
+    return [event for one in card.inner for event in one.events()]
+
+
+async def cards(world: World) -> dict[str, RecordedCall]:
     """The tool cards of the last turn, from the log as it stands on disk."""
     await world.session.parts.log.commit()
-    *_, turn = transcript(world.store.open(world.session.id).records)
-    return {one.id: one for one in turn.pieces if one.kind == "tool"}
+    *_, turn = events_of(world.store.open(world.session.id).records)
+    calls = [one for one in by_call(turn.events) if isinstance(one, RecordedCall)]
+    return {one.started.id: one for one in calls}
 
 
 async def test_read_back_its_calls_are_what_was_told_live(tmp_path: Path) -> None:
@@ -52,20 +46,22 @@ async def test_read_back_its_calls_are_what_was_told_live(tmp_path: Path) -> Non
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
         found = await cards(world)
-        assert {id_: one.inner for id_, one in found.items()} == {
+        assert {id_: read_back(one) for id_, one in found.items()} == {
             "c1": told_live(world, "c1"),
             "c2": told_live(world, "c2"),
-            "r9": (),
+            "r9": [],
         }
     read, edited, missing = found["c2"].inner
-    assert (read.tool, read.target) == ("read_file", "shop.py")
-    assert "+    return sum(items)\n" in edited.diff
-    assert "nowhere.py" in missing.failed
-    assert found["c2"].text == "mended"
+    assert (read.started.name, read.started.target) == ("read_file", "shop.py")
+    (edit,) = edited.edits
+    assert "+    return sum(items)\n" in edit.diff
+    assert missing.finished is not None
+    assert "nowhere.py" in missing.finished.message
+    assert found["c2"].result == "mended"
 
 
 async def test_while_it_works_the_log_tells_what_has_ended_and_what_runs(tmp_path: Path) -> None:
-    seen: dict[str, TranscriptPiece] = {}
+    seen: dict[str, RecordedCall] = {}
 
     async def look(_name: str, _context: object) -> str:
         seen.update(await cards(world))
@@ -80,9 +76,9 @@ async def test_while_it_works_the_log_tells_what_has_ended_and_what_runs(tmp_pat
         await world.turn()
         after = await cards(world)
     read, runs = seen["c1"].inner
-    assert (read.tool, read.is_ended) == ("read_file", True)
-    assert runs == InnerCall(runs.id, "bash", "make")
-    assert [one.is_ended for one in after["c1"].inner] == [True, True]
+    assert (read.started.name, read.finished is None) == ("read_file", False)
+    assert (runs.started.name, runs.started.target, runs.finished) == ("bash", "make", None)
+    assert [one.finished is None for one in after["c1"].inner] == [False, False]
 
 
 async def test_a_command_that_was_stopped_is_shown_without_an_end(tmp_path: Path) -> None:
@@ -102,4 +98,4 @@ async def test_a_command_that_was_stopped_is_shown_without_an_end(tmp_path: Path
         with pytest.raises(asyncio.CancelledError):
             await task
         (card,) = (await cards(world)).values()
-    assert [(one.target, one.is_ended) for one in card.inner] == [("make", False)]
+    assert [(one.started.target, one.finished) for one in card.inner] == [("make", None)]

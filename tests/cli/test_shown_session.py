@@ -42,5 +42,5 @@ async def test_each_is_a_line_that_cannot_drive_the_terminal(
 
     assert show_session(session, as_json=True) == 0
     (turn,) = json.loads(capsys.readouterr().out)["turns"]
-    inner = turn["pieces"][-1]["inner"]
-    assert [one["tool"] for one in inner] == ["read_file", "bash"]
+    inner = [one for one in turn["events"] if one["agent"] and one["type"] == "toolFinished"]
+    assert [one["name"] for one in inner] == ["read_file", "bash"]

@@ -68,9 +68,9 @@ async def test_pictures_go_to_the_model_stand_in_the_log_and_come_again(tmp_path
                 "indwell/session", views.SessionParams()
             )
             (turn,) = shown.turns
-            assert turn.attached == ("shot.png", "picture 2")
-            images = [one for one in turn.pieces if one.kind == "image"]
-            assert [(one.text, one.target) for one in images] == [
+            assert turn.events[0] == started
+            read_back = [one for one in turn.events if one["type"] == "attached" and one["label"]]
+            assert [(one["text"], one["label"]) for one in read_back] == [
                 ("image/png", "shot.png"),
                 ("image/png", "picture 2"),
             ]

@@ -88,16 +88,19 @@ async def test_a_client_sees_what_it_does_and_the_turn_has_its_edit(tmp_path: Pa
         assert finished.changes[0].path == "shop.py"
         assert finished.usage.input == 50, "its calls are the turn's"
         shown = await editor.client.protocol.send_request_async("indwell/session", SessionParams())
-        (card,) = [one for one in shown.turns[0].pieces if one.kind == "tool"]
-        keys = ("id", "name", "target", "figure", "seconds", "message")
-        assert [tuple(getattr(one, key) for key in keys) for one in card.inner] == [
-            tuple(one[key] for key in keys) for one in inner if one["type"] == "toolFinished"
+        read_back = [one for one in shown.turns[0].events if one["agent"]]
+        kinds = {"toolStarted", "toolFinished"}
+        assert [one for one in read_back if one["type"] in kinds] == [
+            one for one in inner if one["type"] in kinds
         ], "who opens it again sees what was told"
-        (edit,) = _of(editor, "editApplied")
-        assert [one.diff for one in card.inner] == ["", edit["diff"]]
+        assert _edits(read_back) == _edits(editor.events)
         await editor.execute("indwell.rewind", {"turn": 0, "files": True, "wait": True})
         assert buffer.text == SOURCE, "a turn that is taken back takes its edits along"
     assert results(script.of_main[-1]) == ["Mended."]
+
+
+def _edits(told: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(one["path"], one["diff"]) for one in told if one["type"] == "editApplied"]
 
 
 def _of(editor: Editor, kind: str) -> list[dict[str, Any]]:

@@ -6,55 +6,76 @@ import pytest
 from inline_snapshot import snapshot
 
 from indwell.agent.core import events
+from indwell.agent.core.events import Event
 from indwell.lsp.chat.rendering import Rendering, restored
 from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, session_result
-from indwell.lsp.messages.views import InnerRow
 from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
+from indwell.service.sessions.recorded_turns import RecordedTurn
 from indwell.sessions.display_records import CallEnded
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
 from indwell.sessions.records import MessageRecord, Record, TurnStartRecord
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
+from support.recorded_turn import recorded_turn
 
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-<b>\n+```\n"
-INNER = (
-    InnerCall("a1-1", "edit_file", "shop.py", "+1 −1", 0.5, diff=DIFF),
-    InnerCall("a1-2", "bash", "make <x>", "failed", 2.0, failed="## You\n\nno rule"),
+EDIT = (
+    events.ToolStarted(1, "a1-1", "edit_file", "shop.py", agent="c1"),
+    events.EditApplied(1, "a1-1", "shop.py", 1, 1, DIFF, created=False, verified=True, agent="c1"),
+    events.ToolFinished(1, "a1-1", "edit_file", "shop.py", False, "+1 −1", 0.5, agent="c1"),  # noqa: FBT003
 )
-OPEN = InnerCall("a1-3", "grep", "total")
+MAKE = (
+    events.ToolStarted(1, "a1-2", "bash", "make <x>", agent="c1"),
+    events.ToolFinished(
+        1,
+        "a1-2",
+        "bash",
+        "make <x>",
+        True,  # noqa: FBT003 - in the order of the fields
+        "failed",
+        2.0,
+        "## You\n\nno rule",
+        agent="c1",
+    ),
+)
+OPEN = (events.ToolStarted(1, "a1-3", "grep", "total", agent="c1"),)
 META = Meta(tier=3, source="assistant", tokens=1)
 
 
-def a_turn(*inner: InnerCall) -> TurnView:
-    card = TranscriptPiece("tool", "All is well.", "agent", "c1", "{}", inner=inner)
-    return TurnView(1, "2026", "go", "done", pieces=(TranscriptPiece("user", "go", "user"), card))
+def a_turn(*inner: Event) -> RecordedTurn:
+    begin = events.ToolStarted(1, "c1", "agent", "explore: x", "{}")
+    end = events.ToolFinished(
+        1,
+        "c1",
+        "agent",
+        "explore: x",
+        False,  # noqa: FBT003 - in the order of the fields
+        "2 rounds",
+        3.0,
+        "",
+        "All is well.",
+    )
+    return recorded_turn(1, "go", begin, *inner, end)
 
 
-def live(*inner: InnerCall) -> str:
+def live(*inner: Event) -> str:
     """The chat document as it is written while they work."""
     rendering = Rendering(1, lambda _path, _line: "")
-    for one in inner:
-        if one.diff:
-            edit = events.EditApplied(1, one.id, "shop.py", 1, 1, one.diff, False, True, agent="c1")  # noqa: FBT003
-            rendering.take(edit)
-        told = (one.id, one.tool, one.target, bool(one.failed), one.figure, one.seconds or 0.0)
-        rendering.take(events.ToolFinished(1, *told, one.failed, agent="c1"))
-    end = ("c1", "agent", "explore: x", False, "2 rounds", 3.0)
-    rendering.take(events.ToolFinished(1, *end))
+    for event in a_turn(*inner).events[1:-1]:
+        rendering.take(event)
     return rendering.text
 
 
 def test_a_chat_shows_them_as_it_did_while_they_worked() -> None:
-    written = live(*INNER)
+    written = live(*EDIT, *MAKE)
     inside = written[written.index("<details><summary>Edit") : written.rindex("</details>")].strip()
-    assert inside in restored([a_turn(*INNER)], "s")
+    assert inside in restored([a_turn(*EDIT, *MAKE)], "s")
     assert inside.count("<details>") == 2
-    assert "Search total · not ended" in restored([a_turn(OPEN)], "s")
+    assert "Search total · not ended" in restored([a_turn(*OPEN)], "s")
 
 
 def test_a_transcript_shows_them_in_the_fold_of_their_call() -> None:
-    text = transcript_markdown(Overview("s"), (a_turn(*INNER, OPEN),))
+    text = transcript_markdown(Overview("s"), (a_turn(*EDIT, *MAKE, *OPEN),))
     assert text[text.index("<details>") :] == snapshot(
         """\
 <details><summary>agent {}</summary>
@@ -114,21 +135,14 @@ def log_of(n_calls: int, diff: str, arguments: str = "{}") -> LogReading:
 def test_a_page_has_them_in_the_row_of_their_call_and_counts_what_it_cuts() -> None:
     diff = "+" * (TEXT_CHARACTERS + 5)
     page = session_result("s", log_of(1, diff), before=None, limit=1)
-    _, card = page.turns[0].pieces
-    assert card.inner == (
-        InnerRow(
-            id="a1-0",
-            name="edit_file",
-            target="shop.py",
-            error=False,
-            figure="+1 −1",
-            seconds=0.5,
-            message="",
-            diff=diff[:TEXT_CHARACTERS],
-            ended=True,
-            cut=5,
-        ),
-    )
+    (row,) = page.turns
+    began, call, inner, edit, end = row.events
+    assert [one["type"] for one in (began, call, inner, edit, end)] == [
+        "turnStarted", "toolStarted", "toolStarted", "editApplied", "toolFinished",
+    ]  # fmt: skip
+    assert (edit["path"], edit["diff"], row.cut) == ("shop.py", diff[:TEXT_CHARACTERS], 5)
+    assert {one["agent"] for one in (inner, edit, end)} == {"c1"}
+    assert (end["name"], end["target"], end["figure"]) == ("edit_file", "shop.py", "+1 −1")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +157,7 @@ def test_a_page_has_them_in_the_row_of_their_call_and_counts_what_it_cuts() -> N
 )
 def test_one_that_works_shows_its_task(arguments: str, target: str) -> None:
     page = session_result("s", log_of(0, "", arguments), before=None, limit=1)
-    assert page.turns[0].pieces[-1].target == target
+    assert page.turns[0].events[-1]["target"] == target
 
 
 def test_what_they_changed_counts_for_the_size_of_a_page() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.agent.core.events import Compacted
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
 from indwell.agent.restore.restored_state import past_of
@@ -18,6 +19,7 @@ from indwell.context.history import History, MessageSplice, spliced, transcript
 from indwell.context.pairing import problems, repair
 from indwell.context.request.assemble import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
+from indwell.service.sessions.recorded_turns import events_of, named_text
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded, rewritten
 from indwell.sessions.records import (
@@ -27,8 +29,6 @@ from indwell.sessions.records import (
     Repaired,
     TurnStartRecord,
 )
-from indwell.sessions.transcript import TranscriptPiece
-from indwell.sessions.transcript import transcript as shown
 from support.session import START, MemoryLog
 
 AT = "2026-11-21T09:00:00.000+00:00"
@@ -121,8 +121,9 @@ def test_a_compaction_is_shown_as_a_notice() -> None:
     record = msgspec.structs.replace(
         compacted(MessageSplice(0, 1, ())), note="old results are shorter"
     )
-    (turn,) = shown((TurnStartRecord(1, "go", AT), *SAID, record))
-    assert turn.pieces[-1] == TranscriptPiece(
+    (turn,) = events_of((TurnStartRecord(1, "go", AT), *SAID, record))
+    assert turn.events[-1] == Compacted(1, "snip", 900, 300, "old results are shorter")
+    assert named_text(turn.events[-1]) == (
         "notice",
         "the conversation was compacted (snip): from 900 to 300 tokens; old results are shorter",
     )

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
+from indwell.agent.core.events import Event, ToolFinished, ToolStarted
 from indwell.messages import Message, Meta, ToolUse
+from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions import log_lines
 from indwell.sessions.audit_trail import acts
 from indwell.sessions.display_records import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
 from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, transcript
 
 AT = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
 CALL = MessageRecord(Message("assistant", (ToolUse("c1", "agent", "{}", META),), 1), AT)
 BEGUN = (SessionStarted("s", "/w", "m", AT), TurnStartRecord(1, "go", AT), CALL)
-OPEN = InnerCall("a1-1", "bash", "make")
-DONE = InnerCall("a1-1", "bash", "make", "2 lines", 0.5)
-CARD = TranscriptPiece("tool", "", "agent", "c1", "{}", is_answered=False)
+CARD = ToolStarted(1, "c1", "agent", "", "{}")
+OPEN = (ToolStarted(1, "a1-1", "bash", "make", agent="c1"),)
 
 
 def ended(id_: str = "a1-1", within: str = "c1", **more: Any) -> CallEnded:
@@ -30,48 +28,57 @@ def wanted(id_: str = "a1-1", **more: Any) -> Decided:
     return Decided(1, id_, "bash", "make", "allow", AT, agent="explore", within="c1", **more)
 
 
-def check(*records: Record, inner: tuple[InnerCall, ...], card: TranscriptPiece = CARD) -> None:
+def done(id_: str = "a1-1", failed: str = "") -> tuple[Event, ...]:
+    begin = ToolStarted(1, id_, "bash", "make", agent="c1")
+    end = ("bash", "make", bool(failed), "2 lines", 0.5, failed)
+    return begin, ToolFinished(1, id_, *end, agent="c1")
+
+
+def main(failed: str = "") -> tuple[Event, ...]:
+    """The call of the sub-agent itself, ended without a result yet."""
+    begin = ToolStarted(1, "c1", "agent", "make", "{}")
+    return begin, ToolFinished(1, "c1", "agent", "make", bool(failed), "2 lines", 0.5, failed)
+
+
+def check(*records: Record, told: tuple[Event, ...]) -> None:
     """Read them back from a file's text behind the call of a sub-agent."""
     text = b"".join(map(log_lines.encode, (*BEGUN, *records)))
-    (turn,) = transcript(log_lines.decode(text).records)
-    assert turn.pieces[1:] == (replace(card, inner=inner),)
+    (turn,) = events_of(log_lines.decode(text).records)
+    assert turn.events[1:] == told
 
 
 def test_a_read_is_known_from_its_end() -> None:
-    check(ended(), inner=(DONE,))
+    check(ended(), told=(CARD, *done()))
 
 
 def test_what_was_asked_for_runs_until_it_has_ended() -> None:
     asked = wanted()
-    check(asked, inner=(OPEN,))
-    check(asked, wanted(answer="once"), inner=(OPEN,))
-    check(asked, wanted(ending="done"), ended(), inner=(DONE,))
+    check(asked, told=(CARD, *OPEN))
+    check(asked, wanted(answer="once"), told=(CARD, *OPEN))
+    check(asked, wanted(ending="done"), ended(), told=(CARD, *done()))
 
 
 def test_an_id_that_comes_again_is_another_call() -> None:
-    check(wanted(), ended(), wanted(), inner=(DONE, OPEN))
-    check(ended(), ended(failed="no"), inner=(DONE, replace(DONE, failed="no")))
+    check(wanted(), ended(), wanted(), told=(CARD, *done(), *OPEN))
+    check(ended(), ended(failed="no"), told=(CARD, *done(), *done(failed="no")))
 
 
 def test_a_call_that_failed_says_so_before_its_result_is_there() -> None:
-    told = replace(CARD, is_error=True, target="make", figure="2 lines", seconds=0.5)
-    check(ended("c1", within="", failed="no"), inner=(), card=told)
+    check(ended("c1", within="", failed="no"), told=main("no"))
 
 
 def test_a_call_that_was_decided_on_says_what_it_works_on_before_it_has_ended() -> None:
-    check(
-        Decided(1, "c1", "bash", "make", "allow", AT), inner=(), card=replace(CARD, target="make")
-    )
+    begun = ToolStarted(1, "c1", "agent", "make", "{}")
+    check(Decided(1, "c1", "bash", "make", "allow", AT), told=(begun,))
 
 
 def test_one_of_a_call_that_is_not_there_is_nowhere() -> None:
-    check(ended(within="c2"), inner=())
+    check(ended(within="c2"), told=(CARD,))
 
 
 def test_its_calls_are_not_the_main_ones_and_those_are_not_its() -> None:
-    told = replace(CARD, target="make", figure="2 lines", seconds=0.5)
-    check(ended("c1", within=""), inner=(), card=told)
-    check(ended("c1"), inner=(replace(DONE, id="c1"),))
+    check(ended("c1", within=""), told=main())
+    check(ended("c1"), told=(CARD, *done("c1")))
 
 
 def test_a_log_of_before_reads_as_it_did() -> None:
@@ -82,8 +89,8 @@ def test_a_log_of_before_reads_as_it_did() -> None:
         b'"seconds":0.5,"at":"x"}\n'
     )
     head = b"".join(map(log_lines.encode, BEGUN))
-    (turn,) = transcript(log_lines.decode(head + old).records)
-    assert [(one.figure, one.inner) for one in turn.pieces[1:]] == [("2 lines", ())]
+    (turn,) = events_of(log_lines.decode(head + old).records)
+    assert turn.events[1:] == main()
 
 
 def test_the_audit_counts_no_call_twice() -> None:

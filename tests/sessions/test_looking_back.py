@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
+from indwell.agent.core.events import (
+    Attached,
+    EditApplied,
+    Notice,
+    Steered,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from indwell.agent.core.events import Text as Said
+from indwell.agent.core.events import Thinking as Thought
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
+from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
+from indwell.sessions.display_records import CallEnded
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import (
@@ -20,7 +37,6 @@ from indwell.sessions.records import (
     TurnStartRecord,
 )
 from indwell.sessions.storage.drafts import DraftStore
-from indwell.sessions.transcript import TranscriptPiece, TurnView, transcript
 
 NOW = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)
@@ -71,37 +87,63 @@ def test_a_log_of_which_little_is_left_still_has_a_line() -> None:
     )
 
 
-def test_turns_with_tool_cards_that_hold_their_results() -> None:
-    first, second = transcript(LOG)
-    assert first == TurnView(
-        turn=1,
-        at=NOW,
-        words="list it\n  please",
-        ending="done",
-        usage=Usage(input=30, cached=5, output=3),
-        cost=0.75,
-        pieces=(
-            TranscriptPiece("user", "list it\n  please", "user"),
-            TranscriptPiece(
-                "attached", "<system-reminder>\nnow\n</system-reminder>", "environment"
-            ),
-            TranscriptPiece("thinking", "hm", "assistant"),
-            TranscriptPiece("assistant", "I look.", "assistant"),
-            TranscriptPiece("tool", "a.py", "bash", "c1", USE.arguments),
-            TranscriptPiece("user", "and b", "user"),
+def test_turns_as_their_events_with_the_results_of_calls() -> None:
+    first, second = events_of(LOG)
+    whole = Usage(input=30, cached=5, output=3)
+    assert first == RecordedTurn(
+        1,
+        NOW,
+        False,  # noqa: FBT003
+        (
+            TurnStarted(1, "list it", "list it\n  please", "large", mode=None),
+            Attached(1, "environment", "<system-reminder>\nnow\n</system-reminder>"),
+            Thought(1, "hm"),
+            Said(1, "I look."),
+            ToolStarted(1, "c1", "bash", "", USE.arguments),
+            ToolFinished(1, "c1", "bash", "", False, "", None, "", "a.py"),  # noqa: FBT003
+            UsageReported(1, 1, Usage(input=10, output=2), 0.5, Usage(input=10, output=2), 0.5),
+            UsageReported(1, 1, Usage(input=20, cached=5, output=1), 0.25, whole, 0.75),
+            Steered(1, "and b", delivered=False),
+            TurnFinished(1, "done", "", "I look.", "", 1, whole, 0.75, None),
         ),
     )
     # Killed in its second turn: the same id there is another call, and nobody answered it.
-    assert second == TurnView(
-        turn=2,
-        at=NOW,
-        words="again",
-        pieces=(
-            TranscriptPiece("user", "again", "user"),
-            TranscriptPiece("tool", "", "bash", "c1", USE.arguments, is_answered=False),
-            TranscriptPiece("notice", "a torn line"),
+    assert second == RecordedTurn(
+        2,
+        NOW,
+        False,  # noqa: FBT003
+        (
+            TurnStarted(2, "again", "again", "large", mode=None),
+            ToolStarted(2, "c1", "bash", "", USE.arguments),
+            Notice(2, "info", "a torn line"),
         ),
     )
+
+
+ONE = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new"
+TRICK = "--- a/b.md\n+++ b/b.md\n@@ -1,2 +1,2 @@\n--- a/fake\n-x\n+++ b/fake\n+y"
+MADE = "--- /dev/null\n+++ b/c.py\n@@ -0,0 +1,2 @@\n+one\n+two"
+
+
+@pytest.mark.parametrize(
+    ("diff", "target", "edits"),
+    [
+        (
+            f"{ONE}\n{TRICK}\n{MADE}",
+            "",
+            [("src/a.py", 1, 1, False), ("b.md", 2, 2, False), ("c.py", 2, 0, True)],
+        ),
+        (ONE, "src/a.py", [("src/a.py", 1, 1, False)]),
+        ("@@ -1 +1 @@\n-a\n+b", "x.py", [("x.py", 1, 1, False)]),
+        ("", "x.py", []),
+    ],
+)
+def test_the_diff_of_a_call_is_an_edit_for_each_file(diff, target, edits) -> None:
+    end = CallEnded(1, "c1", target, "", 1.0, NOW, diff)
+    (turn,) = events_of((LOG[1], LOG[3], end))
+    told = [one for one in turn.events if isinstance(one, EditApplied)]
+    assert [(one.path, one.added, one.removed, one.created) for one in told] == edits
+    assert "\n".join(one.diff for one in told) == diff
 
 
 def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
@@ -113,8 +155,8 @@ def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
         said("Half a\n[the reply broke off here]"),
         said("\n[the reply broke off here]"),
     )
-    (turn,) = transcript(log)
-    assert [(one.kind, one.text) for one in turn.pieces[1:]] == [("assistant", "Half a")]
+    (turn,) = events_of(log)
+    assert turn.events[1:] == (Said(1, "Half a"),)
 
 
 def test_drafts_are_kept_in_private_and_told_once(tmp_path) -> None:

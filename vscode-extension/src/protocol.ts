@@ -25,6 +25,19 @@ export interface AskResult {
   readonly chosen?: number | null;
 }
 
+/** Context that went to the model with a message; told only when a session is read back. */
+export interface Attached {
+  readonly type: "attached";
+  readonly turn: number;
+  /** Where it comes from, such as `environment`. */
+  readonly source: string;
+  /** The whole text; the media type of a picture. */
+  readonly text: string;
+  /** The name of a picture; empty for text. */
+  readonly label: string;
+  readonly agent: string;
+}
+
 /** A piece of context that goes with the next prompt, and can be detached by its `id`. */
 export interface AttachedRow {
   readonly id: string;
@@ -361,6 +374,7 @@ export interface EditApplied {
 
 /** What happens in a turn; `type` tells which. */
 export type Event =
+  | Attached
   | Checking
   | CommandsChanged
   | Compacted
@@ -480,26 +494,6 @@ export interface HunksChanged {
   /** Paths that have some. */
   readonly files: readonly string[];
   readonly agent: string;
-}
-
-/**
- * A call of a sub-agent, in the card of the `agent` call that began it.
- *
- * `id`, `name`, `target`, `error`, `figure`, `seconds` and `message` are those of `toolFinished`, `diff` that of
- * `editApplied`; its result stayed with the sub-agent. `ended` is false if the log has no end of it. `cut`
- * counts characters left out.
- */
-export interface InnerRow {
-  readonly id: string;
-  readonly name: string;
-  readonly target: string;
-  readonly error: boolean;
-  readonly figure: string;
-  readonly seconds: number | null;
-  readonly message: string;
-  readonly diff: string;
-  readonly ended: boolean;
-  readonly cut: number;
 }
 
 /** A change that a verdict did not settle, and why; `id` is empty for a whole file. */
@@ -711,31 +705,6 @@ export interface PermissionParams {
 export interface PermissionResult {
   readonly answer: "no" | "once" | "session" | "always";
   readonly hunks?: readonly string[] | null;
-}
-
-/**
- * One thing to show of a turn.
- *
- * `kind` `tool` is a card: `source` is the tool, `arguments` what the model wrote, `text` its result; `answered`
- * is false while there is none: results of one reply come together, when the last call has ended. `target`,
- * `figure` and `seconds` are those of `toolFinished`, `diff` that of `editApplied`; empty, or null, where the
- * log does not know them. `inner` has the calls of the sub-agent that it began. Of an `image`, `text` is its
- * type and `target` its label. `cut` counts characters left out.
- */
-export interface PieceRow {
-  readonly kind: "user" | "assistant" | "thinking" | "tool" | "attached" | "image" | "notice";
-  readonly text: string;
-  readonly source: string;
-  readonly id: string;
-  readonly arguments: string;
-  readonly error: boolean;
-  readonly answered: boolean;
-  readonly cut: number;
-  readonly target: string;
-  readonly figure: string;
-  readonly seconds: number | null;
-  readonly diff: string;
-  readonly inner: readonly InnerRow[];
 }
 
 /** The argument of `indwell.plan`; all of it optional. */
@@ -1220,8 +1189,14 @@ export interface ToolFinished {
   readonly target: string;
   readonly isError: boolean;
   readonly figure: string;
-  readonly seconds: number;
+  /** How long it took; null only in events read back from an old log. */
+  readonly seconds: number | null;
   readonly message: string;
+  /**
+   * What the model got; null until a session is read back. The results of one reply come together, so a call may
+   * have ended without a result in the log.
+   */
+  readonly result: string | null;
   readonly agent: string;
 }
 
@@ -1234,13 +1209,18 @@ export interface ToolOutput {
   readonly agent: string;
 }
 
-/** A call begins: `name` of the tool, `target` it works on. */
+/**
+ * A call begins: `name` of the tool, `target` it works on.
+ *
+ * `arguments` is what the model wrote (JSON text); empty until a session is read back.
+ */
 export interface ToolStarted {
   readonly type: "toolStarted";
   readonly turn: number;
   readonly id: string;
   readonly name: string;
   readonly target: string;
+  readonly arguments: string;
   readonly agent: string;
 }
 
@@ -1271,7 +1251,8 @@ export interface TurnFinished {
   /** Tokens of all its calls; `reported` is false if any of them is an estimate. */
   readonly usage: Usage;
   readonly cost: number | null;
-  readonly seconds: number;
+  /** How long it took; null only in events read back from an old log. */
+  readonly seconds: number | null;
   readonly changes: readonly FileChanged[];
   /** The endpoint could not be reached: the same words may go through later. */
   readonly retryable: boolean;
@@ -1308,29 +1289,28 @@ export interface TurnResult {
   readonly verified: string;
 }
 
-/**
- * One turn; `ending` is null while it runs, or if the process was killed in it.
- *
- * `left` says that a rewind left it behind: the conversation goes on without it. `title`, `attached` and `mode`
- * are those of `turnStarted`, `seconds` and `changes` those of `turnFinished`; empty, or null, where the log
- * does not know them.
- */
+/** One turn, as the events that told it. */
 export interface TurnRow {
+  /** Its number. */
   readonly turn: number;
+  /** When it began. */
   readonly at: string;
-  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget" | "interrupted" | null;
-  readonly message: string;
-  readonly usage: UsageResult;
-  readonly pieces: readonly PieceRow[];
+  /** A rewind left it behind: the conversation goes on without it. */
   readonly left: boolean;
-  readonly title: string;
-  readonly attached: readonly string[];
-  readonly mode: "ask" | "review" | "auto" | "plan" | null;
-  readonly seconds: number | null;
-  readonly changes: readonly FileResult[];
+  /** Characters left out of long texts. */
+  readonly cut: number;
+  /**
+   * `turnStarted` is the first. `turnFinished` is the last; it is missing while the turn runs, or if the process
+   * was killed. Those of one call stand together.
+   */
+  readonly events: readonly Event[];
 }
 
-/** The user's words are taken; `attached` names what goes with them. */
+/**
+ * The user's words are taken; `attached` names what goes with them.
+ *
+ * `mode` is null only in events read back from an old log.
+ */
 export interface TurnStarted {
   readonly type: "turnStarted";
   readonly turn: number;
@@ -1338,7 +1318,7 @@ export interface TurnStarted {
   readonly words: string;
   readonly model: string;
   readonly attached: readonly string[];
-  readonly mode: "ask" | "auto" | "plan" | "review";
+  readonly mode: "ask" | "auto" | "plan" | "review" | null;
   readonly agent: string;
 }
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from indwell.agent.core.events import Text
 from indwell.errors import UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import (
@@ -21,8 +22,9 @@ from indwell.lsp.chat.completion import (
 from indwell.lsp.chat.files import caught_up, chat_of, new_chat, new_text
 from indwell.lsp.chat.outline import links
 from indwell.service.mentions import Mention, is_chat, mention_of, mentions_in
-from indwell.sessions.transcript import TranscriptPiece, TurnView
+from indwell.service.sessions.recorded_turns import RecordedTurn
 from indwell.workspace.executable_files import executables
+from support.recorded_turn import recorded_turn
 
 
 def test_mentions_are_found_among_words() -> None:
@@ -135,12 +137,8 @@ def test_only_relative_paths_are_links() -> None:
     assert [one.target for one in links(text)] == ["../../shop.py#L3", "a%3Ab.py"]
 
 
-def turn(number: int, answer: str) -> TurnView:
-    pieces = (
-        TranscriptPiece("user", f"ask {number}", "user"),
-        TranscriptPiece("assistant", answer),
-    )
-    return TurnView(number, "2026", f"ask {number}", ending="done", pieces=pieces)
+def turn(number: int, answer: str) -> RecordedTurn:
+    return recorded_turn(number, f"ask {number}", Text(number, answer))
 
 
 def test_a_document_gets_the_turns_that_it_missed_once_and_above_the_draft() -> None:

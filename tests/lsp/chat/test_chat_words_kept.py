@@ -13,11 +13,11 @@ from indwell.lsp.chat.layout import draft_of, edited
 from indwell.lsp.chat.outline import ChatState, lenses
 from indwell.lsp.messages import methods as protocol
 from indwell.policy.paths import is_protected
-from indwell.sessions.transcript import TranscriptPiece, TurnView
 from support.chatting import chat, draft, held, is_over, opened, send, write
 from support.editing import Editor, Home, editing
 from support.fake_editor.clients import EGLOT
 from support.loopback_endpoint import Answer, LoopbackEndpoint, say
+from support.recorded_turn import recorded_turn
 
 READ = ("read_file", '{"path": "shop.py"}')
 
@@ -189,7 +189,7 @@ def test_turns_of_an_earlier_session_have_no_lenses() -> None:
 
 def test_a_turn_that_was_killed_says_so_once_and_one_that_runs_does_not() -> None:
     text = "## You\n\nask\n\n## Indwell · turn 1\n\nThe ans\n\n## You\n\n"
-    turn = TurnView(1, "2026", "ask", pieces=(TranscriptPiece("user", "ask", "user"),))
+    turn = recorded_turn(1, "ask", ending=None)
     now = caught_up(text, [turn], "s-1")
     assert f"The ans\n\n{NOT_ENDED}\n\n## You" in now
     assert caught_up(now, [turn], "s-1") == now

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from indwell.agent.core import events
 from indwell.lsp.messages.context import (
     AttachedRow,
     BlockRow,
@@ -26,7 +27,7 @@ from indwell.lsp.virtual.markdown import (
     transcript_markdown,
 )
 from indwell.sessions.overview import Overview
-from indwell.sessions.transcript import TranscriptPiece, TurnView
+from support.recorded_turn import recorded_turn
 
 
 @given(st.text("`~ax\n\r", max_size=60))
@@ -178,25 +179,21 @@ def test_a_request_of_any_size_is_a_document_that_can_be_opened() -> None:
 
 
 def test_a_transcript_reads_like_a_talk() -> None:
-    turn = TurnView(
-        turn=1,
+    read = ("c1", "read_file", "shop.py")
+    turn = recorded_turn(
+        1,
+        "Mend it\n<!-- now",
+        events.Thinking(1, "hm"),
+        events.Text(1, "I **look**.\n```py\nx = 1"),
+        events.ToolStarted(1, *read, '{"path": "shop.py"}'),
+        events.ToolFinished(1, *read, False, "", 1.0, "", "def total():\n    ```"),  # noqa: FBT003
+        events.ToolStarted(1, "c2", "bash", "ls", '{"command": "ls"}'),
+        events.Attached(1, "reminder", "one line"),
+        events.Notice(1, "info", "it was repaired"),
         at="2026-11-21T03:40:12.000+00:00",
-        words="Mend it",
-        ending="done",
-        pieces=(
-            TranscriptPiece("user", "Mend it\n<!-- now", "user"),
-            TranscriptPiece("thinking", "hm", "assistant"),
-            TranscriptPiece("assistant", "I **look**.\n```py\nx = 1", "assistant"),
-            TranscriptPiece(
-                "tool", "def total():\n    ```", "read_file", "c1", '{"path": "shop.py"}'
-            ),
-            TranscriptPiece("tool", "", "bash", "c2", '{"command": "ls"}', is_answered=False),
-            TranscriptPiece("attached", "one line", "reminder"),
-            TranscriptPiece("notice", "it was repaired"),
-        ),
     )
     seen = Overview("20261121-034012", at="2026-11-21T03:40:12", model="a-model", turns=2)
-    left = TurnView(2, "2026-11-21", "x", "failed", "no *credit*", left=True)
+    left = recorded_turn(2, "x", ending="failed", message="no *credit*", at="2026-11-21", left=True)
     assert transcript_markdown(seen, (turn, left), ("a line was lost",)) == snapshot(
         """\
 # Session 20261121-034012
@@ -256,6 +253,10 @@ _notice:_ it was repaired
 
 _2026-11-21 · failed, left behind_
 
+**You**
+
+> x
+
 > no \\*credit\\*
 """
     )
@@ -263,8 +264,8 @@ _2026-11-21 · failed, left behind_
 
 
 def test_of_a_session_without_end_the_newest_turns_are_shown() -> None:
-    said = TranscriptPiece("assistant", "y" * 30_000, "assistant")
-    turns = [TurnView(number, "", "", "done", pieces=(said,)) for number in range(1, 201)]
+    said = events.Text(1, "y" * 30_000)
+    turns = [recorded_turn(number, "", said) for number in range(1, 201)]
     text = transcript_markdown(Overview("s"), turns)
     assert len(text) < 2_100_000
     assert "## Turn 200" in text

@@ -2,7 +2,7 @@
 import type { Event, NumberedEvent } from "../protocol.ts";
 import { queueTold } from "./reduce-queue.ts";
 import type { PanelState, Turn } from "./state.ts";
-import { begun, counted, finished } from "./turn-ends.ts";
+import { begun, counted, finished, withPicture } from "./turn-ends.ts";
 import { onTurn } from "./turn-list.ts";
 import { forgetRound, withLine, withText } from "./turn-text.ts";
 import {
@@ -13,7 +13,7 @@ import {
   withToolFinished,
   withToolStarted,
 } from "./turn-tools.ts";
-import { checkingWords, compactedWords } from "./words.ts";
+import { checkingWords, compactedWords, noticeWords } from "./words.ts";
 
 /** An event of `session`; one of another session, or that was taken in already, changes nothing. */
 export function reduceEvent(
@@ -37,7 +37,8 @@ export function reduceMissed(
   return events.reduce((now, one) => reduceEvent(now, session, one.seq, one.event, at), state);
 }
 
-function happened(state: PanelState, event: Event, key: string, at: number): PanelState {
+/** The state after an event, live or of a page; `key` is new for every event. */
+export function happened(state: PanelState, event: Event, key: string, at: number): PanelState {
   const isMain = event.agent === "";
   const turn = (change: (turn: Turn) => Turn): PanelState =>
     onTurn(state, event.turn, (one) =>
@@ -46,6 +47,10 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
   switch (event.type) {
     case "turnStarted":
       return isMain ? begun(state, event) : state;
+    case "attached":
+      return event.source === "attached" && event.label !== ""
+        ? turn((one) => withPicture(one, event.label))
+        : state; // text for the model, which nobody is shown
     case "text":
       return turn((one) => {
         const kept = event.restart ? forgetRound(one) : one;
@@ -83,7 +88,7 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
       // Before the first turn it has no other place than the banner.
       return event.turn < 1
         ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
-        : turn((one) => withLine(one, event.level, event.message, key));
+        : turn((one) => withLine(one, event.level, noticeWords(event.message), key));
     case "turnFinished":
       return isMain ? finished(state, event, key) : state;
     case "hunksChanged":
@@ -103,7 +108,7 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
   }
 }
 
-/** A page cannot tell a turn that was killed from one that runs; an event can. */
+/** A page cannot tell a turn that was killed from one that runs; a live event can. */
 function alive(turn: Turn): Turn {
   return turn.ending === "interrupted" ? { ...turn, ending: "running" } : turn;
 }

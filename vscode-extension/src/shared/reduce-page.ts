@@ -1,8 +1,11 @@
 /** Pages of a session put together with what was seen live: nothing is shown twice, the order stays. */
 import type { SessionResult, TurnRow } from "../protocol.ts";
-import { turnOfPage } from "./page-turn.ts";
-import type { PanelState, Turn } from "./state.ts";
-import { placeOf } from "./turn-list.ts";
+import { initialState } from "./initial-state.ts";
+import { happened } from "./reduce-event.ts";
+import type { PanelState, Part, Turn } from "./state.ts";
+import { abandoned } from "./turn-ends.ts";
+import { emptyTurn, placeOf } from "./turn-list.ts";
+import { closed } from "./turn-text.ts";
 
 /** The state with a page; one of another session changes nothing. */
 export function paged(
@@ -19,7 +22,7 @@ export function paged(
 function extended(state: PanelState, page: SessionResult): PanelState {
   const first = state.turns[0]?.number ?? Number.POSITIVE_INFINITY;
   const rows = sorted(page.turns).filter((row) => row.turn < first);
-  const older = rows.map((row) => turnOfPage(page.session, page.model, row, false));
+  const older = rows.map((row) => turnOfPage(page.session, row, false));
   return {
     ...state,
     turns: [...older, ...state.turns],
@@ -53,18 +56,54 @@ function replaced(state: PanelState, page: SessionResult, seq: number): PanelSta
  */
 function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
   const live = state.turns[placeOf(state.turns, row.turn)];
-  const isHoley = live?.ending === "interrupted" ? row.ending !== null : skipped && isOpen(live);
+  const hasEnded = row.events.some((event) => event.type === "turnFinished");
+  const isHoley = live?.ending === "interrupted" ? hasEnded : skipped && isOpen(live);
   if (live?.whole && !isHoley) {
     return live.left === row.left ? live : { ...live, left: row.left };
   }
   const { status } = state;
   const isRunning = live?.ending === "running" || runsIn(status, page.session) === row.turn;
-  const told = turnOfPage(page.session, page.model, row, isRunning);
+  const told = turnOfPage(page.session, row, isRunning);
   const images = told.images.map((image) => ({
     label: image.label,
     url: live?.images.find((one) => one.label === image.label)?.url ?? null,
   }));
   return { ...told, images };
+}
+
+/**
+ * A turn read back: its events through the reducer of those that come live.
+ *
+ * `running`: the server said that this is the turn at work; without that an open end is a kill.
+ */
+export function turnOfPage(session: string, row: TurnRow, running: boolean): Turn {
+  const [told = emptyTurn(session, row.turn)] = row.events.reduce(
+    (state: PanelState, event, place) =>
+      wholeWords(happened(state, event, `p${row.turn}.${place}`, 0)),
+    { ...initialState, session },
+  ).turns;
+  const turn: Turn = {
+    ...told,
+    parts: told.parts.map(untimed),
+    left: row.left,
+    // The log holds what models have answered in full, not what streams right now.
+    whole: told.ending !== "running",
+    round: told.parts.length,
+    next: null,
+  };
+  return running ? turn : abandoned(turn);
+}
+
+/** Live, an event has a piece of the words; in a page it has all of them. */
+function wholeWords(state: PanelState): PanelState {
+  return { ...state, turns: state.turns.map((turn) => ({ ...turn, parts: closed(turn.parts) })) };
+}
+
+/** A page does not say when words came. */
+function untimed(part: Part): Part {
+  return part.kind === "text" || part.kind === "thinking"
+    ? { ...part, ms: null, since: null }
+    : part;
 }
 
 /** The turn of a session that runs: the current session's, or one beside it. */

@@ -36,6 +36,12 @@ export function chips(
   return attached.filter((label) => !shown.has(label)).map((label) => ({ label }));
 }
 
+/** A picture of the prompt, read back: it is shown itself, so its chip goes. */
+export function withPicture(turn: Turn, label: string): Turn {
+  const chips = turn.chips.filter((chip) => chip.label !== label);
+  return { ...turn, chips, images: [...turn.images, { label, url: null }] };
+}
+
 /** Tokens and cost of the turn so far; the next words are of another model call. */
 export function counted(turn: Turn, event: UsageReported): Turn {
   return {

@@ -9,6 +9,16 @@ export function compactedWords(event: Compacted): string {
   return note === "" ? words : `${words}; ${note}`;
 }
 
+/** A session's id is for terminals: the panel names sessions by their titles. */
+const FORKED = /^forked from session \S+,/;
+
+/** A notice, as a line of the conversation. */
+export function noticeWords(message: string): string {
+  const words = message.replace(FORKED, "forked from another session,");
+  // A path or a name stays as it is written.
+  return /^[a-z]+[ ,]/.test(words) ? words.slice(0, 1).toUpperCase() + words.slice(1) : words;
+}
+
 /** A check of the project that runs. */
 export function checkingWords(what: string): string {
   return `Checking with ${what}`;

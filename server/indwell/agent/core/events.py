@@ -19,13 +19,30 @@ from indwell.settings.model import Mode
 
 
 class TurnStarted(OfAgent, frozen=True):
-    """The user's words are taken; ``attached`` names what goes with them."""
+    """The user's words are taken; ``attached`` names what goes with them.
+
+    ``mode`` is null only in events read back from an old log.
+    """
 
     title: str
     words: str
     model: str
     attached: tuple[str, ...] = ()
-    mode: Mode = "review"
+    mode: Mode | None = "review"
+
+
+class Attached(OfAgent, frozen=True):
+    """Context that went to the model with a message; told only when a session is read back.
+
+    Attributes:
+        source: Where it comes from, such as ``environment``.
+        text: The whole text; the media type of a picture.
+        label: The name of a picture; empty for text.
+    """
+
+    source: str
+    text: str
+    label: str = ""
 
 
 class Text(OfAgent, frozen=True):
@@ -42,11 +59,15 @@ class Thinking(OfAgent, frozen=True):
 
 
 class ToolStarted(OfAgent, frozen=True):
-    """A call begins: ``name`` of the tool, ``target`` it works on."""
+    """A call begins: ``name`` of the tool, ``target`` it works on.
+
+    ``arguments`` is what the model wrote (JSON text); empty until a session is read back.
+    """
 
     id: str
     name: str
     target: str
+    arguments: str = ""
 
 
 class ToolOutput(OfAgent, frozen=True):
@@ -57,15 +78,22 @@ class ToolOutput(OfAgent, frozen=True):
 
 
 class ToolFinished(OfAgent, frozen=True):
-    """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused."""
+    """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused.
+
+    Attributes:
+        seconds: How long it took; null only in events read back from an old log.
+        result: What the model got; null until a session is read back. The results of one reply
+            come together, so a call may have ended without a result in the log.
+    """
 
     id: str
     name: str
     target: str
     is_error: bool
     figure: str
-    seconds: float
+    seconds: float | None
     message: str = ""
+    result: str | None = None
 
 
 class EditApplied(OfAgent, frozen=True):
@@ -246,6 +274,7 @@ class TurnFinished(OfAgent, frozen=True):
         verified: How its changes stand: by what they are verified, that they are not, or how many
             new errors stay; empty if it changed no file.
         to_review: Changes that wait for a verdict now, of all turns and sessions.
+        seconds: How long it took; null only in events read back from an old log.
     """
 
     ending: Ending
@@ -255,7 +284,7 @@ class TurnFinished(OfAgent, frozen=True):
     rounds: int
     usage: Usage
     cost: float | None
-    seconds: float
+    seconds: float | None
     changes: tuple[FileChanged, ...] = ()
     retryable: bool = False
     outgrown: bool = False
@@ -266,6 +295,7 @@ class TurnFinished(OfAgent, frozen=True):
 
 Event: TypeAlias = (
     TurnStarted
+    | Attached
     | Text
     | Thinking
     | ToolStarted

@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from indwell.agent.core import events
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
@@ -17,11 +18,18 @@ from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import short_line, visible
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.request import RequestEncoder, digest_of
+from indwell.service.sessions.recorded_turns import (
+    RecordedCall,
+    RecordedTurn,
+    by_call,
+    ending_words,
+    events_of,
+    named_text,
+)
 from indwell.sessions.conversation_restore import Rebuilt, rebuilt
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import Wire
 from indwell.sessions.storage.store import SessionStore
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
 from indwell.settings.paths import state_folder
 
 LINE_CHARACTERS = 200  # of a call's arguments or the first line of its result
@@ -31,7 +39,7 @@ class _Shown(msgspec.Struct, frozen=True):
     """A session as JSON."""
 
     overview: Overview
-    turns: tuple[TurnView, ...]
+    turns: tuple[RecordedTurn, ...]
 
 
 def show_session(given: str, *, as_json: bool) -> int:
@@ -43,7 +51,7 @@ def show_session(given: str, *, as_json: bool) -> int:
     except UserError as error:
         print(str(error), file=sys.stderr)
         return 1
-    seen, turns = overview(session, reading), transcript(reading.records)
+    seen, turns = overview(session, reading), events_of(reading.records)
     if as_json:
         sys.stdout.write(json_line(_Shown(seen, turns)) + "\n")
         return 0
@@ -56,44 +64,46 @@ def show_session(given: str, *, as_json: bool) -> int:
     return 0
 
 
-def _turn(console: Console, turn: TurnView) -> None:
-    ending: str = turn.ending or "not ended"
-    if turn.left:
-        ending = f"{ending}, left behind"
+def _turn(console: Console, turn: RecordedTurn) -> None:
+    ending = ending_words(turn)
     _line(console, f"\n[bold]Turn {turn.turn}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
-    for piece in turn.pieces:
-        _line(console, _markup(piece))
-    if turn.message:
-        _line(console, f"[red]{escape(visible(turn.message))}[/]")
+    for one in by_call(turn.events):
+        if markup := _markup(one):
+            _line(console, markup)
 
 
-def _markup(piece: TranscriptPiece) -> str:
-    """A piece as one text; nothing in it can drive the terminal."""
-    match piece.kind:
-        case "user":
-            return f"[bold]you:[/] {escape(visible(piece.text))}"
-        case "assistant":
-            return escape(visible(piece.text))
-        case "tool":
-            said = piece.text.strip().partition("\n")[0] if piece.is_answered else "no result"
-            called = f"{piece.source} {piece.arguments}"
-            colour = "red" if piece.is_error else "dim"
+def _markup(told: events.Event | RecordedCall) -> str:
+    """A call or an event as one text; nothing in it can drive the terminal."""
+    match told:
+        case RecordedCall(started=started, result=result, is_error=is_error):
+            said = "no result" if result is None else result.strip().partition("\n")[0]
+            called = f"{started.name} {started.arguments}"
+            colour = "red" if is_error else "dim"
             return (
                 f"[cyan]▸[/] {escape(short_line(called, LINE_CHARACTERS))}\n"
-                f"{''.join(map(_inner, piece.inner))}"
+                f"{''.join(map(_inner, told.inner))}"
                 f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]"
             )
+        case events.TurnStarted(words=text) | events.Steered(text=text):
+            return f"[bold]you:[/] {escape(visible(text))}"
+        case events.Text(text=text):
+            return escape(visible(text))
+        case events.TurnFinished(message=message):
+            return f"[red]{escape(visible(message))}[/]" if message else ""
         case _:
-            line = short_line(f"{piece.kind}: {piece.text}", LINE_CHARACTERS)
-            return f"[dim]{escape(line)}[/]"
+            kind, text = named_text(told)
+            line = short_line(f"{kind}: {text}", LINE_CHARACTERS)
+            return f"[dim]{escape(line)}[/]" if kind else ""
 
 
-def _inner(call: InnerCall) -> str:
+def _inner(call: RecordedCall) -> str:
     """What a sub-agent did, as lines of its call."""
-    said = (call.failed or call.figure).partition("\n")[0] if call.is_ended else "not ended"
-    colour = "red" if call.failed else "dim"
+    done = call.finished
+    said = "not ended" if done is None else (done.message or done.figure).partition("\n")[0]
+    colour = "red" if call.is_error else "dim"
+    called = f"{call.started.name} {call.started.target}"
     return (
-        f"  [cyan]▸[/] {escape(short_line(f'{call.tool} {call.target}', LINE_CHARACTERS))}"
+        f"  [cyan]▸[/] {escape(short_line(called, LINE_CHARACTERS))}"
         f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]\n"
     )
 

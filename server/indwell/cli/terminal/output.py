@@ -188,7 +188,7 @@ class TerminalView:
             self._line(f"  [red]{escape(label + visible(event.message[:FAILURE_LIMIT]))}[/]")
             return
         figure = short_line(event.figure, NAME_LIMIT)
-        self._line(f"  [dim]{escape(label + figure)}  {event.seconds:.1f} s[/]")
+        self._line(f"  [dim]{escape(label + figure)}  {event.seconds or 0:.1f} s[/]")
 
     def _listed(self, lines: tuple[str, ...]) -> None:
         for line in lines:
@@ -263,7 +263,7 @@ class TerminalView:
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
         self._line(
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
-            f"{event.seconds:.1f} s[/]"
+            f"{event.seconds or 0:.1f} s[/]"
         )
 
 

@@ -25,9 +25,9 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document
 from indwell.service.mentions import SUFFIX, is_chat
+from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Ticket
 from indwell.sessions.ids import is_id
-from indwell.sessions.transcript import TurnView, transcript
 from indwell.workspace.paths import parse
 
 
@@ -177,7 +177,7 @@ class Chats:
         except (UserError, EditRefused):
             return  # a document that names no session of ours, or cannot be changed, stays so
 
-    async def turns_of(self, session: str) -> tuple[TurnView, ...]:
+    async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
         """What was said in a session.
 
         Raises:
@@ -188,7 +188,7 @@ class Chats:
         if opened is not None:
             await opened.parts.log.commit()
         reading = await self._host.service.stored.session(self._host.root, session)
-        return await asyncio.to_thread(transcript, reading.records)
+        return await asyncio.to_thread(events_of, reading.records)
 
     def tell(self, message: str) -> None:
         """A sentence to the user."""

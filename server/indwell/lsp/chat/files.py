@@ -12,7 +12,7 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat.layout import TextSplice, edited, session_of
 from indwell.lsp.chat.rendering import own_words, restored
 from indwell.service.mentions import FOLDER, IGNORE, IGNORED, SUFFIX, chat_name
-from indwell.sessions.transcript import TurnView
+from indwell.service.sessions.recorded_turns import RecordedTurn
 
 NOT_ENDED = (
     "> Not ended: the server that ran this turn was stopped, or it still runs in another editor. "
@@ -21,14 +21,14 @@ NOT_ENDED = (
 _KNOWN_BY = 60  # characters, blanks aside, that an answer's end is known by
 
 
-def new_text(session: str = "", turns: Sequence[TurnView] = ()) -> str:
+def new_text(session: str = "", turns: Sequence[RecordedTurn] = ()) -> str:
     """A chat as it begins: what was said in its session, and room for the user's words."""
     first = f"{layout.session_line(session)}\n\n" if session else ""
     before = f"{restored(turns, session)}\n\n" if turns else ""
     return f"{first}{before}{layout.YOU}\n\n"
 
 
-def caught_up(text: str, turns: Sequence[TurnView], session: str, running: int = 0) -> str:
+def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: int = 0) -> str:
     """A document with the turns that ended without it; nothing of it is taken away.
 
     Args:
@@ -56,11 +56,11 @@ def caught_up(text: str, turns: Sequence[TurnView], session: str, running: int =
     return edited(text, (TextSplice(at, at, f"{body}\n\n"),))
 
 
-def _with_end(text: str, turn: TurnView) -> str:
+def _with_end(text: str, turn: RecordedTurn) -> str:
     """The answer of a turn whose section was cut off, if its end is not there."""
-    if turn.ending is None:
+    if turn.finished is None:
         return _with_note(text, turn.turn)
-    answer = next((one.text for one in reversed(turn.pieces) if one.kind == "assistant"), "")
+    answer = turn.finished.answer
     section = layout.section_of(text, turn.turn)
     if section is None or not answer.strip():
         return text
@@ -69,7 +69,7 @@ def _with_end(text: str, turn: TurnView) -> str:
     if "".join(wanted.split())[-_KNOWN_BY:] in there:
         return text
     at = section.end
-    more = f"\n\n> The end of this turn, from the session:\n\n{wanted}\n\n*{turn.ending}*"
+    more = f"\n\n> The end of this turn, from the session:\n\n{wanted}\n\n*{turn.finished.ending}*"
     return edited(text, (TextSplice(at, at, more),))
 
 

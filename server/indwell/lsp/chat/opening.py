@@ -75,7 +75,7 @@ async def _found(host: Host, chats: Chats, arguments: ChatArguments) -> tuple[Pa
             lambda text: caught_up(text, turns, wanted, chats.running_in(wanted)),
         )
         return found, wanted
-    ended = [one for one in turns if one.ending is not None]
+    ended = [one for one in turns if one.finished is not None]
     path = await asyncio.to_thread(new_chat, root, _today(), new_text(wanted, ended))
     return path, wanted
 

@@ -12,7 +12,13 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.markdown import Neutral, code, details, fence, quoted
 from indwell.policy.approvals import short_line
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
+from indwell.service.sessions.recorded_turns import (
+    RecordedCall,
+    RecordedTurn,
+    by_call,
+    named_text,
+    spent,
+)
 
 _OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
 _VERBS = {
@@ -257,7 +263,7 @@ def _receipt(done: events.TurnFinished) -> str:
     cost = "cost unknown" if done.cost is None else f"${done.cost:.4f}"
     if done.verified:
         parts.append(short_line(done.verified, _REASON).replace("*", "\\*"))
-    parts += [rounds, usage_words(done.usage), cost, seconds_words(done.seconds)]
+    parts += [rounds, usage_words(done.usage), cost, seconds_words(done.seconds or 0)]
     return " · ".join(parts)
 
 
@@ -265,7 +271,7 @@ MOST_CHARACTERS = 200_000  # that are put back; the rest stands in the transcrip
 _RESULT = 4_000  # of a tool's result
 
 
-def restored(turns: Sequence[TurnView], session: str) -> str:
+def restored(turns: Sequence[RecordedTurn], session: str) -> str:
     """These turns, oldest first; of many the newest, and where the others are."""
     shown: list[str] = []
     room = MOST_CHARACTERS
@@ -291,50 +297,52 @@ def own_words(words: str) -> str:
     return (shown.feed(words.strip()) + shown.finish()).strip()
 
 
-def _turn(turn: TurnView) -> str:
-    parts = [YOU, own_words(turn.words), turn_line(turn.turn)]
-    parts += filter(None, map(_piece, turn.pieces[1:]))
+def _turn(turn: RecordedTurn) -> str:
+    began, *told = turn.events
+    assert isinstance(began, events.TurnStarted)
+    parts = [YOU, own_words(began.words), turn_line(turn.turn)]
+    parts += filter(None, map(_told, by_call(told)))
+    done = turn.finished
     if turn.left:
         parts.append("> The conversation was taken back, and goes on without this turn.")
-    if turn.ending == "cancelled":
+    if done is not None and done.ending == "cancelled":
         parts.append("> Stopped.")
-    elif turn.message:
-        parts.append(quoted(turn.message))
-    cost = "cost unknown" if turn.cost is None else f"${turn.cost:.4f}"
-    ended = turn.ending or "not ended"
-    parts.append(f"*{ended} · {turn.usage.input:,} tokens in, {turn.usage.output:,} out · {cost}*")
+    elif done is not None and done.message:
+        parts.append(quoted(done.message))
+    usage, dollars = spent(turn)
+    cost = "cost unknown" if dollars is None else f"${dollars:.4f}"
+    ended = done.ending if done else "not ended"
+    parts.append(f"*{ended} · {usage.input:,} tokens in, {usage.output:,} out · {cost}*")
     return "\n\n".join(parts)
 
 
-def _piece(piece: TranscriptPiece) -> str:
-    match piece.kind:
-        case "user":
-            return f"> **You, meanwhile:**\n{quoted(piece.text)}"
-        case "assistant":
-            return own_words(piece.text)
-        case "thinking":
-            n_words = len(piece.text.split())
-            return details(f"Thinking · {n_words} words", fence(piece.text, "text"))
-        case "tool":
-            state = " failed" if piece.is_error else "" if piece.is_answered else " not answered"
-            result = piece.text[:_RESULT]
+def _told(told: events.Event | RecordedCall) -> str:
+    match told:
+        case RecordedCall(started=started, result=result):
+            state = " failed" if told.is_error else " not answered" if result is None else ""
             body = (
-                fence(piece.arguments, "json"),
-                *map(_inner, piece.inner),
-                fence(result) if result.strip() else "",
+                fence(started.arguments, "json"),
+                *map(_inner, told.inner),
+                fence(result[:_RESULT]) if result and result[:_RESULT].strip() else "",
             )
-            return details(f"{piece.source}{state}", *body)
-        case "notice":
-            return quoted(piece.text)
+            return details(f"{started.name}{state}", *body)
+        case events.Steered(text=text):
+            return f"> **You, meanwhile:**\n{quoted(text)}"
+        case events.Text(text=text):
+            return own_words(text)
+        case events.Thinking(text=text):
+            return details(f"Thinking · {len(text.split())} words", fence(text, "text"))
+        case events.Notice() | events.Compacted():
+            return quoted(named_text(told)[1])
         case _:
             return ""
 
 
-def _inner(call: InnerCall) -> str:
+def _inner(call: RecordedCall) -> str:
     """What a sub-agent did, as it stood there when it did it."""
-    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
-    parts = (
-        quoted(call.failed) if call.failed else "",
-        fence(call.diff, "diff") if call.diff else "",
-    )
-    return details(call_line(call.tool, call.target, figure, call.seconds), *parts)
+    done = call.finished
+    figure = "not ended" if done is None else "failed" if done.is_error else done.figure
+    parts = [quoted(done.message)] if done is not None and done.is_error else []
+    parts += [fence(one.diff, "diff") for one in call.edits]
+    seconds = done.seconds if done is not None else None
+    return details(call_line(call.started.name, call.started.target, figure, seconds), *parts)

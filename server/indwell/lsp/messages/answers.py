@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from indwell.agent.core.events import TurnFinished
+import msgspec
+
+from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.prompt import labels
-from indwell.agent.features.subagents.naming import NAME, subject_of
 from indwell.agent.restore.resume import Resumed
 from indwell.context.plan import Plan
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages import views
-from indwell.lsp.messages.views import InnerRow, PieceRow, PlanResult
+from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView, transcript
 
-TEXT_CHARACTERS = 20_000  # of one piece of a session; a screen shows far less
+TEXT_CHARACTERS = 20_000  # of one text of an event; a screen shows far less
 PAGE_LIMIT = 100  # sessions or turns of one answer
-PAGE_CHARACTERS = 1_000_000  # of all pieces of one answer; it always has one turn
+PAGE_CHARACTERS = 1_000_000  # of all events of one answer; it always has one turn
 
 
 def started(ticket: Ticket) -> protocol.StartedResult:
@@ -106,8 +108,8 @@ def session_result(
     session: str, reading: LogReading, *, before: int | None, limit: int
 ) -> views.SessionResult:
     """A page of a session's turns: the last ones, or those before a turn; takes a while."""
-    turns = transcript(reading.records)
-    wanted = [_turn(one) for one in turns if before is None or one.turn < before]
+    turns = events_of(reading.records)
+    wanted = [one for one in turns if before is None or one.turn < before]
     page = _newest(wanted, page_size(limit))
     seen = overview(session, reading)
     return views.SessionResult(
@@ -131,21 +133,37 @@ def plan_result(plan: Plan) -> PlanResult:
     return PlanResult(plan.state, plan.text, plan.path)
 
 
-def _newest(turns: Sequence[views.TurnRow], limit: int) -> tuple[views.TurnRow, ...]:
+def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, ...]:
     """The last turns, as many as one answer holds."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
-        size += sum(map(_size, turn.pieces))
+        row, n_characters = _turn(turn)
+        size += n_characters
         if found and size > PAGE_CHARACTERS:
             break
-        found.append(turn)
+        found.append(row)
     return tuple(reversed(found))
 
 
-def _size(piece: PieceRow) -> int:
-    inner = sum(len(one.message) + len(one.diff) for one in piece.inner)
-    return len(piece.text) + len(piece.arguments) + len(piece.diff) + inner
+def _turn(turn: RecordedTurn) -> tuple[views.TurnRow, int]:
+    """A turn with its long texts cut, and how many characters its texts have."""
+    size = cut = 0
+    told: list[Event] = []
+    for event in turn.events:
+        texts = _texts(event)
+        size += sum(min(len(text), TEXT_CHARACTERS) for text in texts.values())
+        long = {name: text for name, text in texts.items() if len(text) > TEXT_CHARACTERS}
+        cut += sum(len(text) - TEXT_CHARACTERS for text in long.values())
+        kept = {name: text[:TEXT_CHARACTERS] for name, text in long.items()}
+        told.append(msgspec.structs.replace(event, **kept) if kept else event)
+    rows = tuple(map(protocol.event_json, told))
+    return views.TurnRow(turn.turn, turn.at, turn.left, cut, rows), size
+
+
+def _texts(event: Event) -> dict[str, str]:
+    fields: dict[str, Any] = {name: getattr(event, name) for name in event.__struct_fields__}
+    return {name: value for name, value in fields.items() if isinstance(value, str)}
 
 
 def page_size(wanted: int) -> int:
@@ -193,59 +211,3 @@ def events_result(session: str, missed: Missed) -> views.EventsResult:
 
 def _usage(usage: Usage, cost: float | None) -> views.UsageResult:
     return views.UsageResult(usage.input, usage.cached, usage.output, cost)
-
-
-def _turn(turn: TurnView) -> views.TurnRow:
-    return views.TurnRow(
-        turn=turn.turn,
-        at=turn.at,
-        ending=turn.ending,
-        message=turn.message,
-        usage=_usage(turn.usage, turn.cost),
-        pieces=tuple(map(_piece, turn.pieces)),
-        left=turn.left,
-        title=turn.title,
-        attached=turn.attached,
-        mode=turn.mode,
-        seconds=turn.seconds,
-        changes=tuple(views.FileResult(one.path, one.added, one.removed) for one in turn.changes),
-    )
-
-
-def _piece(piece: TranscriptPiece) -> PieceRow:
-    # The log has the target of a call from its end on; a sub-agent at work shows its task.
-    begun = subject_of(piece.arguments) if piece.source == NAME else ""
-    whole = (piece.text, piece.arguments, piece.target or begun, piece.diff)
-    text, arguments, target, diff = (one[:TEXT_CHARACTERS] for one in whole)
-    return PieceRow(
-        kind=piece.kind,
-        text=text,
-        source=piece.source,
-        id=piece.id,
-        arguments=arguments,
-        error=piece.is_error,
-        answered=piece.is_answered,
-        cut=sum(map(len, whole)) - len(text) - len(arguments) - len(target) - len(diff),
-        target=target,
-        figure=piece.figure,
-        seconds=piece.seconds,
-        diff=diff,
-        inner=tuple(map(_inner, piece.inner)),
-    )
-
-
-def _inner(call: InnerCall) -> InnerRow:
-    whole = (call.target, call.diff)
-    target, diff = (one[:TEXT_CHARACTERS] for one in whole)
-    return InnerRow(
-        id=call.id,
-        name=call.tool,
-        target=target,
-        error=bool(call.failed),
-        figure=call.figure,
-        seconds=call.seconds,
-        message=call.failed,
-        diff=diff,
-        ended=call.is_ended,
-        cut=sum(map(len, whole)) - len(target) - len(diff),
-    )

@@ -11,57 +11,6 @@ from indwell.context.plan import PlanState
 from indwell.context.todo import TodoState
 from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.providers.endpoint import State
-from indwell.sessions.records import Ending
-from indwell.sessions.transcript import Kind
-from indwell.settings.model import Mode
-
-
-@attrs.frozen(eq=False, repr=False)
-class InnerRow(Value):
-    """A call of a sub-agent, in the card of the ``agent`` call that began it.
-
-    ``id``, ``name``, ``target``, ``error``, ``figure``, ``seconds`` and ``message`` are those of
-    ``toolFinished``, ``diff`` that of ``editApplied``; its result stayed with the sub-agent.
-    ``ended`` is false if the log has no end of it. ``cut`` counts characters left out.
-    """
-
-    id: str
-    name: str
-    target: str
-    error: bool
-    figure: str
-    seconds: float | None
-    message: str
-    diff: str
-    ended: bool
-    cut: int
-
-
-@attrs.frozen(eq=False, repr=False)
-class PieceRow(Value):
-    """One thing to show of a turn.
-
-    ``kind`` ``tool`` is a card: ``source`` is the tool, ``arguments`` what the model wrote,
-    ``text`` its result; ``answered`` is false while there is none: results of one reply come
-    together, when the last call has ended. ``target``, ``figure`` and ``seconds`` are those of
-    ``toolFinished``, ``diff`` that of ``editApplied``; empty, or null, where the log does not know
-    them. ``inner`` has the calls of the sub-agent that it began. Of an ``image``, ``text`` is its
-    type and ``target`` its label. ``cut`` counts characters left out.
-    """
-
-    kind: Kind
-    text: str
-    source: str
-    id: str
-    arguments: str
-    error: bool
-    answered: bool
-    cut: int
-    target: str
-    figure: str
-    seconds: float | None
-    diff: str
-    inner: tuple[InnerRow, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -203,25 +152,22 @@ class SessionParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TurnRow(Value):
-    """One turn; ``ending`` is null while it runs, or if the process was killed in it.
+    """One turn, as the events that told it.
 
-    ``left`` says that a rewind left it behind: the conversation goes on without it. ``title``,
-    ``attached`` and ``mode`` are those of ``turnStarted``, ``seconds`` and ``changes`` those of
-    ``turnFinished``; empty, or null, where the log does not know them.
+    Attributes:
+        turn: Its number.
+        at: When it began.
+        left: A rewind left it behind: the conversation goes on without it.
+        cut: Characters left out of long texts.
+        events: ``turnStarted`` is the first. ``turnFinished`` is the last; it is missing while the
+            turn runs, or if the process was killed. Those of one call stand together.
     """
 
     turn: int
     at: str
-    ending: Ending | None
-    message: str
-    usage: UsageResult
-    pieces: tuple[PieceRow, ...]
     left: bool
-    title: str
-    attached: tuple[str, ...]
-    mode: Mode | None
-    seconds: float | None
-    changes: tuple[FileResult, ...]
+    cut: int
+    events: tuple[Mapping[str, Any], ...]
 
 
 @attrs.frozen(eq=False, repr=False)

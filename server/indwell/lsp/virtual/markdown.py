@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
+from indwell.agent.core import events
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.markdown import Neutral
 from indwell.lsp.messages.context import BlockRow, ContextResult, HealthRow
 from indwell.policy.approvals import one_line, short_line, visible
+from indwell.service.sessions.recorded_turns import (
+    RecordedCall,
+    RecordedTurn,
+    by_call,
+    ending_words,
+    named_text,
+)
 from indwell.sessions.overview import Overview
-from indwell.sessions.transcript import InnerCall, TranscriptPiece, TurnView
 
 _TICKS = lazy_pattern(r"`+")
 _MARKUP = lazy_pattern(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
@@ -171,7 +178,7 @@ LINE_CHARACTERS = 200
 
 
 def transcript_markdown(
-    seen: Overview, turns: Sequence[TurnView], notices: Sequence[str] = ()
+    seen: Overview, turns: Sequence[RecordedTurn], notices: Sequence[str] = ()
 ) -> str:
     """The whole document, the oldest turn first; of a very long one the newest turns.
 
@@ -203,53 +210,55 @@ def _facts(seen: Overview) -> str:
     return f"{inline(seen.model)} · {n_turns} · {cost} · began {inline(seen.at)}\n"
 
 
-def _turn(turn: TurnView) -> str:
-    ending: str = turn.ending or "not ended"
-    if turn.left:
-        ending = f"{ending}, left behind"
-    lines = [f"## Turn {turn.turn}\n", f"_{inline(turn.at)} · {inline(ending)}_\n"]
-    lines += [_piece(one) for one in turn.pieces]
-    if turn.message:
-        lines.append(f"> {inline(short_line(turn.message, LINE_CHARACTERS * 5))}\n")
+def _turn(turn: RecordedTurn) -> str:
+    lines = [f"## Turn {turn.turn}\n", f"_{inline(turn.at)} · {inline(ending_words(turn))}_\n"]
+    lines += filter(None, map(_told, by_call(turn.events)))
     return "\n".join(lines)
 
 
-def _piece(piece: TranscriptPiece) -> str:
+def _told(told: events.Event | RecordedCall) -> str:
     """One thing; the model's words are Markdown already, everybody else's are only quoted."""
-    text = bounded(piece.text, WORDS_CHARACTERS)
-    match piece.kind:
-        case "user":
-            lines = contained(text).rstrip("\n").split("\n")
+    match told:
+        case RecordedCall():
+            return _call(told)
+        case events.TurnStarted(words=text) | events.Steered(text=text):
+            lines = contained(bounded(text, WORDS_CHARACTERS)).rstrip("\n").split("\n")
             return "\n".join(["**You**\n", *(f"> {one}".rstrip() for one in lines), ""])
-        case "assistant":
-            return contained(text)
-        case "tool":
-            return _call(piece)
-        case "thinking":
-            return folded("Reasoning", fenced(text))
+        case events.Text(text=text):
+            return contained(bounded(text, WORDS_CHARACTERS))
+        case events.Thinking(text=text):
+            return folded("Reasoning", fenced(bounded(text, WORDS_CHARACTERS)))
+        case events.TurnFinished(message=message) if message:
+            return f"> {inline(short_line(message, LINE_CHARACTERS * 5))}\n"
         case _:
-            named = f"{piece.kind} {piece.source}".strip()
+            kind, text = named_text(told)
+            if not kind:
+                return ""
+            text = bounded(text, WORDS_CHARACTERS)
+            source = told.source if isinstance(told, events.Attached) else ""
+            named = f"{kind} {source}".strip()
             if "\n" in text:
                 return folded(named, fenced(text))
             return f"_{inline(named)}:_ {inline(text)}\n"
 
 
-def _call(piece: TranscriptPiece) -> str:
-    how = ": failed" if piece.is_error else "" if piece.is_answered else ": no result"
-    called = short_line(f"{piece.source} {piece.arguments}", LINE_CHARACTERS)
-    blocks = [fenced(bounded(piece.arguments, ARGUMENT_CHARACTERS), "json")]
-    blocks += map(_inner, piece.inner)
-    if piece.is_answered:
-        blocks.append(fenced(bounded(piece.text, RESULT_CHARACTERS)))
+def _call(call: RecordedCall) -> str:
+    result, given = call.result, call.started.arguments
+    how = ": failed" if call.is_error else ": no result" if result is None else ""
+    called = short_line(f"{call.started.name} {given}", LINE_CHARACTERS)
+    blocks = [fenced(bounded(given, ARGUMENT_CHARACTERS), "json")]
+    blocks += map(_inner, call.inner)
+    if result is not None:
+        blocks.append(fenced(bounded(result, RESULT_CHARACTERS)))
     return folded(f"{called}{how}", "\n".join(blocks))
 
 
-def _inner(call: InnerCall) -> str:
+def _inner(call: RecordedCall) -> str:
     """What a sub-agent did; what it got as a result stayed with it."""
-    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
+    done = call.finished
+    figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     how = f": {figure}" if figure else ""
-    line = f"{short_line(f'{call.tool} {call.target}', LINE_CHARACTERS)}{how}"
-    blocks = [fenced(call.failed)] if call.failed else []
-    if call.diff:
-        blocks.append(fenced(bounded(call.diff, RESULT_CHARACTERS), "diff"))
+    line = f"{short_line(f'{call.started.name} {call.started.target}', LINE_CHARACTERS)}{how}"
+    blocks = [fenced(done.message)] if done is not None and done.is_error else []
+    blocks += [fenced(bounded(one.diff, RESULT_CHARACTERS), "diff") for one in call.edits]
     return folded(line, "\n".join(blocks)) if blocks else f"{inline(line)}\n"

@@ -23,8 +23,8 @@ from indwell.policy.paths import matches_any
 from indwell.policy.rules import globs_of
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
+from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions.overview import overview
-from indwell.sessions.transcript import transcript
 from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
@@ -254,7 +254,7 @@ async def _transcript(host: Host, session: str) -> str:
     reading = await host.service.reading(session)
 
     def worded() -> str:
-        turns = transcript(reading.records)
+        turns = events_of(reading.records)
         return transcript_markdown(overview(session, reading), turns, reading.notices)
 
     return await asyncio.to_thread(worded)

@@ -1,49 +1,72 @@
 /** What sub-agents did stands in the cards of their calls again when a session is opened anew. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { InnerRow, PieceRow, TurnRow } from "../../../src/protocol.ts";
+import type { Event, TurnFinished } from "../../../src/protocol.ts";
 import { initialState, reduce } from "../../../src/shared/reducer.ts";
 import type { PanelState, ToolPart } from "../../../src/shared/state.ts";
 import { going } from "../../../src/shared/tool-words.ts";
-import { type Told, told } from "./told.ts";
+import { finished, type Told, told } from "./told.ts";
 
 const DIFF = "--- a/tax.py\n+++ b/tax.py\n@@ -1 +1 @@\n-7\n+8\n";
-const READ = innerRow("a1-1", { name: "read_file", target: "tax.py", figure: "48 lines" });
-const EDIT = innerRow("a1-2", { name: "edit_file", target: "tax.py", diff: DIFF });
-const REFUSED = innerRow("a1-3", { error: true, message: "not allowed: the mode is `plan`" });
-const FAILED = innerRow("a1-4", { error: true, message: "no such file", figure: "failed" });
-const OPEN = innerRow("a1-5", { name: "bash", target: "pytest", ended: false, seconds: null });
+const READ = inner("a1-1", { name: "read_file", target: "tax.py", figure: "48 lines" });
+const EDIT = inner("a1-2", { name: "edit_file", target: "tax.py" }, DIFF);
+const REFUSED = inner("a1-3", { isError: true, message: "not allowed: the mode is `plan`" });
+const FAILED = inner("a1-4", { isError: true, message: "no such file", figure: "failed" });
+const OPEN = begins("a1-5", "bash", "pytest", "c1");
 const HEARD: Told = { type: "text", turn: 1, text: "Now", restart: false };
 
-function innerRow(id: string, more: Partial<InnerRow>): InnerRow {
-  const words = { name: "grep", target: "x", figure: "", message: "", diff: "" };
-  return { id, ...words, seconds: 1, error: false, ended: true, cut: 0, ...more };
+interface End {
+  readonly name: string;
+  readonly target: string;
+  readonly isError: boolean;
+  readonly message: string;
+  readonly figure: string;
 }
 
-function agentCard(more: Partial<PieceRow>): PieceRow {
-  const words = { text: "It is 8 now.", arguments: "", target: "explore: the tax", figure: "" };
-  const seconds = more.answered === false ? null : 9;
-  const rest = { error: false, answered: true, cut: 0, seconds, diff: "", inner: [] };
-  return { kind: "tool", source: "agent", id: "c1", ...words, ...rest, ...more };
+function begins(id: string, name: string, target: string, agent = ""): Event {
+  return told({ type: "toolStarted", turn: 1, id, name, target, agent });
 }
 
-function opened(ending: TurnRow["ending"], card: PieceRow): PanelState {
-  return page(reduce(initialState, { type: "opened", session: "s" }), ending, card);
+function ends(id: string, end: End, agent = ""): Event {
+  const rest = { seconds: 1, agent };
+  return told({ type: "toolFinished", turn: 1, id, ...end, ...rest });
 }
 
-function page(state: PanelState, ending: TurnRow["ending"], card: PieceRow): PanelState {
-  const usage = { input: 1, cached: 0, output: 1, cost: null };
-  const rest = { left: false, title: "", attached: [], mode: null, seconds: null, changes: [] };
-  const row: TurnRow = { turn: 1, at: "", ending, message: "", usage, pieces: [card], ...rest };
+/** A call of the sub-agent, from begin to end. */
+function inner(id: string, more: Partial<End>, diff = ""): readonly Event[] {
+  const end = { name: "grep", target: "x", isError: false, message: "", figure: "", ...more };
+  const edit = { path: end.target, added: 1, removed: 1, created: false, verified: true };
+  const edits = diff === "" ? [] : [{ id, ...edit, diff }];
+  return [
+    begins(id, end.name, end.target, "c1"),
+    ...edits.map((one) => told({ type: "editApplied", turn: 1, ...one, agent: "c1" })),
+    ends(id, end, "c1"),
+  ];
+}
+
+/** The call that began the sub-agent, with what that did; `end` null: it goes on. */
+function agentCard(made: readonly Event[], end: Partial<End> | null = {}): readonly Event[] {
+  const words = { name: "agent", target: "explore: the tax", isError: false, message: "" };
+  const over = end === null ? [] : [ends("c1", { ...words, figure: "", ...end })];
+  return [begins("c1", words.name, words.target), ...made, ...over];
+}
+
+function opened(ending: TurnFinished["ending"] | null, card: readonly Event[]): PanelState {
+  const end = ending === null ? [] : [finished(ending)];
+  return page(reduce(initialState, { type: "opened", session: "s" }), [...card, ...end]);
+}
+
+function page(state: PanelState, events: readonly Event[]): PanelState {
+  const row = { turn: 1, at: "", left: false, cut: 0, events };
   const head = { session: "s", title: "", at: "", model: "m", total: 1, more: false };
-  const told = { ...head, turns: [row], notices: [], todo: [], plan: null };
-  return reduce(state, { type: "page", page: told, where: "replace", seq: state.seq });
+  const answer = { ...head, turns: [row], notices: [], todo: [], plan: null };
+  return reduce(state, { type: "page", page: answer, where: "replace", seq: state.seq });
 }
 
 /** A page of a turn that runs: an event of it was heard before. */
-function running(card: PieceRow): PanelState {
+function running(card: readonly Event[]): PanelState {
   const before = happen(reduce(initialState, { type: "opened", session: "s" }), HEARD);
-  return page(before, null, card);
+  return page(before, card);
 }
 
 function happen(state: PanelState, ...events: readonly Told[]): PanelState {
@@ -65,13 +88,13 @@ function innerOf(state: PanelState): readonly ToolPart[] {
 }
 
 test("its calls are back as they were: how they ended, and what they changed", () => {
-  const state = opened("done", agentCard({ inner: [READ, EDIT, REFUSED, FAILED] }));
+  const state = opened("done", agentCard([READ, EDIT, REFUSED, FAILED].flat()));
   assert.deepEqual(
     innerOf(state).map((one) => [one.id, one.state, one.figure, one.message]),
     [
       ["a1-1", "done", "48 lines", ""],
       ["a1-2", "done", "", ""],
-      ["a1-3", "denied", "", REFUSED.message],
+      ["a1-3", "denied", "", "not allowed: the mode is `plan`"],
       ["a1-4", "failed", "failed", "no such file"],
     ],
   );
@@ -82,7 +105,7 @@ test("its calls are back as they were: how they ended, and what they changed", (
 });
 
 test("of a turn that was killed nothing runs", () => {
-  const state = opened(null, agentCard({ answered: false, inner: [READ, OPEN] }));
+  const state = opened(null, agentCard([...READ, OPEN], null));
   assert.deepEqual(
     innerOf(state).map((one) => [one.state, one.figure]),
     [
@@ -93,7 +116,7 @@ test("of a turn that was killed nothing runs", () => {
 });
 
 test("a turn that runs goes on in the same card: no call of it is there twice", () => {
-  const before = running(agentCard({ answered: false, inner: [READ, OPEN] }));
+  const before = running(agentCard([...READ, OPEN], null));
   assert.equal(going(cardOf(before).inner)?.id, "a1-5");
   const call = { turn: 1, name: "bash", target: "pytest", agent: "c1" };
   const end = { isError: false, figure: "3 passed", seconds: 2, message: "" };
@@ -115,9 +138,9 @@ test("a turn that runs goes on in the same card: no call of it is there twice", 
 });
 
 test("one that has ended does not run until the others have: their results come together", () => {
-  const card = agentCard({ answered: false, seconds: 9, figure: "2 rounds", inner: [READ, OPEN] });
+  const card = agentCard([...READ, OPEN], { figure: "2 rounds" });
   const part = cardOf(running(card));
   assert.deepEqual([part.state, part.figure], ["done", "2 rounds"]);
   assert.equal(going(part.inner), undefined);
-  assert.equal(cardOf(running({ ...card, error: true })).state, "failed");
+  assert.equal(cardOf(running(agentCard([], { isError: true }))).state, "failed");
 });

@@ -1,13 +1,14 @@
 /** A call ends in the same words while it is watched and in the history after a reload. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PieceRow, TurnRow } from "../../../src/protocol.ts";
-import { turnOfPage } from "../../../src/shared/page-turn.ts";
+import type { Event } from "../../../src/protocol.ts";
+import { turnOfPage } from "../../../src/shared/reduce-page.ts";
+import type { Turn } from "../../../src/shared/state.ts";
 import { isBad, outcomeWords } from "../../../src/shared/tool-words.ts";
 import { emptyTurn } from "../../../src/shared/turn-list.ts";
 import { withToolFinished, withToolStarted } from "../../../src/shared/turn-tools.ts";
 import { endingWords } from "../../../src/shared/words.ts";
-import { told } from "./told.ts";
+import { finished, told } from "./told.ts";
 
 /** What the server says of a call, what its line says, and whether that is red. */
 const ENDS: readonly (readonly [text: string, figure: string, words: string, bad: boolean])[] = [
@@ -21,40 +22,8 @@ const ENDS: readonly (readonly [text: string, figure: string, words: string, bad
   ["[not done: Indwell ended before this began; call it again]", "", "stopped", false],
 ];
 
-function piece(text: string, more: Partial<PieceRow>): PieceRow {
-  return {
-    kind: "tool",
-    text,
-    source: "bash",
-    id: "c1",
-    arguments: "{}",
-    error: true,
-    answered: true,
-    cut: 0,
-    target: "ls",
-    figure: "",
-    seconds: 1,
-    diff: "",
-    inner: [],
-    ...more,
-  };
-}
-
-function page(one: PieceRow, ending: TurnRow["ending"]): TurnRow {
-  return {
-    turn: 1,
-    at: "",
-    ending,
-    message: "",
-    usage: { input: 0, cached: 0, output: 0, cost: 0 },
-    pieces: [one],
-    left: false,
-    title: "",
-    attached: [],
-    mode: null,
-    seconds: 1,
-    changes: [],
-  };
+function past(...events: readonly Event[]): Turn {
+  return turnOfPage("s", { turn: 1, at: "", left: false, cut: 0, events }, false);
 }
 
 for (const [text, figure, words, bad] of ENDS)
@@ -71,8 +40,7 @@ for (const [text, figure, words, bad] of ENDS)
     });
     assert.ok(begin.type === "toolStarted" && end.type === "toolFinished");
     const live = withToolFinished(withToolStarted(emptyTurn("s", 1), begin, "k"), end, "k");
-    const past = turnOfPage("s", "m", page(piece(text, { figure }), "done"), false);
-    for (const { parts } of [live, past]) {
+    for (const { parts } of [live, past(begin, end)]) {
       const [card] = parts;
       assert.ok(card?.kind === "tool");
       assert.deepEqual([outcomeWords(card), isBad(card)], [words, bad]);
@@ -80,9 +48,9 @@ for (const [text, figure, words, bad] of ENDS)
   });
 
 test("a call without an end, of a turn that a reload interrupted, is stopped and not red", () => {
-  for (const ending of [null, "interrupted"] as const) {
-    const open = piece("", { answered: false, seconds: null, error: false });
-    const turn = turnOfPage("s", "m", page(open, ending), false);
+  const call = { turn: 1, id: "c1", name: "bash", target: "ls" };
+  const begin = told({ type: "toolStarted", ...call });
+  for (const turn of [past(begin), past(begin, finished("interrupted"))]) {
     const [card] = turn.parts;
     assert.ok(card?.kind === "tool");
     assert.deepEqual([outcomeWords(card), isBad(card)], ["stopped", false]);

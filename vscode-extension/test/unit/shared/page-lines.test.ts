@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PieceRow } from "../../../src/protocol.ts";
-import { turnOfPage } from "../../../src/shared/page-turn.ts";
+import { turnOfPage } from "../../../src/shared/reduce-page.ts";
+import { told } from "./told.ts";
 
-function lineOf(text: string): string {
-  const none = { source: "", id: "", arguments: "", target: "", figure: "", diff: "" };
-  const state = { error: false, answered: false, cut: 0, seconds: null, inner: [] };
-  const piece: PieceRow = { kind: "notice", text, ...none, ...state };
-  const usage = { input: 1, cached: 0, output: 1, cost: null };
-  const words = { title: "", message: "", at: "", ending: "done", mode: null } as const;
-  const rest = { usage, pieces: [piece], left: false, attached: [], seconds: null, changes: [] };
-  const part = turnOfPage("s", "m", { turn: 1, ...words, ...rest }, false).parts[0];
+function lineOf(message: string): string {
+  const events = [told({ type: "notice", turn: 1, level: "info", message })];
+  const row = { turn: 1, at: "", left: false, cut: 0, events };
+  const [part] = turnOfPage("s", row, false).parts;
   return part?.kind === "line" ? part.text : "";
 }
 
@@ -23,4 +19,5 @@ test("a fork says where it comes from without a number that nobody knows", () =>
 
 test("other notices of the log are as they were said", () => {
   assert.equal(lineOf("the session was imported"), "The session was imported");
+  assert.equal(lineOf("src/a.py was left out"), "src/a.py was left out");
 });

@@ -1,11 +1,5 @@
 /** A server in miniature: runs random turns, numbers their events, and keeps a log as the real one does. */
-import type {
-  EventParams,
-  InnerRow,
-  PieceRow,
-  SessionResult,
-  TurnRow,
-} from "../../../src/protocol.ts";
+import type { Event, EventParams, SessionResult, TurnRow } from "../../../src/protocol.ts";
 import { type Told, told } from "./told.ts";
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -20,19 +14,6 @@ export function random(seed: number): () => number {
 }
 
 const USAGE = { input: 10, cached: 2, cache_write: 0, output: 3, reported: true } as const;
-
-const OPEN = {
-  error: false,
-  figure: "",
-  seconds: null,
-  message: "",
-  diff: "",
-  ended: false,
-  cut: 0,
-} as const;
-
-/** One thing of the log: a finished round or call, as `indwell/session` tells it. */
-type Logged = PieceRow;
 
 export class RandomServer {
   readonly session: string;
@@ -51,8 +32,8 @@ export class RandomServer {
   *turn(): Generator<EventParams> {
     const turn = this.turns.length + 1;
     const words = `prompt ${turn}`;
-    this.turns.push(row(turn, [piece("user", words)]));
-    yield this.#emit({
+    this.turns.push({ turn, at: "", left: false, cut: 0, events: [] });
+    yield this.#tell({
       type: "turnStarted",
       turn,
       title: words,
@@ -63,8 +44,7 @@ export class RandomServer {
     });
     const rounds = 1 + Math.floor(this.#next() * 3);
     for (let round = 1; round <= rounds; round += 1) yield* this.#round(turn, round);
-    this.#log(turn, { ending: "done", seconds: 1 });
-    yield this.#emit({
+    yield this.#tell({
       type: "turnFinished",
       turn,
       ending: "done",
@@ -109,10 +89,15 @@ export class RandomServer {
       yield this.#emit({ type: "notice", turn, level: "warning", message: "trying again" });
       yield this.#emit({ type: "text", turn, text: "", restart: true });
     }
-    const pieces: Logged[] = [];
-    if (this.#next() < 0.5) pieces.push(piece("thinking", yield* this.#stream(turn, "thinking")));
-    if (this.#next() < 0.9) pieces.push(piece("assistant", yield* this.#stream(turn, "text")));
-    for (const one of pieces) this.#append(turn, one);
+    const said: Told[] = [];
+    if (this.#next() < 0.5) {
+      said.push({ type: "thinking", turn, text: yield* this.#stream(turn, "thinking") });
+    }
+    if (this.#next() < 0.9) {
+      const text = yield* this.#stream(turn, "text");
+      said.push({ type: "text", turn, text, restart: false });
+    }
+    for (const one of said) this.#log(one);
     yield this.#counted(turn, round);
     const calls = Math.floor(this.#next() * 3);
     for (let call = 0; call < calls; call += 1) yield* this.#call(turn, call);
@@ -135,33 +120,12 @@ export class RandomServer {
   *#call(turn: number, call: number): Generator<EventParams> {
     const id = `call_${call}`; // the same in every round, as some endpoints do
     const name = this.#next() < 0.3 ? "agent" : "bash";
-    const started: Logged = { ...piece("tool", ""), id, source: name, answered: false };
-    this.#append(turn, started);
-    yield this.#emit({ type: "toolStarted", turn, id, name, target: "ls" });
+    yield this.#tell({ type: "toolStarted", turn, id, name, target: "ls", arguments: "{}" });
     if (name === "agent") yield* this.#subAgent(turn, id);
     else if (this.#next() < 0.5) yield this.#emit({ type: "toolOutput", turn, id, text: "out " });
     const isError = this.#next() < 0.3;
-    const pieces = this.#row(turn).pieces.with(-1, {
-      ...started,
-      inner: this.#row(turn).pieces.at(-1)?.inner ?? [],
-      answered: true,
-      error: isError,
-      target: "ls",
-      figure: "1",
-      seconds: 2,
-    });
-    this.#log(turn, { pieces });
-    yield this.#emit({
-      type: "toolFinished",
-      turn,
-      id,
-      name,
-      target: "ls",
-      isError,
-      figure: "1",
-      seconds: 2,
-      message: "",
-    });
+    const end = { isError, figure: "1", seconds: 2, message: "" };
+    yield this.#tell({ type: "toolFinished", turn, id, name, target: "ls", ...end });
   }
 
   /** Some calls of a sub-agent; a read stands in the log when it has ended, a command when it begins. */
@@ -170,26 +134,18 @@ export class RandomServer {
     const calls = Math.floor(this.#next() * 3);
     for (let call = 0; call < calls; call += 1) {
       const told = { id: `a${this.#agents}-${call}`, name: "bash", target: "ls" };
+      const begin: Told = { type: "toolStarted", turn, ...told, agent };
       const isRead = this.#next() < 0.5;
-      const open: InnerRow = { ...told, ...OPEN };
-      if (!isRead) this.#within(turn, (inner) => [...inner, open]);
-      yield this.#emit({ type: "toolStarted", turn, ...told, agent });
+      yield isRead ? this.#emit(begin) : this.#tell(begin);
       const end = { figure: "1", seconds: 2, message: "" };
-      const ended: InnerRow = { ...open, ...end, ended: true };
-      this.#within(turn, (inner) => (isRead ? [...inner, ended] : inner.with(-1, ended)));
-      yield this.#emit({ type: "toolFinished", turn, ...told, isError: false, ...end, agent });
+      if (isRead) this.#log(begin);
+      yield this.#tell({ type: "toolFinished", turn, ...told, isError: false, ...end, agent });
     }
-  }
-
-  #within(turn: number, change: (inner: readonly InnerRow[]) => readonly InnerRow[]): void {
-    const { pieces } = this.#row(turn);
-    const card = pieces.at(-1) ?? piece("tool", "");
-    this.#log(turn, { pieces: pieces.with(-1, { ...card, inner: change(card.inner) }) });
   }
 
   #counted(turn: number, round: number): EventParams {
     const counted = { round, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
-    return this.#emit({ type: "usageReported", turn, ...counted });
+    return this.#tell({ type: "usageReported", turn, ...counted });
   }
 
   #emit(event: Told): EventParams {
@@ -198,52 +154,16 @@ export class RandomServer {
     return params;
   }
 
-  #row(turn: number): TurnRow {
-    const found = this.turns[turn - 1];
-    if (found === undefined) throw new Error(`no turn ${turn}`);
-    return found;
+  /** What the log has, too. */
+  #tell(event: Told): EventParams {
+    this.#log(event);
+    return this.#emit(event);
   }
 
-  #append(turn: number, one: Logged): void {
-    this.#log(turn, { pieces: [...this.#row(turn).pieces, one] });
+  #log(event: Told): void {
+    const row = this.turns[event.turn - 1];
+    if (row === undefined) throw new Error(`no turn ${event.turn}`);
+    const events: readonly Event[] = [...row.events, told(event)];
+    this.turns[event.turn - 1] = { ...row, events };
   }
-
-  #log(turn: number, change: Partial<TurnRow>): void {
-    this.turns[turn - 1] = { ...this.#row(turn), ...change };
-  }
-}
-
-function piece(kind: PieceRow["kind"], text: string): PieceRow {
-  return {
-    kind,
-    text,
-    source: "",
-    id: "",
-    arguments: "",
-    error: false,
-    answered: true,
-    cut: 0,
-    target: "",
-    figure: "",
-    seconds: null,
-    diff: "",
-    inner: [],
-  };
-}
-
-function row(turn: number, pieces: readonly PieceRow[]): TurnRow {
-  return {
-    turn,
-    at: "",
-    ending: null,
-    message: "",
-    usage: { input: 10, cached: 2, output: 3, cost: 0.5 },
-    pieces,
-    left: false,
-    title: "",
-    attached: [],
-    mode: "review",
-    seconds: null,
-    changes: [],
-  };
 }

@@ -125,7 +125,7 @@ test("a broken call is counted before its words are taken back", () => {
 test("a notice between the words and their restart stays", () => {
   const notice: Told = { type: "notice", turn: 1, level: "warning", message: "trying again" };
   const state = happen(start(), STARTED, text("lost"), notice, text("", true), text("kept"));
-  assert.deepEqual(words(state), ["line trying again", "text kept"]);
+  assert.deepEqual(words(state), ["line Trying again", "text kept"]);
 });
 
 test("what a turn says of itself is there when it has ended", () => {

@@ -1,11 +1,9 @@
 /** Fetches the turns of a session, 20 at a time, and what a card shows when it is opened. */
-import type { SessionResult } from "../../../protocol.ts";
+import type { Event, SessionResult } from "../../../protocol.ts";
 import type { Room } from "../room.ts";
 
 /** Turns of a page. */
 export const PAGE = 20;
-/** Characters of a call's result that a page keeps: its line shows why it failed, a card fetches the rest. */
-const KEPT = 2000;
 
 export class Pages {
   readonly #room: Pick<Room, "store" | "backend">;
@@ -43,15 +41,17 @@ export class Pages {
     if (session === null) return;
     const page = await this.#fetch(session, turn + 1, 1);
     const row = page.turns.find((one) => one.turn === turn);
-    const piece = row?.pieces.findLast((one) => one.kind === "tool" && one.id === id);
-    if (piece === undefined) return;
+    const own = row?.events.filter((one) => one.agent === "" && "id" in one && one.id === id) ?? [];
+    const begin = own.findLast((one) => one.type === "toolStarted");
+    const end = own.findLast((one) => one.type === "toolFinished");
+    if (begin === undefined) return;
     store.dispatch({
       type: "toolDetail",
       session,
       turn,
       id,
-      result: piece.text,
-      arguments: piece.arguments,
+      result: end?.result ?? "",
+      arguments: begin.arguments,
     });
   }
 
@@ -66,10 +66,11 @@ function lean(page: SessionResult): SessionResult {
     ...page,
     turns: page.turns.map((turn) => ({
       ...turn,
-      pieces: turn.pieces.flatMap((piece) => {
-        if (piece.kind === "attached") return [];
-        if (piece.kind !== "tool") return [piece];
-        return [{ ...piece, text: piece.error ? piece.text.slice(0, KEPT) : "", arguments: "" }];
+      events: turn.events.flatMap((event): readonly Event[] => {
+        if (event.type === "attached" && event.label === "") return [];
+        if (event.type === "toolStarted") return [{ ...event, arguments: "" }];
+        if (event.type === "toolFinished") return [{ ...event, result: null }];
+        return [event];
       }),
     })),
   };

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { Questions } from "../../../../src/extension/chat/ask/questions.ts";
 import { Cancel } from "../../../../src/extension/chat/cancel.ts";
 import type { PermissionParams } from "../../../../src/protocol.ts";
+import { told } from "../../shared/told.ts";
 import { fakeRoom } from "./fake-room.ts";
 
 const ASKED: PermissionParams = {
@@ -150,7 +151,7 @@ test("a question of a sub-agent's call names it", () => {
     },
   ] as const;
   for (const [seq, event] of happened.entries())
-    store.dispatch({ type: "event", session: "s", seq: seq + 1, event, at: 0 });
+    store.dispatch({ type: "event", session: "s", seq: seq + 1, event: told(event), at: 0 });
   void questions.permission(ASKED, new Cancel());
   const [question] = store.state.questions;
   assert.ok(question?.kind === "permission");

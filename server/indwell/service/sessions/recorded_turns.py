@@ -1,0 +1,420 @@
+"""Turns a session's log into the events that a reload shows, as they were told live. Pure.
+
+What the log does not have is not told again: pieces of text, output, questions and most notices.
+What only the log has, such as the result of a call, stands in fields that are empty live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import msgspec
+
+from indwell.agent.core import events
+from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import EditApplied, Event, ToolFinished, ToolStarted, TurnFinished
+from indwell.agent.features.subagents.naming import NAME, subject_of
+from indwell.lazy_pattern import lazy_pattern
+from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
+from indwell.sessions.branches import lived
+from indwell.sessions.display_records import (
+    FAILURE_CHARACTERS,
+    CallEnded,
+    Decided,
+    PlanSet,
+    TodoSet,
+)
+from indwell.sessions.records import (
+    ENDED,
+    CompactionRecord,
+    Forked,
+    MessageRecord,
+    Record,
+    Repaired,
+    Rewound,
+    SessionStarted,
+    Spent,
+    SteeringRecord,
+    TurnEndRecord,
+    TurnStartRecord,
+    was_interrupted,
+)
+
+TITLE_CHARACTERS = 80  # of the words, for a turn whose log has no title
+
+
+class RecordedTurn(msgspec.Struct, frozen=True):
+    """One turn, read back from the log.
+
+    Attributes:
+        turn: Its number.
+        at: When it began.
+        left: Whether a rewind abandoned it.
+        events: ``TurnStarted`` is the first. ``TurnFinished`` is the last; it is missing while the
+            turn runs, or if the process was killed. The events of one call stand together.
+    """
+
+    turn: int
+    at: str
+    left: bool
+    events: tuple[Event, ...]
+
+    @property
+    def finished(self) -> TurnFinished | None:
+        """The last event, if the turn has ended."""
+        last = self.events[-1]
+        return last if isinstance(last, TurnFinished) else None
+
+
+@dataclass(slots=True)
+class RecordedCall:
+    """The events of one call; ``inner`` are the calls of the sub-agent that it started."""
+
+    started: ToolStarted
+    inner: list[RecordedCall] = field(default_factory=list)
+    edits: list[EditApplied] = field(default_factory=list)
+    finished: ToolFinished | None = None
+
+    @property
+    def result(self) -> str | None:
+        """What the model got; None if the log has no result."""
+        return self.finished.result if self.finished else None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed or was refused."""
+        return self.finished is not None and self.finished.is_error
+
+    def events(self) -> Iterator[Event]:
+        """All of them, in order."""
+        yield self.started
+        for call in self.inner:
+            yield from call.events()
+        yield from self.edits
+        if self.finished is not None:
+            yield self.finished
+
+
+def events_of(records: Sequence[Record]) -> tuple[RecordedTurn, ...]:
+    """Return the turns of a log, oldest first, including those that a rewind abandoned."""
+    alive = {id(record) for record in lived(records)}
+    turns: list[_Turn] = []
+    model = ""
+    for record in records:
+        match record:
+            case SessionStarted():
+                model = record.model
+            case TurnStartRecord():
+                turns.append(_Turn(record, model, left=id(record) not in alive))
+            case Spent(agent="") if turns:
+                model = record.model
+                turns[-1].take(record)
+            case _:
+                if turns:
+                    turns[-1].take(record)
+    return tuple(turn.told() for turn in turns)
+
+
+def by_call(told: Iterable[Event]) -> Iterator[Event | RecordedCall]:
+    """The events of a recorded turn, with those of each call as one."""
+    call: RecordedCall | None = None
+    for event in told:
+        of_call = call.inner[-1] if call is not None and call.inner and event.agent else call
+        match event:
+            case ToolStarted(agent=""):
+                if call is not None:
+                    yield call
+                call = RecordedCall(event)
+            case ToolStarted() if call is not None:
+                call.inner.append(RecordedCall(event))
+            case EditApplied() if of_call is not None:
+                of_call.edits.append(event)
+            case ToolFinished() if of_call is not None:
+                of_call.finished = event
+            case _:
+                if call is not None:
+                    yield call
+                    call = None
+                yield event
+    if call is not None:
+        yield call
+
+
+def ending_words(turn: RecordedTurn) -> str:
+    """How the turn ended, for a heading."""
+    ending = turn.finished.ending if turn.finished else "not ended"
+    return f"{ending}, left behind" if turn.left else ending
+
+
+def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
+    """Tokens and cost of the turn so far; of its sub-agents, too, once it has ended."""
+    for event in reversed(turn.events):
+        match event:
+            case TurnFinished(usage=usage, cost=cost):
+                return usage, cost
+            case events.UsageReported(total=usage, total_cost=cost):
+                return usage, cost
+            case _:
+                pass
+    return Usage(), 0.0
+
+
+def named_text(event: Event) -> tuple[str, str]:
+    """The kind and the text of what stands beside words and calls; empty for everything else."""
+    match event:
+        case events.Thinking(text=text):
+            return "thinking", text
+        case events.Attached(label="", text=text):
+            return "attached", text
+        case events.Attached(text=text):
+            return "image", text
+        case events.Notice(message=message):
+            return "notice", message
+        case events.Compacted(layer=layer, before=before, after=after, note=note):
+            words = f"the conversation was compacted ({layer}): from {before:,} to {after:,} tokens"
+            return "notice", f"{words}; {note}" if note else words
+        case _:
+            return "", ""
+
+
+_Item: TypeAlias = Event | RecordedCall
+
+
+class _Turn:
+    """A turn while its records are read."""
+
+    def __init__(self, record: TurnStartRecord, model: str, *, left: bool) -> None:
+        self._record, self._model, self._left = record, model, left
+        self._n = record.turn
+        self._items: list[_Item] = []
+        self._calls: dict[
+            str, RecordedCall
+        ] = {}  # the newest of each id: some endpoints repeat ids
+        self._steering: list[str] = []  # words that have reached no request yet
+        self._is_prompt_sent = False
+        self._answer = ""
+        self._rounds = 0
+        self._usage = Usage()
+        self._cost: float | None = 0.0
+        self._ended: TurnEndRecord | None = None
+
+    def take(self, record: Record) -> None:  # noqa: C901, PLR0912 - one flat table of records
+        """Add what a record tells; requests, intents and states of features tell nothing."""
+        match record:
+            case MessageRecord(message=message):
+                self._rounds += message.role == "assistant"
+                for block in message.blocks:
+                    self._block(block)
+            case Spent():
+                self._spent(record)
+            case SteeringRecord(words=words):
+                self._steering.append(words)
+            case CompactionRecord(layer=layer, before=before, after=after, note=note):
+                self._items.append(events.Compacted(self._n, layer, before, after, note))
+            case Repaired(what=what):
+                self._notice(what)
+            case Rewound(turn=turn):
+                self._notice(
+                    f"the conversation was taken back, and goes on from the end of turn {turn}"
+                )
+            case Forked(session=session, turn=turn):
+                self._notice(f"forked from session {session}, at the end of its turn {turn}")
+            case TodoSet(items=items):
+                self._items.append(events.TodoChanged(self._n, items))
+            case PlanSet(state=state, text=text, path=path):
+                self._items.append(events.PlanChanged(self._n, state, text, path))
+            case Decided() | CallEnded():
+                self._called(record)
+            case TurnEndRecord():
+                self._ended = record
+            case _:
+                pass
+
+    def told(self) -> RecordedTurn:
+        """The turn, with all of its events."""
+        record = self._record
+        began = events.TurnStarted(
+            self._n,
+            record.title or record.words.lstrip().partition("\n")[0][:TITLE_CHARACTERS],
+            record.words,
+            self._model,
+            record.attached,
+            record.mode,
+        )
+        middle = (
+            event
+            for item in self._items
+            for event in (item.events() if isinstance(item, RecordedCall) else (item,))
+        )
+        unsent = (events.Steered(self._n, words, delivered=False) for words in self._steering)
+        return RecordedTurn(
+            self._n, record.at, self._left, (began, *middle, *unsent, *self._finished())
+        )
+
+    def _finished(self) -> Iterator[TurnFinished]:
+        record = self._ended
+        if record is None:
+            return
+        is_cut = was_interrupted(record)
+        yield TurnFinished(
+            turn=self._n,
+            ending="interrupted" if is_cut else record.ending,
+            message=ENDED if is_cut else record.message,
+            answer=self._answer,
+            draft=record.words,
+            rounds=self._rounds,
+            usage=self._usage,
+            cost=self._cost,
+            seconds=record.seconds,
+            changes=tuple(FileChanged(one.path, one.added, one.removed) for one in record.changes),
+            outgrown=record.outgrown,
+        )
+
+    def _block(self, block: Block) -> None:
+        n = self._n
+        match block:
+            case Text(text=text, meta=meta) if meta.source == "user":
+                if self._is_prompt_sent and self._steering:
+                    words = self._steering.pop(0)
+                    self._items.append(events.Steered(n, words, delivered=True))
+                self._is_prompt_sent = True
+            case Text(text=text, meta=meta) if meta.source == "assistant":
+                if (reply := _without_mark(text)).strip():
+                    self._answer = reply
+                    self._items.append(events.Text(n, reply))
+            case Text(text=text, meta=meta):
+                self._items.append(events.Attached(n, meta.source, text))
+            case Thinking(text=text):
+                self._items.append(events.Thinking(n, text))
+            case ToolUse(id=id_, name=name, arguments=arguments):
+                # A sub-agent at work shows its task; the log has the target when it has ended.
+                target = subject_of(arguments) if name == NAME else ""
+                call = RecordedCall(ToolStarted(n, id_, name, target, arguments))
+                self._calls[id_] = call
+                self._items.append(call)
+            case ToolResult():
+                self._result(block)
+            case Image(media_type=media_type, label=label):
+                source = block.meta.source
+                self._items.append(events.Attached(n, source, media_type, label or "picture"))
+
+    def _result(self, block: ToolResult) -> None:
+        call = self._calls.get(block.tool_use_id)
+        if call is None:
+            return
+        known = call.finished
+        message = known.message if known else ""
+        call.finished = ToolFinished(
+            self._n,
+            call.started.id,
+            call.started.name,
+            call.started.target,
+            block.is_error,
+            known.figure if known else "",
+            known.seconds if known else None,
+            (message or block.text[:FAILURE_CHARACTERS]) if block.is_error else "",
+            block.text,
+        )
+
+    def _spent(self, record: Spent) -> None:
+        self._usage += record.usage
+        is_known = self._cost is not None and record.cost is not None
+        self._cost = (self._cost or 0.0) + (record.cost or 0.0) if is_known else None
+        if record.agent:
+            return  # the sums have it, and the card of the sub-agent shows its calls
+        self._model = record.model
+        self._items.append(
+            events.UsageReported(
+                self._n, self._rounds, record.usage, record.cost, self._usage, self._cost
+            )
+        )
+
+    def _called(self, record: Decided | CallEnded) -> None:
+        call = self._calls.get(record.within or record.tool_use_id)
+        if call is None:
+            return
+        if record.within:
+            known = reversed(call.inner)
+            inner = next((one for one in known if one.started.id == record.tool_use_id), None)
+            if inner is None or inner.finished is not None:
+                # A decision with an ending is followed by ``CallEnded``.
+                if isinstance(record, Decided) and record.ending:
+                    return
+                inner = RecordedCall(
+                    ToolStarted(self._n, record.tool_use_id, record.tool, "", agent=record.within)
+                )
+                call.inner.append(inner)
+            call = inner
+        if isinstance(record, Decided):
+            target = call.started.target or record.what
+            call.started = msgspec.structs.replace(call.started, target=target)
+            return
+        target = record.target or call.started.target
+        call.started = msgspec.structs.replace(call.started, target=target)
+        call.edits = list(_edits(record, call.started))
+        call.finished = ToolFinished(
+            self._n,
+            record.tool_use_id,
+            call.started.name,
+            target,
+            bool(record.failed),
+            record.figure,
+            record.seconds,
+            record.failed,
+            agent=record.within,
+        )
+
+    def _notice(self, message: str) -> None:
+        self._items.append(events.Notice(self._n, "info", message))
+
+
+def _without_mark(text: str) -> str:
+    """A reply without the mark that tells the model where it broke off."""
+    return text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
+
+
+_HEAD = lazy_pattern(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
+    """The edits of a call: its diff, taken apart file by file."""
+    if not record.diff:
+        return
+    files: list[list[str]] = [[]]
+    counts: list[list[int]] = [[0, 0]]  # lines added and removed, of each file
+    old = new = 0  # lines of the hunk that are still to come
+    lines = record.diff.split("\n")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if (old > 0 or new > 0) and line[:1] in {"-", "+", " ", "\\"}:  # no header: a hunk has it
+            counts[-1][0] += line[0] == "+"
+            counts[-1][1] += line[0] == "-"
+            old -= line[0] in "- "
+            new -= line[0] in "+ "
+        elif line.startswith("--- ") and following.startswith("+++ "):
+            files.append([])
+            counts.append([0, 0])
+        elif head := _HEAD.match(line):
+            old, new = (1 if count is None else int(count) for count in head.groups())
+        files[-1].append(line)
+    first = 1 if len(files) > 1 else 0  # what stands before the first header belongs to no file
+    for own, (added, removed) in zip(files[first:], counts[first:], strict=True):
+        is_only = not first or (len(files) == 2 and record.target)  # noqa: PLR2004 - one header
+        yield EditApplied(
+            call.turn,
+            call.id,
+            record.target if is_only else _name_in(own),
+            added,
+            removed,
+            "\n".join(own),
+            created=own[0] == "--- /dev/null" or any(one.startswith("@@ -0,0 ") for one in own),
+            verified=True,
+            agent=call.agent,
+        )
+
+
+def _name_in(lines: Sequence[str]) -> str:
+    """The file's name, from the headers of its diff."""
+    old, new = (line[4:].partition("\t")[0] for line in lines[:2])
+    return (old if new == "/dev/null" else new).removeprefix("a/").removeprefix("b/")

@@ -1,0 +1,59 @@
+/**
+ * Compares what the panel shows of sessions that it watched with what it shows when it reads them back.
+ * `tests/vscode/test_told_once.py` writes the file with the sessions, and calls this.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { Event, SessionResult, TurnRow } from "../src/protocol.ts";
+import type { Action } from "../src/shared/action.ts";
+import { initialState, reduce } from "../src/shared/reducer.ts";
+import type { PanelState, Part, Turn } from "../src/shared/state.ts";
+
+interface Story {
+  readonly live: readonly Event[];
+  readonly page: { readonly session: string; readonly turns: readonly TurnRow[] };
+}
+
+const path = process.argv[2] ?? "";
+const stories: Readonly<Record<string, Story>> = JSON.parse(readFileSync(path, "utf8"));
+for (const [name, { live, page }] of Object.entries(stories)) {
+  const { session } = page;
+  const watched = live
+    .map((event, place): Action => ({ type: "event", session, seq: place + 1, event, at: place }))
+    .reduce(reduce, opened(session));
+  const rest = { title: "", at: "", model: "", total: page.turns.length, more: false };
+  const answer: SessionResult = { ...page, ...rest, notices: [], todo: [], plan: null };
+  const told = { type: "page", page: answer, where: "replace", seq: live.length } as const;
+  assert.ok(page.turns.length > 0, `${name} has turns`);
+  assert.deepEqual(reduce(opened(session), told).turns.map(shown), watched.turns.map(shown), name);
+  assert.deepEqual(reduce(watched, told).turns, watched.turns, `${name}: a page changes nothing`);
+}
+process.stdout.write(`${Object.keys(stories).length} agree\n`);
+
+function opened(session: string): PanelState {
+  return reduce(initialState, { type: "opened", session });
+}
+
+/** A turn without what no log has: times of words, how it was verified, whether a retry may help. */
+function shown(turn: Turn): object {
+  const { round, next, verified, retryable, parts, ...rest } = turn;
+  return { ...rest, parts: parts.flatMap(part) };
+}
+
+function part(one: Part): readonly object[] {
+  switch (one.kind) {
+    case "text":
+    case "thinking":
+      return [{ kind: one.kind, text: one.text, final: one.final }];
+    case "line": // most notices, and running checks, have no record
+      return one.what === "steered" || one.what === "compacted" ? [{ ...one, key: "" }] : [];
+    case "tool": {
+      const none = { key: "", output: "", cut: 0, tokens: 0 };
+      // Live, a call that the user stopped has no end; its result tells the model why.
+      const message = one.state === "stopped" ? "" : one.message;
+      return [{ ...one, ...none, message, inner: one.inner.flatMap(part) }];
+    }
+    default:
+      return one satisfies never;
+  }
+}
