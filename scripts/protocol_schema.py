@@ -1,4 +1,4 @@
-"""Keep docs/protocol.schema.json equal to the typed messages of ``indwell/*``."""
+"""Keep docs/protocol.schema.json and the table of events in docs/protocol.md equal to the types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from indwell.lsp.messages.documents import ChatResult
 from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import MemoryResult
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
+SCHEMA = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
+PAGE = SCHEMA.with_name("protocol.md")
+EVENTS_HEAD = "| type | fields |\n| --- | --- |\n"
 STARTED = (protocol.StartedResult, protocol.TurnResult, None)
 COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     **dict.fromkeys(TASK_COMMANDS, STARTED),
@@ -155,15 +157,31 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
+def with_events(page: str) -> str:
+    """The page with its table of events as the types have them."""
+    before, head, rest = page.partition(EVENTS_HEAD)
+    assert head, "the page has a table of events"
+    _, end, after = rest.partition("\n\n")
+    common = {"turn", "agent"}
+    rows: list[str] = []
+    for event in get_args(Event):
+        info = msgspec.inspect.type_info(event)
+        assert isinstance(info, msgspec.inspect.StructType)
+        fields = (f"`{one.encode_name}`" for one in info.fields if one.name not in common)
+        rows.append(f"| `{info.tag}` | {', '.join(fields)} |")
+    return "".join((before, head, "\n".join(rows), end, after))
+
+
 def main() -> int:
-    """Write the schema, or with --check say that it is old."""
-    fresh = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
-    if PAGE.exists() and PAGE.read_text("utf-8") == fresh:
-        return 0
-    if "--check" in sys.argv:
-        print("docs/protocol.schema.json is old; run scripts/fix", file=sys.stderr)
-        return 1
-    PAGE.write_text(fresh, "utf-8")
+    """Write the schema and the table of events, or with --check say that they are old."""
+    schema = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
+    for path, fresh in ((SCHEMA, schema), (PAGE, with_events(PAGE.read_text("utf-8")))):
+        if path.exists() and path.read_text("utf-8") == fresh:
+            continue
+        if "--check" in sys.argv:
+            print(f"docs/{path.name} is old; run scripts/fix", file=sys.stderr)
+            return 1
+        path.write_text(fresh, "utf-8")
     return 0
 
 

@@ -235,7 +235,10 @@ async def test_a_session_is_shown_turn_by_turn(home) -> None:
     for words in ("Turn 1", "you: What is it?", "▸ read_file", "It adds one.", MODEL):
         assert words in shown.stdout
     as_json = json.loads((await run(home, "sessions", "show", session, "--json")).stdout)
-    assert (as_json["overview"]["id"], as_json["turns"][0]["ending"]) == (session, "done")
+    assert (as_json["overview"]["id"], as_json["turns"][0]["events"][-1]["ending"]) == (
+        session,
+        "done",
+    )
     assert (await run(home, "sessions", "show", "nope")).code == 1
     assert (await run(home, "sessions", "show")).code == 2
 
