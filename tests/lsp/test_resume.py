@@ -93,7 +93,9 @@ async def test_a_turn_that_a_reload_interrupted_is_continued_and_nothing_is_run_
         page = await editor.client.protocol.send_request_async(
             "indwell/session", SessionParams(session)
         )
-        assert [(row.ending, row.message) for row in page.turns] == [("interrupted", ENDED)]
+        assert [(row.events[-1]["ending"], row.events[-1]["message"]) for row in page.turns] == [
+            ("interrupted", ENDED)
+        ]
         assert "Continue the interrupted turn" in await offered(editor, buffer)
         await editor.execute("indwell.continue")
         await editor.wait_for_event("turnFinished")

@@ -15,6 +15,8 @@ import type {
   SessionRow,
   StatusResult,
   TodoRow,
+  ToolFinished,
+  TurnFinished,
 } from "../protocol.ts";
 
 /** How the language server is doing; `reason` is one sentence for the user, and so is `waiting`: what prompts wait for. */
@@ -47,8 +49,15 @@ export interface TextPart {
   readonly since: number | null;
 }
 
+/** What `toolFinished` tells and the panel keeps as it is: a field more needs no line here. */
+type CallEndTold = Partial<
+  Omit<ToolFinished, keyof ToolPartKnown | "type" | "turn" | "isError" | "agent">
+>;
+
 /** One tool call: a line that opens. */
-export interface ToolPart {
+export interface ToolPart extends ToolPartKnown, CallEndTold {}
+
+interface ToolPartKnown {
   readonly kind: "tool";
   readonly key: string;
   readonly id: string;
@@ -99,8 +108,19 @@ export interface ChipShown {
   readonly label: string;
 }
 
+/** What `turnFinished` tells and the panel keeps as it is. */
+type TurnEndTold = Partial<
+  Omit<
+    TurnFinished,
+    | keyof TurnKnown
+    | ("type" | "turn" | "usage" | "answer" | "rounds" | "figures" | "toReview" | "agent")
+  >
+>;
+
 /** A prompt and all that came of it. */
-export interface Turn {
+export interface Turn extends TurnKnown, TurnEndTold {}
+
+interface TurnKnown {
   readonly session: string;
   /** 1-based. */
   readonly number: number;

@@ -54,22 +54,15 @@ export function counted(turn: Turn, event: UsageReported): Turn {
 
 /** The turn is over; words that never reached the model come back as a draft. */
 export function finished(state: PanelState, event: TurnFinished, key: string): PanelState {
+  const { type, turn: _, agent, usage, answer: last, rounds, figures, toReview, ...told } = event;
   const over = onTurn(state, event.turn, (turn) => {
     const isSilent = !turn.parts.some((part) => part.kind === "text");
-    const answer = isSilent && event.answer !== "" ? [textOf(event.answer, key)] : [];
+    const answer = isSilent && last !== "" ? [textOf(last, key)] : [];
     return {
       ...turn,
+      ...told,
       parts: [...ended(turn.parts), ...answer],
-      ending: event.ending,
-      message: event.message,
-      draft: event.draft,
-      retryable: event.retryable,
-      outgrown: event.outgrown,
-      ...tokens(event.usage),
-      cost: event.cost,
-      seconds: event.seconds,
-      verified: event.verified,
-      changes: event.changes,
+      ...tokens(usage),
       next: null,
     };
   });
@@ -81,7 +74,7 @@ export function finished(state: PanelState, event: TurnFinished, key: string): P
       cost: sum(state.status?.cost ?? null, event.cost, isFirst(state)),
     },
     draft: given(over, event.draft),
-    pending: { ...over.pending, total: event.toReview },
+    pending: { ...over.pending, total: toReview },
   };
 }
 

@@ -43,14 +43,11 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
     placeOfTool(turn.parts, event.id) >= 0
       ? turn
       : pushed(turn, newTool(event.id, event.name, event.target, key));
+  const { type, turn: _, isError, agent, result, ...told } = event;
   return changed(there, event.id, (part) => ({
     ...part,
-    name: event.name,
-    target: event.target,
-    figure: event.figure,
-    ...(part.state === "denied" ? { state: "denied" } : callEnd(event.isError, event.message)),
-    seconds: event.seconds,
-    message: event.message,
+    ...told,
+    ...(part.state === "denied" ? { state: "denied" } : callEnd(isError, event.message)),
     inner: ended(part.inner),
   }));
 }

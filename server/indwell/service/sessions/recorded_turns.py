@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.event_shape import FileChanged, OfAgent
 from indwell.agent.core.events import EditApplied, Event, ToolFinished, ToolStarted, TurnFinished
 from indwell.agent.features.subagents.naming import NAME, subject_of
 from indwell.lazy_pattern import lazy_pattern
@@ -179,6 +179,7 @@ def named_text(event: Event) -> tuple[str, str]:
             return "", ""
 
 
+_E = TypeVar("_E", bound=OfAgent)
 _Item: TypeAlias = Event | RecordedCall
 
 
@@ -211,8 +212,8 @@ class _Turn:
                 self._spent(record)
             case SteeringRecord(words=words):
                 self._steering.append(words)
-            case CompactionRecord(layer=layer, before=before, after=after, note=note):
-                self._items.append(events.Compacted(self._n, layer, before, after, note))
+            case CompactionRecord():
+                self._items.append(self._as(events.Compacted, record))
             case Repaired(what=what):
                 self._notice(what)
             case Rewound(turn=turn):
@@ -221,10 +222,10 @@ class _Turn:
                 )
             case Forked(session=session, turn=turn):
                 self._notice(f"forked from session {session}, at the end of its turn {turn}")
-            case TodoSet(items=items):
-                self._items.append(events.TodoChanged(self._n, items))
-            case PlanSet(state=state, text=text, path=path):
-                self._items.append(events.PlanChanged(self._n, state, text, path))
+            case TodoSet():
+                self._items.append(self._as(events.TodoChanged, record))
+            case PlanSet():
+                self._items.append(self._as(events.PlanChanged, record))
             case Decided() | CallEnded():
                 self._called(record)
             case TurnEndRecord():
@@ -235,14 +236,8 @@ class _Turn:
     def told(self) -> RecordedTurn:
         """The turn, with all of its events."""
         record = self._record
-        began = events.TurnStarted(
-            self._n,
-            record.title or record.words.lstrip().partition("\n")[0][:TITLE_CHARACTERS],
-            record.words,
-            self._model,
-            record.attached,
-            record.mode,
-        )
+        title = record.title or record.words.lstrip().partition("\n")[0][:TITLE_CHARACTERS]
+        began = self._as(events.TurnStarted, record, title=title, model=self._model)
         middle = (
             event
             for item in self._items
@@ -258,8 +253,9 @@ class _Turn:
         if record is None:
             return
         is_cut = was_interrupted(record)
-        yield TurnFinished(
-            turn=self._n,
+        yield self._as(
+            TurnFinished,
+            record,
             ending="interrupted" if is_cut else record.ending,
             message=ENDED if is_cut else record.message,
             answer=self._answer,
@@ -267,9 +263,7 @@ class _Turn:
             rounds=self._rounds,
             usage=self._usage,
             cost=self._cost,
-            seconds=record.seconds,
             changes=tuple(FileChanged(one.path, one.added, one.removed) for one in record.changes),
-            outgrown=record.outgrown,
         )
 
     def _block(self, block: Block) -> None:
@@ -304,18 +298,15 @@ class _Turn:
         call = self._calls.get(block.tool_use_id)
         if call is None:
             return
-        known = call.finished
-        message = known.message if known else ""
-        call.finished = ToolFinished(
-            self._n,
-            call.started.id,
-            call.started.name,
-            call.started.target,
-            block.is_error,
-            known.figure if known else "",
-            known.seconds if known else None,
-            (message or block.text[:FAILURE_CHARACTERS]) if block.is_error else "",
-            block.text,
+        begin, known = call.started, call.finished
+        if known is None:  # an old log, or Indwell ended while the call ran
+            unknown: tuple[bool, str, None] = (False, "", None)
+            known = ToolFinished(self._n, begin.id, begin.name, begin.target, *unknown)
+        call.finished = msgspec.structs.replace(
+            known,
+            is_error=block.is_error,
+            message=(known.message or block.text[:FAILURE_CHARACTERS]) if block.is_error else "",
+            result=block.text,
         )
 
     def _spent(self, record: Spent) -> None:
@@ -354,17 +345,25 @@ class _Turn:
         target = record.target or call.started.target
         call.started = msgspec.structs.replace(call.started, target=target)
         call.edits = list(_edits(record, call.started))
-        call.finished = ToolFinished(
-            self._n,
-            record.tool_use_id,
-            call.started.name,
-            target,
-            bool(record.failed),
-            record.figure,
-            record.seconds,
-            record.failed,
+        call.finished = self._as(
+            ToolFinished,
+            record,
+            id=record.tool_use_id,
+            name=call.started.name,
+            target=target,
+            is_error=bool(record.failed),
+            message=record.failed,
             agent=record.within,
         )
+
+    def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
+        """The event of a record: fields of the same name are the same, and ``more`` has the rest.
+
+        A field that both get needs no line here.
+        """
+        names = set(kind.__struct_fields__) & set(record.__struct_fields__)
+        known = {name: getattr(record, name) for name in names}
+        return kind(**{**known, "turn": self._n, **more})
 
     def _notice(self, message: str) -> None:
         self._items.append(events.Notice(self._n, "info", message))
