@@ -105,8 +105,7 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         rules=lambda: Rules(Policy("auto"), hidden=lambda _path: False),
         grant=nothing,  # type: ignore[arg-type] # nothing is granted
         log=log,
-        spill=SpillFolder(spill).keep,
-        keep_as=SpillFolder(spill).keep_as,
+        spill=SpillFolder(spill),
         read_roots=(spill,),
         surroundings=surroundings,
     )

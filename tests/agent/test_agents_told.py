@@ -149,8 +149,7 @@ async def test_many_are_bounded_and_secrets_stay_here(tmp_path: Path) -> None:
     many = [an_agent(f"a{number}", "word " * 500) for number in range(MOST_LISTED + 5)]
     many[0] = an_agent("a0", "The key is hunter2.")
     async with a_world(tmp_path, [says()], registry=registry()) as world:
-        parts = replace(world.session.parts, hide=lambda text: text.replace("hunter2", "[…]"))
-        world.session.parts = parts
+        with_parts(world.session, hide=lambda text: text.replace("hunter2", "[…]"))
         knows(world, Files(*many))
         await world.turn("go")
         (text,) = told(world.provider.requests[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from support.running_on import (
     starts,
     told,
 )
-from support.session import asks, call, says
+from support.session import asks, call, says, with_parts
 
 pytestmark = needs_bubblewrap
 
@@ -143,13 +142,13 @@ async def test_a_cancelled_turn_leaves_it_and_ends_one_that_was_being_begun(tmp_
         board = project.session.parts.features.door(Board)
         board.begin_s = SOON_S
         spilled = asyncio.Event()
-        spill = project.session.parts.spill
+        spill = project.session.parts.spill.keep
 
         async def told_spill(name: str, text: str) -> Path:
             spilled.set()
             return await spill(name, text)
 
-        project.session.parts = dataclasses.replace(project.session.parts, spill=told_spill)
+        with_parts(project.session, keep=told_spill)
         turn = asyncio.ensure_future(project.turn())
         await asyncio.wait_for(spilled.wait(), SOON_S)
         turn.cancel()
@@ -224,7 +223,7 @@ async def test_what_it_changes_during_a_turn_is_reviewed_and_taken_back(tmp_path
         folder.append(project.folder)
         project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
         await project.turn()
-        ledger = project.session.parts.review
+        ledger = project.session.parts.changes.ledger
         assert ledger is not None
         hunks = {
             name: [(one.old, one.new) for one in ledger.hunks(project.folder / name)]
@@ -260,7 +259,7 @@ async def test_what_is_changed_between_turns_is_nobodys_and_that_is_said_once(
         (project.folder / "mine.txt").write_text("the user's own\n")
         await project.turn()
         await project.turn()
-        ledger = project.session.parts.review
+        ledger = project.session.parts.changes.ledger
         assert ledger is not None
         assert ledger.hunks(project.folder / "mine.txt") == ()
         assert project.notices.count(BETWEEN.format(names="b1 runs on")) == 1

@@ -69,7 +69,7 @@ async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
                 racing.append(asyncio.ensure_future(race()))
 
         await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)
-        ledger = project.session.parts.review
+        ledger = project.session.parts.changes.ledger
         assert ledger is not None
         hunks = ledger.hunks(project.folder / "a.txt")
         assert [(one.old, one.new) for one in hunks] == [((), ("more\n",))]
@@ -86,7 +86,7 @@ async def test_what_the_user_rejects_meanwhile_is_no_change_of_the_command(tmp_p
     async with background(tmp_path, script, is_reviewed=True) as project:
         project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
         parts, path = project.session.parts, project.folder / "a.txt"
-        ledger, text = parts.review, path.read_text()
+        ledger, text = parts.changes.ledger, path.read_text()
         assert ledger is not None
         await project.turn()
         assert [(one.old, one.new) for one in ledger.hunks(path)] == [((), ("more\n",))]
@@ -117,7 +117,7 @@ async def test_nor_is_it_one_of_a_command_that_is_waited_for(tmp_path: Path) -> 
     async with background(tmp_path, script, is_reviewed=True) as project:
         project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
         parts, path = project.session.parts, project.folder / "a.txt"
-        ledger, text = parts.review, path.read_text()
+        ledger, text = parts.changes.ledger, path.read_text()
         assert ledger is not None
         await project.turn()
         os.mkfifo(project.folder / "begun")

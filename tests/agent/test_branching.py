@@ -73,7 +73,7 @@ async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
             finished = await world.turn(f"read reports {turn}")
             assert finished.ending == "done"
             now = session.conversation
-            then[turn] = (now.messages, now.history, session.requests)
+            then[turn] = (now.messages, now.history, session.spending.requests)
         records = await world.records()
     assert any(isinstance(one, CompactionRecord) for one in records)
     for turn, (messages, history, n_requests) in then.items():

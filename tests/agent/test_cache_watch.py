@@ -36,7 +36,7 @@ async def warnings_of(folder: Path, usages: list[Usage]) -> list[str]:
             usage=usage,
             counted=usage.input,
             expected=expected,
-            known_cost=world.session.cost or 0.0,
+            known_cost=world.session.spending.cost or 0.0,
         )
         assert 0 < expected <= usage.input
         assert {notice.level for notice in told} <= {"warning"}

@@ -130,7 +130,7 @@ async def test_what_a_check_writes_is_said_and_stands_in_the_review(tmp_path: Pa
         await project.turn()
         words = f"the check `{command}` changed 'old.txt'; rewind the turn to take that back"
         assert project.notices.count(words) == 2
-        review, path = project.session.parts.review, project.folder / "old.txt"
+        review, path = project.session.parts.changes.ledger, project.folder / "old.txt"
         assert review is not None
         assert path.read_text() == "x\nmore\nmore\n"
         assert review.before(path, project.session.id, 1) == "x\n"

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +259,7 @@ async def test_a_layer_whose_texts_cannot_be_kept_lets_the_next_one_try(tmp_path
         def is_summed_up() -> bool:
             return len(world.provider.requests) > n_asked
 
-        world.session.parts = replace(world.session.parts, keep_as=_until(is_summed_up, tmp_path))
+        with_parts(world.session, keep_as=_until(is_summed_up, tmp_path))
         await world.turn("/compact")
         layers = [one.layer for one in world.told(Compacted)]
         assert layers[:1] == ["regions"]

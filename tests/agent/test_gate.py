@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from indwell.agent.features.checks.source import KnownProblems, Reports, Scripte
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
-from support.session import World, a_world, asks, call, says, texts
+from support.session import World, a_world, asks, call, says, texts, with_parts
 
 FILES = {"shop/invoice.py": "total = 1\n", "b.py": "y = 1\n"}
 FILE = Path("/workspace/shop/invoice.py")
@@ -360,9 +359,7 @@ async def test_no_secret_of_a_problem_reaches_the_model(tmp_path: Path) -> None:
     source = ScriptedSource({FILE: ()}, {FILE: (Problem(1, "error", "bad key s3cret"),)})
     async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
         with_gate(world, source)
-        world.session.parts = dataclasses.replace(
-            world.session.parts, hide=lambda text: text.replace("s3cret", "[hidden]")
-        )
+        with_parts(world.session, hide=lambda text: text.replace("s3cret", "[hidden]"))
         await world.turn()
     everything = "\n".join(line for message in world.messages for line in texts(message))
     assert "bad key [hidden]" in everything

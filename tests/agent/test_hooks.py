@@ -158,7 +158,7 @@ async def test_a_hook_formats_after_an_edit_and_that_can_be_reviewed(tmp_path: P
         await project.turn()
         path = project.folder / "a.txt"
         assert path.read_text() == "SUM\n"
-        review = project.session.parts.review
+        review = project.session.parts.changes.ledger
         assert review is not None
         assert review.before(path, project.session.id, 1) == "total\n"
         last = project.provider.requests[-1].messages[-1].blocks

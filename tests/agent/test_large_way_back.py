@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from indwell.review.verdicts import Scope, accept, reject, rewind_files
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import ByteSplice, Large
 from indwell.workspace.line_index import index_of
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_parts
 
 MIDDLE = 300_000
 LINES = [
@@ -51,7 +50,7 @@ async def reviewing(folder: Path, *script: Any) -> AsyncIterator[tuple[World, Re
     async with a_world(
         folder, [READ, *script], workspace=workspace, policy=Policy("review")
     ) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, review=ledger)
+        with_parts(world.session, review=ledger)
         yield world, ledger, path
 
 
@@ -123,8 +122,7 @@ async def test_what_is_not_kept_is_said_in_plain_words(tmp_path: Path, *, is_sec
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         if is_secret:
             hide = lambda text: text.replace("in the middle", "[secret]")  # noqa: E731
-            parts = world.session.parts
-            world.session.parts = dataclasses.replace(parts, hide=hide)
+            with_parts(world.session, hide=hide)
         await world.turn()
         for one in tmp_path.glob("review/copies/*"):
             assert not is_secret

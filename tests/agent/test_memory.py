@@ -22,7 +22,7 @@ from indwell.secrets.hiding import MARK
 from indwell.sessions.display_records import Decided
 from indwell.settings.memory_pages import MemoryPages
 from support.made_secrets import made_secrets
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, with_parts
 
 FACT = "Tests run with `just test`."
 _, SECRET = made_secrets()["github"]
@@ -206,7 +206,7 @@ async def test_the_files_that_go_along_find_facts_too(tmp_path, along) -> None:
 async def test_a_secret_that_somebody_wrote_into_the_page_is_not_told(tmp_path) -> None:
     pages_in(tmp_path).keep(Fact(f"The tests use {SECRET} for the API."))
     async with world(tmp_path, [says()]) as made:
-        object.__setattr__(made.session.parts, "hide", lambda text: text.replace(SECRET, "[...]"))
+        with_parts(made.session, hide=lambda text: text.replace(SECRET, "[...]"))
         await made.turn("run the tests")
         assert SECRET not in recalled(made)[0]
         assert "[...]" in recalled(made)[0]

@@ -303,7 +303,7 @@ async def test_a_background_command_keeps_its_bounds_and_hides_keys_learned_mean
     async with background(tmp_path, script) as project:
         await project.turn()
         switch(project, mode="plan")
-        project.session.parts.also_hide(key)
+        project.session.parts.secrets.also_hide(key)
         await let_go(project)
         await project.turn()
         begun, refused, look = results(project)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from indwell.sessions.display_records import PlanSet
 from indwell.sessions.records import Rewound
 from indwell.settings.model import Mode
 from support.planned import PROPOSED, STEPS, planned
-from support.session import asks, call, says
+from support.session import asks, call, says, with_parts
 
 
 def heard(request: Request) -> str:
@@ -212,7 +211,7 @@ async def test_a_disk_that_takes_no_document_loses_no_plan(tmp_path) -> None:
         raise SessionError("the disk is full; make room")
 
     async with planned(tmp_path, [PROPOSED]) as made:
-        made.world.session.parts = replace(made.world.session.parts, spill=full)
+        with_parts(made.world.session, keep=full)
         await made.world.turn("mend it")
         assert made.board.plan == Plan("proposed", STEPS)
         assert made.told() == [("proposed", STEPS)]

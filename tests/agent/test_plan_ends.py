@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from indwell.agent.loop.turn import run_turn
 from indwell.context.plan import MOST_BYTES, Plan
 from indwell.errors import UserError
 from support.planned import PROPOSED, STEPS, planned
-from support.session import asks, call, says
+from support.session import asks, call, says, with_parts
 
 OPEN = asks(call("todo", "t1", items=[{"text": "Look"}, {"text": "Write"}]))
 
@@ -25,21 +24,21 @@ async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_told_by_t
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("well")]) as made:
         session, writes = made.world.session, asyncio.Event()
-        spill = session.parts.spill
+        spill = session.parts.spill.keep
 
         async def never(_name: str, _text: str) -> Path:
             writes.set()
             await asyncio.Event().wait()
             raise AssertionError
 
-        session.parts = replace(session.parts, spill=never)
+        with_parts(session, keep=never)
         turn = asyncio.create_task(run_turn(session, Prompt("mend it"), made.world.emit))
         await writes.wait()
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
         assert made.told() == []
-        session.parts = replace(session.parts, spill=spill)
+        with_parts(session, keep=spill)
         await made.world.turn("go on")
         assert made.told() == [("proposed", STEPS)]
 
@@ -49,7 +48,7 @@ async def test_a_plan_that_changes_while_its_document_is_written_is_told_as_it_i
 ) -> None:
     async with planned(tmp_path, [PROPOSED]) as made:
         session = made.world.session
-        spill = session.parts.spill
+        spill = session.parts.spill.keep
 
         async def changing(name: str, text: str) -> Path:
             path = await spill(name, text)
@@ -57,7 +56,7 @@ async def test_a_plan_that_changes_while_its_document_is_written_is_told_as_it_i
                 made.board.take("edit", "1. Mine")
             return path
 
-        session.parts = replace(session.parts, spill=changing)
+        with_parts(session, keep=changing)
         await made.world.turn("mend it")
         assert made.told() == [("proposed", "1. Mine")]
         assert Path(made.board.plan.path).read_text() == "1. Mine\n"

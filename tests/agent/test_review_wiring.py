@@ -23,7 +23,7 @@ from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.settings.model import Mode
 from indwell.workspace.base import AppliedChange, Snapshot
 from indwell.workspace.memory import ROOT, MemoryWorkspace
-from support.session import World, a_world, asks, call, says, with_rules
+from support.session import World, a_world, asks, call, says, with_parts, with_rules
 
 A = ROOT / "a.py"
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
@@ -51,7 +51,7 @@ async def reviewing(
     workspace = workspace or MemoryWorkspace({"a.py": BEFORE})
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)
     async with a_world(folder, script, workspace=workspace, policy=Policy(mode), **named) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, review=ledger)
+        with_parts(world.session, review=ledger)
         yield world, ledger
 
 
@@ -266,7 +266,7 @@ async def test_a_verdict_that_no_answered_request_carried_is_told_by_the_next_se
         tmp_path / "again", [says(), says()], workspace=workspace, policy=Policy("review")
     ) as world:
         world.session.id = identifier
-        world.session.parts = dataclasses.replace(world.session.parts, review=again)
+        with_parts(world.session, review=again)
         await world.turn("and now?")
         assert len(told(world)) == 1
         await world.turn("more?")

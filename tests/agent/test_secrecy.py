@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,14 @@ from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets
-from support.session import World, a_tool, a_world, asks, call, says
+from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 TEXT, SECRET = made_secrets()["github"]
 HIDE = Hider(own=["own-key-1"]).hide
 
 
 def hiding(world: World) -> None:
-    world.session.parts = replace(world.session.parts, hide=HIDE)
+    with_parts(world.session, hide=HIDE)
 
 
 def told(world: World, folder: Path) -> str:
@@ -195,7 +194,7 @@ async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, ar
         hiding(world)
         (tmp_path / "spilled").mkdir(mode=0o700)
         spill = SpillFolder(tmp_path / "spilled", hide=HIDE)
-        world.session.parts = replace(world.session.parts, spill=spill.keep)
+        with_parts(world.session, keep=spill.keep)
         await world.turn()
         (result,) = world.results
         assert not result.is_error

@@ -234,7 +234,7 @@ async def test_a_projects_text_goes_to_a_sub_agent_without_the_secrets_in_it(
     model = Model([delegates(name="theirs"), says()], children={PLAIN: [says("x")]})
     async with a_house(tmp_path, model, named=[theirs]) as (world, _):
         hide = lambda text: text.replace(VALUE, "[hidden]")  # noqa: E731
-        world.session.parts = replace(world.session.parts, hide=hide)
+        with_parts(world.session, hide=hide)
         await world.turn()
     sent = str(model.sent_children)
     assert "Use [hidden]." in sent

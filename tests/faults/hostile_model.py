@@ -78,7 +78,7 @@ class Looker:
 
     async def ask(self, question: Question) -> Answer:
         self._ended.questions += 1
-        self.session.refused = 0  # or after some refusals nothing more would be tried
+        self.session.asked.refused = 0  # or after some refusals nothing more would be tried
         if visible(question.detail) != question.detail:
             self._ended.breaches.append(f"hidden in a question: {question.detail!r}")
         return self._answer

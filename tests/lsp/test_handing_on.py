@@ -71,7 +71,7 @@ async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]
         board_of(session).adopt(Plan("approved", "1. Count"))
         session.parts.features.inherit({TODO: STEPS})
         await session.parts.log.commit()
-        session.is_outgrown = True
+        session.endings.is_outgrown = True
         if not is_saved:
             shutil.rmtree(world.store.spill(session.id).parent)
         yield world

@@ -232,8 +232,7 @@ async def a_world(
         ),
         grant=grant,
         log=log,
-        spill=SpillFolder(store.spill(identifier)).keep,
-        keep_as=SpillFolder(store.spill(identifier)).keep_as,
+        spill=SpillFolder(store.spill(identifier)),
         read_roots=(store.spill(identifier),),
         surroundings=surroundings,
     )
@@ -255,11 +254,33 @@ GROUPS = {
     "clock": ("now", "monotonic"),
     "limits": ("rounds", "budgets", "ledger"),
     "compaction": ("preset", "summary_timeout_s", "wish"),
+    "changes": ("coverage", "git"),
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class Hides:
+    """Takes secrets out as a test says; implements ``SecretHider``."""
+
+    hide: Callable[[str], str]
+
+    def also_hide(self, key: str) -> None:
+        """Ignore a key."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Spills:
+    """Writes long texts as a test says; implements ``Spill``."""
+
+    keep: Callable[[str, str], Awaitable[Path]]
+    keep_as: Callable[[str, str], Awaitable[Path]]
+
+
 def with_parts(session: Session, **changes: Any) -> None:
-    """From now on the session works with these parts, or with these in a group of its parts."""
+    """From now on the session works with these parts, or with these in a group of its parts.
+
+    ``hide``, ``keep`` and ``keep_as`` are functions; ``review`` is the ledger of changes.
+    """
     parts = session.parts
     for group, names in GROUPS.items():
         of_group = {name: changes.pop(name) for name in names if name in changes}
@@ -267,6 +288,13 @@ def with_parts(session: Session, **changes: Any) -> None:
             parts = dataclasses.replace(
                 parts, **{group: dataclasses.replace(getattr(parts, group), **of_group)}
             )
+    if "review" in changes:
+        changes["changes"] = dataclasses.replace(parts.changes, ledger=changes.pop("review"))
+    if "hide" in changes:
+        changes["secrets"] = Hides(changes.pop("hide"))
+    if {"keep", "keep_as"} & changes.keys():
+        keep = changes.pop("keep", parts.spill.keep)
+        changes["spill"] = Spills(keep, changes.pop("keep_as", parts.spill.keep_as))
     session.parts = dataclasses.replace(parts, **changes)
 
 

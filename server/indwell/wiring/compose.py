@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from indwell.agent.core.log import Log
-from indwell.agent.core.parts import CompactionChoice, Parts, TurnLimits
+from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Parts, TurnLimits
 from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.features.instructions.feature import Instructions
@@ -286,18 +286,14 @@ def make_session(
         workspace=workspace,
         approver=approver,
         rules=rules_now,
-        git=git,
         grant=rules.grant,
         log=place.log,
-        spill=spill.keep,
-        keep_as=spill.keep_as,
+        spill=spill,
         read_roots=readable,
         surroundings=lambda: surroundings_of(workspace, model.name),
         features=features,
-        hide=hide,
-        also_hide=secrecy.also_hide,
-        review=review,
-        coverage=coverage_of(workspace, review, secret.look, own, hide),
+        secrets=secrecy,
+        changes=ChangeTracking(review, coverage_of(workspace, review, secret.look, own, hide), git),
     )
     own_words, cut = standing_instructions(now_settings)
     conversation = first_conversation(place.id, model, tools, own_words, shelf)

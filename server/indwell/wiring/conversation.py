@@ -83,7 +83,7 @@ def with_model(session: Session, model: Model) -> None:
     """Let the next turn of ``session`` ask another model; the conversation goes on."""
     workspace, before = session.parts.workspace, session.parts.model.hang_up
     if model.key is not None:
-        session.parts.also_hide(model.key.reveal())
+        session.parts.secrets.also_hide(model.key.reveal())
 
     async def hang_up() -> None:
         await before()

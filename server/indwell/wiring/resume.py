@@ -112,12 +112,12 @@ async def resume_session(
     except BaseException:
         await log.close()
         raise
-    session.is_outgrown = past.is_outgrown
-    session.is_interrupted = past.is_interrupted or (past.is_broken_off and not past.draft)
-    session.turns, session.usage = past.turns, past.usage
-    session.cost, session.spent = past.cost, past.spent
-    session.last_usage, session.requests = past.last_usage, past.requests
-    session.given_title, session.own_title = past.title, past.own_title
+    session.endings.is_outgrown = past.is_outgrown
+    session.endings.is_interrupted = past.is_interrupted or (past.is_broken_off and not past.draft)
+    session.turns, session.spending.usage = past.turns, past.usage
+    session.spending.cost, session.spending.spent = past.cost, past.spent
+    session.spending.last_usage, session.spending.requests = past.last_usage, past.requests
+    session.titles.given, session.titles.own = past.title, past.own_title
     features, records = session.parts.features, reading.records
     features.restore(await asyncio.to_thread(features.read, lived(records), records))
     told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))

@@ -65,7 +65,7 @@ async def fit(
     if not (force or preset.every_call or begun > _lowest(preset, budget)):
         return False
     gains: Counter[str] = Counter()
-    known = session.refusal
+    known = session.shortening.refusal
     if force or not nothing_pays(session.conversation, preset, _facts(session, incoming), known):
         gains = await _run(session, turn, incoming, emit, force=force)
         if gains.total() > 0:
@@ -99,12 +99,14 @@ async def _run(
     """Run the ladder, and note layers that gained too little; return the tokens of each layer."""
     begun, preset = _tokens(session, incoming), session.parts.compaction.preset
     is_urgent = force or begun > session.conversation.config.budget
-    idle = frozenset() if is_urgent else failed(session.restraint, begun)
+    idle = frozenset() if is_urgent else failed(session.shortening.restraint, begun)
     gains = await _climb(session, turn, incoming, emit, idle, force=force)
     if not force:
         always = layer_name(preset.rungs[0].layer) if preset.every_call else ""
         for layer in gains.keys() - {always}:
-            session.restraint = after_run(session.restraint, layer, begun, begun - gains[layer])
+            session.shortening.restraint = after_run(
+                session.shortening.restraint, layer, begun, begun - gains[layer]
+            )
     return gains
 
 
@@ -129,7 +131,7 @@ async def _climb(
         facts = _facts(session, incoming)
         action = await asyncio.to_thread(_decided, climb, now, preset, facts)
         if action is None:
-            session.refusal = refusal(now, preset, facts)
+            session.shortening.refusal = refusal(now, preset, facts)
             break
         before = _tokens(session, incoming)
         if isinstance(action, CompactionStep):
@@ -180,14 +182,14 @@ async def _keep(session: Session, step: CompactionStep) -> None:
     spills = tuple({one.name: one for one in step.spills}.values())
     for at in range(0, len(spills), AT_ONCE):
         some = spills[at : at + AT_ONCE]
-        await asyncio.gather(*(session.parts.keep_as(one.name, one.text) for one in some))
+        await asyncio.gather(*(session.parts.spill.keep_as(one.name, one.text) for one in some))
 
 
 def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: Listener) -> None:
     """Tell the user once that cut texts cannot be written to disk."""
-    if session.told_unkept:
+    if session.shortening.told_unkept:
         return
-    session.told_unkept = True
+    session.shortening.told_unkept = True
     words = f"the conversation could not be shortened as it should: {error}"
     emit(events.Notice(turn.number, "warning", words))
 
@@ -210,10 +212,10 @@ def _facts(session: Session, incoming: int) -> CompactionFacts:
 
 def _is_cached(session: Session) -> bool:
     """Is the last prompt probably still in the prompt cache?"""
-    at, last = session.answered_at, session.last_usage
+    at, last = session.answered_at, session.spending.last_usage
     if at is None or session.parts.clock.now() - at > CACHE_LIFE:
         return False
-    is_first = session.usage.input <= last.input
+    is_first = session.spending.usage.input <= last.input
     return is_first or not last.reported or bool(last.cached or last.cache_write)
 
 
@@ -228,14 +230,14 @@ def _lowest(preset: Preset, budget: int) -> float:
 def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
     """Tell the user once that content which compaction may not cut is too large (H30)."""
     now, budget = session.conversation, session.conversation.config.budget
-    if session.told_overhead or not session.parts.compaction.preset.rungs:
+    if session.shortening.told_overhead or not session.parts.compaction.preset.rungs:
         return
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
     tools = tools_tokens(now.tools)
     pinned = Outline(now).whole.fixed
     if system + tools + pinned <= AIM * budget:
         return
-    session.told_overhead = True
+    session.shortening.told_overhead = True
     words = (
         f"the system prompt ({system:,} tokens), the tools ({tools:,}) and what stays word for "
         f"word ({pinned:,}) leave little of the {budget:,} tokens that a prompt may have, and "

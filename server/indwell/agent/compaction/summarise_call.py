@@ -59,7 +59,7 @@ async def summary_step(
 
 def pending_hunks(session: Session) -> tuple[tuple[str, int], ...]:
     """Files with changes that await a verdict, as they are shown, and how many in each."""
-    review = session.parts.review
+    review = session.parts.changes.ledger
     if review is None:
         return ()
     roots = session.parts.workspace.roots
@@ -173,7 +173,7 @@ async def _ask(
         request = appended(now, plan, idle_s=idle_s(session))
     else:
         request = alone(model, plan)
-    last = session.last_usage if reader == "main" else Usage()
+    last = session.spending.last_usage if reader == "main" else Usage()
     usage = expected_usage(request.tokens, last, request.max_output)
     said: list[str] = []
     async with leave(session, turn, usage, cost(usage)):

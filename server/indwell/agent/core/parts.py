@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.compact_tool import CompactionWish
@@ -36,13 +36,40 @@ async def holds_nothing() -> None:
     """Close nothing; for a provider without connections."""
 
 
-def hides_nothing(_key: str) -> None:
-    """Ignore a key, because nothing hides secrets."""
+class SecretHider(Protocol):
+    """Takes secrets out of texts."""
+
+    def hide(self, text: str) -> str:
+        """Return the text without secrets; the same object if there are none."""
+        ...
+
+    def also_hide(self, key: str) -> None:
+        """From now on know this key of an endpoint, too."""
+        ...
 
 
-def shown_as_it_is(text: str) -> str:
-    """Return the text unchanged; for tools that can meet no secret."""
-    return text
+class NoSecrets:
+    """Implements ``SecretHider`` where tools can meet no secret."""
+
+    def hide(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def also_hide(self, key: str) -> None:
+        """Ignore a key."""
+        del key
+
+
+class Spill(Protocol):
+    """Writes long texts to files in the session's folder."""
+
+    async def keep(self, name: str, text: str) -> Path:
+        """Write a text; returns its path. ``name`` says what the text is, for people."""
+        ...
+
+    async def keep_as(self, name: str, text: str) -> Path:
+        """The same under this very name; the file is on disk on return."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +142,21 @@ class CompactionChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeTracking:
+    """What knows the changes of files that the agent makes.
+
+    Attributes:
+        ledger: The ledger of the agent's changes in this workspace; None where none is kept.
+        coverage: Brings what commands change into the ledger.
+        git: Protected files that commands bring into git; None where nobody looks.
+    """
+
+    ledger: ReviewLedger | None = None
+    coverage: Coverage | None = None
+    git: GitEntries | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """The interfaces and values of a session; ``wiring.compose`` puts them together.
 
@@ -126,19 +168,15 @@ class Parts:
         rules: Takes a snapshot of the current mode, rules, hidden paths and sandbox.
         grant: Remembers a rule, for this session or for good.
         log: The session's log.
-        spill: Writes a text to a file in the session's folder; returns the path.
-        keep_as: The same under a given name; the file is on disk on return.
+        spill: Writes long texts to files in the session's folder.
         read_roots: Folders outside the workspace that tools may read; the session's own is first.
         surroundings: Returns the current facts for the environment reminder.
         clock: The time of day and of durations.
         limits: What turns may use up.
         compaction: How the conversation is kept inside the window.
         features: The session's features.
-        hide: Removes secrets from a text; returns the same object if there are none.
-        also_hide: From now on ``hide`` knows this key of an endpoint, too.
-        review: The ledger of the agent's changes in this workspace; None where none is kept.
-        coverage: Brings what commands change into it.
-        git: Protected files that commands bring into git; None where nobody looks.
+        secrets: Takes secrets out of texts.
+        changes: What knows the changes of files that the agent makes.
     """
 
     model: SessionModel
@@ -148,19 +186,15 @@ class Parts:
     rules: Callable[[], Rules]
     grant: Callable[[str, bool], Awaitable[None]]
     log: Log
-    spill: Callable[[str, str], Awaitable[Path]]
-    keep_as: Callable[[str, str], Awaitable[Path]]
+    spill: Spill
     read_roots: tuple[Path, ...]
     surroundings: Callable[[], Awaitable[Surroundings]]
     clock: SessionClock = SessionClock()
     limits: TurnLimits = field(default_factory=TurnLimits)
     compaction: CompactionChoice = field(default_factory=CompactionChoice)
     features: Features[Any] = field(default_factory=Features)
-    hide: Callable[[str], str] = shown_as_it_is
-    also_hide: Callable[[str], None] = hides_nothing
-    review: ReviewLedger | None = None
-    coverage: Coverage | None = None
-    git: GitEntries | None = None
+    secrets: SecretHider = field(default_factory=NoSecrets)
+    changes: ChangeTracking = ChangeTracking()
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

@@ -51,6 +51,86 @@ class Helping:
 
 
 @dataclass(slots=True)
+class Spending:
+    """What the model calls of a session have used.
+
+    Attributes:
+        usage: Tokens of all turns.
+        cost: US dollars of all turns; None if a price was unknown.
+        spent: US dollars of the calls whose price was known; budgets count these.
+        last_usage: Tokens of the last model call.
+        requests: Number of model calls recorded.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    spent: float = 0.0
+    last_usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+
+
+@dataclass(slots=True)
+class Shortening:
+    """What compaction remembers from one request to the next.
+
+    Attributes:
+        restraint: Layers that recently gained too little.
+        refusal: What the compaction ladder last found not worth doing.
+        told_overhead: Whether the user was told that system, tools and pinned words are too large.
+        told_unkept: Whether the user was told that the disk does not take what would be cut.
+    """
+
+    restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
+    refusal: NothingPays | None = None
+    told_overhead: bool = False
+    told_unkept: bool = False
+
+
+@dataclass(slots=True)
+class Titles:
+    """The title of a session.
+
+    Attributes:
+        given: The title that the user gave; empty without one.
+        own: The beginning of the first prompt; empty before it.
+    """
+
+    given: str = ""
+    own: str = ""
+
+
+@dataclass(slots=True)
+class Endings:
+    """How the last turn of a session ended, beyond its event.
+
+    Attributes:
+        is_outgrown: Whether it ended because no request can hold the conversation.
+        is_interrupted: Whether Indwell ended during it, so that it can be continued.
+        is_ending: Whether Indwell is ending, so that a cancelled turn counts as interrupted.
+    """
+
+    is_outgrown: bool = False
+    is_interrupted: bool = False
+    is_ending: bool = False
+
+
+@dataclass(slots=True)
+class AskedUser:
+    """What the user was asked for in a session, and what they answered.
+
+    Attributes:
+        lock: Held while the user is asked, so that one question stands at a time, sub-agents'
+            questions included.
+        refused: Number of questions in a row, in this turn, that were not answered with yes.
+        shown_secrets: Values from secret files that the user let the model see.
+    """
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    refused: int = 0
+    shown_secrets: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Session:
     """One conversation with its state; only ``turn.run_turn`` changes it.
 
@@ -60,31 +140,18 @@ class Session:
         conversation: The value that the next turn starts from.
         turns: Number of turns begun.
         seen: The texts of files that the model has read.
-        usage: Tokens of all turns.
-        cost: US dollars of all turns; None if a price was unknown.
-        spent: US dollars of the calls whose price was known; budgets count these.
-        last_usage: Tokens of the last model call.
-        requests: Number of model calls recorded.
+        spending: What its model calls have used.
         steering: Words the user sent to the running turn since the last model call, in order.
         turn_runs: Whether a turn is running, so that it can be steered.
         notice: A message for the user with the first turn, such as an assumed window.
-        restraint: Compaction layers that recently gained too little.
-        refusal: What the compaction ladder last found not worth doing.
-        told_overhead: Whether the user was told that system, tools and pinned words are too large.
-        told_unkept: Whether the user was told that the disk does not take what would be cut.
+        shortening: What compaction remembers from one request to the next.
         answered_at: Time of the model's last reply; None before the first.
-        is_outgrown: Whether the last turn ended because no request can hold the conversation.
-        is_interrupted: Whether Indwell ended during the last turn, which can then be continued.
-        is_ending: Whether Indwell is ending, so that a cancelled turn counts as interrupted.
-        shown_secrets: Values from secret files that the user let the model see.
-        refused: Number of questions in a row, in this turn, that were not answered with yes.
+        endings: How the last turn ended.
+        asked: What the user was asked for.
         health: Statistics of the prompt cache, model calls and compactions.
         is_editing: Whether an edit is under way; pending changes are reported after it.
-        given_title: The title that the user gave; empty without one.
-        own_title: The beginning of the first prompt; empty before it.
+        titles: Its title, for lists of sessions.
         under_way: The running turn, or the last one.
-        asking: Held while the user is asked, so that one question stands at a time, sub-agents'
-            questions included.
         helping: The turn that a sub-agent's session works for; None for other sessions.
     """
 
@@ -93,30 +160,18 @@ class Session:
     conversation: Conversation
     turns: int = 0
     seen: KnownTexts = field(default_factory=KnownTexts)
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = 0.0
-    spent: float = 0.0
-    last_usage: Usage = field(default_factory=Usage)
-    requests: int = 0
+    spending: Spending = field(default_factory=Spending)
     steering: tuple[str, ...] = ()
     turn_runs: bool = False
     notice: str = ""
-    shown_secrets: set[str] = field(default_factory=set)
-    refused: int = 0
-    restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
-    refusal: NothingPays | None = None
-    told_overhead: bool = False
-    told_unkept: bool = False
+    shortening: Shortening = field(default_factory=Shortening)
     answered_at: datetime | None = None
-    is_outgrown: bool = False
-    is_interrupted: bool = False
-    is_ending: bool = False
+    endings: Endings = field(default_factory=Endings)
+    asked: AskedUser = field(default_factory=AskedUser)
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
     is_editing: bool = False
-    given_title: str = ""
-    own_title: str = ""
+    titles: Titles = field(default_factory=Titles)
     under_way: TurnState | None = None
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     helping: Helping | None = None
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
@@ -204,12 +259,12 @@ class Session:
     @property
     def title(self) -> str:
         """The title for lists of sessions."""
-        return self.given_title or self.own_title
+        return self.titles.given or self.titles.own
 
     def retitle(self, title: str) -> None:
         """Set the title; an empty one restores the session's own."""
         self.parts.log.append(Titled(title, self.timestamp()))
-        self.given_title = title
+        self.titles.given = title
 
     def timestamp(self) -> str:
         """The current time for a record: ISO 8601, UTC, with milliseconds."""
@@ -228,10 +283,10 @@ class Session:
             closing.push_async_callback(parts.model.hang_up)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.limits.ledger.close)
-            if parts.review is not None:
-                closing.push_async_callback(parts.review.close)
-            if parts.coverage is not None:
-                closing.push_async_callback(parts.coverage.close)
+            if parts.changes.ledger is not None:
+                closing.push_async_callback(parts.changes.ledger.close)
+            if parts.changes.coverage is not None:
+                closing.push_async_callback(parts.changes.coverage.close)
             closing.push_async_callback(parts.features.close)
 
 

@@ -218,7 +218,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
     return ToolContext(
         workspace=recorded(session, use, permit),
         seen=session.seen,
-        spill=session.parts.spill,
+        spill=session.parts.spill.keep,
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
         read_roots=session.parts.all_read_roots,
         hidden=permit.rules.hidden,
@@ -227,7 +227,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         judged=permit.judged,
         confinement=permit.rules.confine(permit.widening),
         unasked=permit.widening.reads_only,
-        hide=session.parts.hide,
+        hide=session.parts.secrets.hide,
         chosen=permit.chosen,
         covered=covered(session, use, permit, emit),
         turn=use.meta.turn,

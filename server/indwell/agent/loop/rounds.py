@@ -109,7 +109,7 @@ async def fitting_words(session: Session, words: str) -> str:
     """``words`` for the model; words that are too long go to a file, which the result names."""
     if not is_oversize(words, session.conversation.config.window):
         return words
-    path = await session.parts.spill("prompt", words)
+    path = await session.parts.spill.keep("prompt", words)
     return oversize_words(words, str(path))
 
 
@@ -156,7 +156,9 @@ async def _ask_once(
     """Assemble and send the request if the budgets allow it."""
     sending = sending_of(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
-    usage = expected_usage(prompt_tokens(sending), session.last_usage, sending.config.max_output)
+    usage = expected_usage(
+        prompt_tokens(sending), session.spending.last_usage, sending.config.max_output
+    )
     async with leave(session, turn, usage, session.parts.model.cost(usage)):
         return await send(session, turn, emit, sending, request)
 

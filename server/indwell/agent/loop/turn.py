@@ -53,8 +53,8 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     turn = TurnState(number=session.turns, words=words, draft=prompt.words, prompt=prompt)
     session.under_way = turn
     started = session.parts.clock.monotonic()
-    session.turn_runs, session.is_outgrown, session.refused = True, False, 0
-    session.is_interrupted = False
+    session.turn_runs, session.endings.is_outgrown, session.asked.refused = True, False, 0
+    session.endings.is_interrupted = False
     ending: Ending = "failed"
     message = ""
     retryable = False
@@ -62,7 +62,9 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         await _begin(session, prompt, turn, emit)
         ending, message = await _worked(session, prompt, turn, emit)
     except asyncio.CancelledError:
-        ending, message = ("interrupted", ENDED) if session.is_ending else ("cancelled", "stopped")
+        ending, message = (
+            ("interrupted", ENDED) if session.endings.is_ending else ("cancelled", "stopped")
+        )
         keep_partial_answer(session, turn)
         raise
     except OverBudget as error:
@@ -70,7 +72,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     except UserError as error:
         message, retryable = str(error), isinstance(error, Unreachable)
         if isinstance(error, ConversationTooLarge) and not isinstance(error, WindowTooSmall):
-            session.is_outgrown = True
+            session.endings.is_outgrown = True
             message += unshortened(session.parts.compaction.preset)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         message = installation.fault_words(bug)
@@ -81,7 +83,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         finished = msgspec.structs.replace(
             _finish(session, turn, ending, message, started),
             retryable=retryable,
-            outgrown=session.is_outgrown,
+            outgrown=session.endings.is_outgrown,
         )
         for words in undelivered:  # after the record: the log is complete, even if ``emit`` fails
             emit(events.Steered(turn.number, words, delivered=False))
@@ -133,7 +135,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     log.append(
         TurnStartRecord(turn.number, prompt.words, session.timestamp(), title, attached, mode)
     )
-    session.own_title = session.own_title or preview_of(prompt.words)
+    session.titles.own = session.titles.own or preview_of(prompt.words)
     await log.commit()
     await _count_what_was_loaded(session)
     moment = Moment(session, turn.number, emit)
@@ -176,7 +178,14 @@ def _finish(
     at = session.timestamp()
     session.parts.log.append(
         TurnEndRecord(
-            turn.number, ending, at, message, turn.draft, seconds, files, session.is_outgrown
+            turn.number,
+            ending,
+            at,
+            message,
+            turn.draft,
+            seconds,
+            files,
+            session.endings.is_outgrown,
         )
     )
     return events.TurnFinished(
@@ -191,7 +200,9 @@ def _finish(
         seconds=seconds,
         changes=changes,
         figures=named(of_turn(session.health, turn.number)),
-        to_review=0 if session.parts.review is None else session.parts.review.n_pending,
+        to_review=0
+        if session.parts.changes.ledger is None
+        else session.parts.changes.ledger.n_pending,
         verified=session.parts.features.verified(turn.number),
     )
 

@@ -25,7 +25,7 @@ def covered(
     session: Session, use: ToolUse, permit: Permit, emit: Listener
 ) -> Callable[[], AbstractAsyncContextManager[None]]:
     """The context that records what a command of this call changes; empty without review."""
-    coverage, turn = session.parts.coverage, use.meta.turn
+    coverage, turn = session.parts.changes.coverage, use.meta.turn
     if coverage is None or permit.surely_reads:
         return nullcontext
 
@@ -50,7 +50,7 @@ def command_turn(
         permit: Of the command.
         emit: Hears that the command waits.
     """
-    coverage = session.parts.coverage
+    coverage = session.parts.changes.coverage
     if coverage is None or permit.requester.facts.effect != "run" or permit.surely_reads:
         return nullcontext()
 
@@ -62,7 +62,7 @@ def command_turn(
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
     """The context of an edit, which records its own changes, so that no command is credited."""
-    coverage, review = session.parts.coverage, session.parts.review
+    coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None or review is None or call.effect != "edit":
         return nullcontext()
     return apart_from({coverage.beside.aside, *review.beside})
@@ -70,15 +70,15 @@ def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
     """Start to record what running background commands change, credited to this call."""
-    coverage = session.parts.coverage
+    coverage = session.parts.changes.coverage
     if coverage is None:
         return
 
     def tell(words: str) -> None:
         emit(Notice(turn, "info", words))
 
-    if session.parts.review is not None:
-        session.parts.review.beside.add(coverage.beside.aside)
+    if session.parts.changes.ledger is not None:
+        session.parts.changes.ledger.beside.add(coverage.beside.aside)
     actor, accepted = Actor(session.id, turn), partial(is_accepted, session)
     await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
 
@@ -90,7 +90,7 @@ async def uncover_beside(session: Session, *, runs_on: bool = False) -> None:
         session: Whose commands they are.
         runs_on: One of them still runs; commands of other sessions go on waiting for it.
     """
-    coverage, review = session.parts.coverage, session.parts.review
+    coverage, review = session.parts.changes.coverage, session.parts.changes.ledger
     if coverage is None:
         return
     if review is not None:
@@ -102,7 +102,7 @@ def covered_check(
     session: Session, turn: int, name: str, emit: Listener, tool_use_id: str
 ) -> AbstractAsyncContextManager[None]:
     """The context of a check; the user is told what it writes, because a check should not write."""
-    coverage = session.parts.coverage
+    coverage = session.parts.changes.coverage
     if coverage is None:
         return nullcontext()
 
@@ -120,7 +120,7 @@ def covered_check(
 
 def changed_marks(session: Session, turn: int) -> Marks:
     """Marks (size, time and the like) of the files that a turn has changed; blocks."""
-    review = session.parts.review
+    review = session.parts.changes.ledger
     known = () if review is None else review.known()
     paths = {*session.parts.features.changed(turn), *known}
     return {path: file_mark(path) for path in paths}

@@ -179,7 +179,7 @@ async def permission(session: Session, requester: Requester) -> Permitted:
     """
     now = await evaluate(session, requester)
     if isinstance(now.decision, Ask):
-        async with session.asking:
+        async with session.asked.lock:
             now = await evaluate(session, requester)  # the last answer may have allowed this
             if isinstance(now.decision, Ask):
                 return await _by_question(session, requester, now, now.decision)

@@ -79,7 +79,7 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
 
     Call this before the next command is decided on. Returns the report for the model.
     """
-    git = session.parts.git
+    git = session.parts.changes.git
     if git is None or call.effect != "run":
         return ""
     return await _ask_about(session, use, await git.news(), emit)
@@ -87,14 +87,14 @@ async def before_command(session: Session, use: ToolUse, call: Call, emit: Liste
 
 async def command_begins(session: Session, call: Call, permit: Permit) -> None:
     """Note the state of git right before the command runs."""
-    git = session.parts.git
+    git = session.parts.changes.git
     if git is not None and call.effect == "run" and not permit.surely_reads:
         await git.begin()
 
 
 async def command_ended(session: Session, call: Call, permit: Permit) -> tuple[GitEntry, ...]:
     """What the command brought into git, and nobody has agreed to."""
-    git, widening = session.parts.git, permit.widening
+    git, widening = session.parts.changes.git, permit.widening
     if git is None or call.effect != "run" or permit.surely_reads:
         return ()
     new = await git.look(
@@ -116,7 +116,7 @@ async def report(
 
 def around(session: Session, *, reads_only: bool) -> AbstractAsyncContextManager[None]:
     """The context of a check or hook: what it brings into git is asked before the next command."""
-    git = session.parts.git
+    git = session.parts.changes.git
     return nullcontext() if git is None or reads_only else git.around()
 
 
@@ -135,8 +135,8 @@ async def _ask_about(
     for words in dict.fromkeys(_WORDS[one.kind] for one in new):
         these = [one for one in new if _WORDS[one.kind] is words]
         if await _asked(session, use, words, these, emit) == "once":
-            assert session.parts.git is not None
-            await session.parts.git.agree(these)
+            assert session.parts.changes.git is not None
+            await session.parts.changes.git.agree(these)
             said = "the user allowed that"
         else:
             said = f"the user did not allow that: {words.refused}; {_UNTIL}"
@@ -158,7 +158,7 @@ async def _asked(
         # Only a yes to this very question counts, not a standing one.
         return reply if reply in {"once", "no", "uncovered"} else "no"
 
-    async with session.asking:
+    async with session.asked.lock:
         return await put_question(session, turn, use.id, question, emit, understood)
 
 

@@ -136,15 +136,15 @@ class ToolCallRequest:
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
         """Ask the user, unless several questions in a row of this turn got no yes."""
         asker = _asker(self.session)
-        if asker.refused >= MOST_REFUSED:
+        if asker.asked.refused >= MOST_REFUSED:
             return self._without_patience(evaluated)
         self._shown = shown = await self.preview(Permit(self, evaluated))
         self.record(evaluated)  # recorded first, in case the question is never answered
         reply = await self._put(evaluated, ask)
         self._answer = answer = "hunks" if isinstance(reply, Chosen) else reply
         self.record(evaluated, _answer_words(reply))
-        asker.refused = asker.refused + 1 if answer in {"no", "unanswered"} else 0
-        if asker.refused == MOST_REFUSED:
+        asker.asked.refused = asker.asked.refused + 1 if answer in {"no", "unanswered"} else 0
+        if asker.asked.refused == MOST_REFUSED:
             self.emit(Notice(self.use.meta.turn, "warning", NO_MORE))
         why = _why_refused(answer, evaluated, ask)
         if why:

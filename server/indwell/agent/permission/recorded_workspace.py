@@ -42,15 +42,15 @@ OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
     """The session's workspace for one call; without a ledger, the workspace itself."""
     parts = session.parts
-    if parts.review is None:
+    if parts.changes.ledger is None:
         return parts.workspace
     return RecordedWorkspace(
         parts.workspace,
-        parts.review,
+        parts.changes.ledger,
         Actor(session.id, use.meta.turn),
         use.id,
         lambda: is_accepted(session, was_reviewed=permit.was_reviewed),
-        hide=parts.hide,
+        hide=parts.secrets.hide,
     )
 
 

@@ -27,7 +27,7 @@ async def kept_back(session: Session, outcome: Outcome) -> Outcome:
 
 async def hidden(session: Session, text: str) -> str:
     """The text with secrets removed; the same object if there are none."""
-    hide = session.parts.hide
+    hide = session.parts.secrets.hide
     return hide(text) if len(text) <= AT_ONCE else await asyncio.to_thread(hide, text)
 
 
@@ -35,12 +35,12 @@ def remember(session: Session, call: Call, widening: Widening, outcome: Outcome)
     """Note the values of a secret file that the user let the model see (SEC-07)."""
     is_read = any(matches_any(path, SECRETS) for path in call.facts.paths)
     if widening.shows_secrets or (call.effect == "read" and is_read):
-        session.shown_secrets |= values_in(outcome.text[:MOST_NOTED])
+        session.asked.shown_secrets |= values_in(outcome.text[:MOST_NOTED])
 
 
 def carrying(session: Session, question: Question, arguments: str) -> Question:
     """The question, with a warning if the call contains a value of a secret file (SEC-07)."""
-    if not any(secret in arguments for secret in session.shown_secrets):
+    if not any(secret in arguments for secret in session.asked.shown_secrets):
         return question
     reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
     uncovered = question.uncovered or "it carries a secret that the model was shown"

@@ -28,7 +28,7 @@ async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[
     for one in prompt.texts:
         text = await hidden(session, one.text)
         if is_oversize(text, window):
-            path = await session.parts.spill("attached", text)
+            path = await session.parts.spill.keep("attached", text)
             text = oversize_words(text, str(path))
         blocks.append(inject("attached", text, turn=turn, attributes={"name": one.label}))
     return (*blocks, *picture_blocks(prompt.pictures, turn=turn))

@@ -131,7 +131,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
 def _count(
     session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
 ) -> None:
-    session.last_usage = usage
+    session.spending.last_usage = usage
     session.answered_at = session.parts.clock.now()
     model, cost = session.conversation.config.model, session.parts.model.cost(usage)
     charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
@@ -184,10 +184,10 @@ def log_alone(session: Session, request: Request, turn: int, *, window: int) -> 
 
 def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) -> RequestRecord:
     """The record of the session's next request, with all of its messages."""
-    session.requests += 1
+    session.spending.requests += 1
     return RequestRecord(
         turn=turn,
-        number=session.requests,
+        number=session.spending.requests,
         model=request.model,
         max_output=request.max_output,
         tool_choice=request.tool_choice,
@@ -205,7 +205,7 @@ def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) 
 def log_attempt(session: Session, event: Sending) -> None:
     """Log how the bytes of the newest request were built, and their digest."""
     session.parts.log.append(
-        Wire(session.requests, event.dialect, event.digest, session.timestamp())
+        Wire(session.spending.requests, event.dialect, event.digest, session.timestamp())
     )
 
 

@@ -37,7 +37,7 @@ async def leave(
     held_cost = sum(dollars for _, dollars in turn.held)
     outlay = Outlay(
         turn=turn.spent + held_cost,
-        session=session.spent + held_cost,
+        session=session.spending.spent + held_cost,
         turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
     )
     hold = usage.input + usage.output, cost or 0.0
@@ -102,11 +102,11 @@ def charge(
     """
     session.health = after_call(session.health, turn.number, usage, cost, expected=expected)
     turn.usage += usage
-    session.usage += usage
+    session.spending.usage += usage
     turn.cost = _sum(turn.cost, cost)
-    session.cost = _sum(session.cost, cost)
+    session.spending.cost = _sum(session.spending.cost, cost)
     turn.spent += cost or 0.0
-    session.spent += cost or 0.0
+    session.spending.spent += cost or 0.0
     at, helping = session.timestamp(), session.helping
     session.parts.log.append(Spent(turn.number, model, usage, cost, at, expected, agent))
     if helping is not None:

@@ -70,7 +70,7 @@ def model_summaries(name: str) -> Iterator[Summarise]:
 
 def _spent(session: Session, n_calls: int) -> str:
     calls = "1 call" if n_calls == 1 else f"{n_calls:,} calls"
-    return f"{calls}, {usage_words(session.usage)}, {cost_words(session.cost)}"
+    return f"{calls}, {usage_words(session.spending.usage)}, {cost_words(session.spending.cost)}"
 
 
 class _Asking:
@@ -103,13 +103,13 @@ class _Asking:
         facts = msgspec.structs.replace(
             facts, rates=model.rates, small=model.rates, is_cached=False
         )
-        before = session.usage
+        before = session.spending.usage
         turn = TurnState(1, "", "")
         step = self._runner.run(summary_step(session, turn, plan, facts, lambda _event: None))
         if self._watched.hopeless:
             raise NobodyThere(f"{model.name!r} cannot write summaries: {self._watched.hopeless}")
         trouble = step.note.partition(_TROUBLE)[2].removesuffix(")")
-        return WrittenSummary(step, price(before, session.usage, model.rates), trouble)
+        return WrittenSummary(step, price(before, session.spending.usage, model.rates), trouble)
 
 
 class _Watched:

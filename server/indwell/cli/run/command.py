@@ -311,7 +311,7 @@ class Limiting:
             )
         self._session, self._limits = session, limits
         self._budgets, self._round_limit = parts.limits.budgets, parts.limits.rounds
-        self._cost, self._usage = session.spent, session.usage
+        self._cost, self._usage = session.spending.spent, session.spending.usage
         self._n_rounds = 0
 
     def begin_turn(self) -> str:
@@ -326,7 +326,7 @@ class Limiting:
             most = self._cost + limits.cost
             budgets = msgspec.structs.replace(budgets, session=_least(budgets.session, most))
         if limits.tokens is not None:
-            used = _tokens(self._session.usage) - _tokens(self._usage)
+            used = _tokens(self._session.spending.usage) - _tokens(self._usage)
             left = limits.tokens - used
             if left <= 0:
                 return f"not begun: --max-tokens {limits.tokens:,} is used up"

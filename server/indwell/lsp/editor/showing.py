@@ -43,7 +43,7 @@ class AnswerDocument:
         self._answers = (answer.rstrip("\n"), *self._answers[: MOST_ANSWERS - 1])
         text = RULE.join(self._answers) + "\n"
         if self._path is None:
-            self._path = await session.parts.spill("answers.md", text)
+            self._path = await session.parts.spill.keep("answers.md", text)
             return self._path
         path, data = self._path, text.encode("utf-8", "replace")
         try:
@@ -110,7 +110,7 @@ class Showing:
             if self._client.features.has("reread"):
                 path = await self._answers.add(session, finished.answer)
             else:
-                path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
+                path = await session.parts.spill.keep(f"answer-{finished.turn}.md", finished.answer)
             if not await self._client.show_document(path.as_uri()):
                 self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
 

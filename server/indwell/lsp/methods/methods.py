@@ -132,7 +132,7 @@ async def status_of(host: Host) -> status.StatusResult:
         ),
         version=__version__,
         pictures=pictures,
-        cost=session.cost if session is not None else None,
+        cost=session.spending.cost if session is not None else None,
     )
 
 

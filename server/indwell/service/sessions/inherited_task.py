@@ -126,7 +126,7 @@ class HandingOn:
     async def left(self, old: Session) -> None:
         """A session is left for a new one, which takes its task along if it was outgrown."""
         await self._look()
-        self._left = await _left_of(old) if old.is_outgrown else None
+        self._left = await _left_of(old) if old.endings.is_outgrown else None
         await self._keep()
 
     async def wish(self, named: str, *, for_good: bool) -> None:

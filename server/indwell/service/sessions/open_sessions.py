@@ -166,7 +166,7 @@ class OpenSessions:
     @property
     def is_interrupted(self) -> bool:
         """Did Indwell end while its last turn ran?"""
-        return self.current is not None and self.current.is_interrupted
+        return self.current is not None and self.current.endings.is_interrupted
 
     @property
     def is_asking(self) -> bool:

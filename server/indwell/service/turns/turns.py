@@ -222,7 +222,7 @@ class Turns:
         unsent = (*opening, *self._queue.waiting)
         for one in self._running:
             if one.session is not None and not one.is_stopped:
-                one.session.is_ending = True  # not the user's stop
+                one.session.endings.is_ending = True  # not the user's stop
             _stopped(one)
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)

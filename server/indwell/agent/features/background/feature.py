@@ -77,7 +77,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
     parts = session.parts
 
     async def cover(call_id: str) -> None:
-        if parts.coverage is not None:
+        if parts.changes.coverage is not None:
             await cover_beside(session, turn, emit, call_id)
 
     def note(name: str, text: str, runs: bool) -> None:  # noqa: FBT001 - as the board calls it
@@ -100,7 +100,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
         await uncover_beside(session, runs_on=any(one.is_covered for one in board.running))
         session.parts.features.files_changed(Moment(session, turn, emit))
         names = [one.id for one in board.running if one.is_covered]
-        if names and parts.coverage is not None and not board.is_told:
+        if names and parts.changes.coverage is not None and not board.is_told:
             board.is_told = True
             emit(Notice(turn, "info", BETWEEN.format(names=_run_on(names))))
 
@@ -137,8 +137,8 @@ def _run_on(names: list[str]) -> str:
 async def _look_at_all(session: Session) -> None:
     """No background command that can change files runs any more: look at what they did."""
     await uncover_beside(session)
-    if session.parts.git is not None:
-        await session.parts.git.settle()
+    if session.parts.changes.git is not None:
+        await session.parts.changes.git.settle()
 
 
 class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

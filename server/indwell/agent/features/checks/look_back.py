@@ -112,7 +112,7 @@ async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) 
     of the turn has changed are the agent's, by the review ledger.
     """
     paths = {one.path for one in new if one.path is not None and one.path not in state.files}
-    review = session.parts.review
+    review = session.parts.changes.ledger
 
     def changed() -> list[Path]:
         return [path for path in paths if changed_since(path, state.since_ns)]

@@ -120,10 +120,10 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     note_ending(session, turn, command, _ending(finished))
     for note in finished.notes:
         emit(events.Notice(turn, "warning", f"{quoted(command.name)}: {note}"))
-    text, _ = await asyncio.to_thread(output.finish, finished, 0, session.parts.hide)
+    text, _ = await asyncio.to_thread(output.finish, finished, 0, session.parts.secrets.hide)
     where = ""
     if len(text) > OUTPUT_LIMIT:
-        where = str(await session.parts.spill("check", text))
+        where = str(await session.parts.spill.keep("check", text))
     stale = frozenset(settled.stale)
     reading = await asyncio.to_thread(
         read_check, session, command, text, stale, gate.of(turn).files

@@ -169,7 +169,7 @@ async def _adding(  # noqa: PLR0917 - as ``run_hooks``
     used = sum(len(block.text) for block in waiting if block.meta.source == "hook")
     most = min(MOST_ADDED, window // SHARE, max(window // SHARE_OF_ALL - used, LEAST_ADDED))
     if is_long(text, most):
-        text = shortened(text, str(await session.parts.spill("hook", text)), most)
+        text = shortened(text, str(await session.parts.spill.keep("hook", text)), most)
     kind = kind_of(event, is_own=found.is_own)
     return inject(kind, text, turn=turn, attributes={"event": event}, tool_use_id=tool_use_id)
 
@@ -261,7 +261,7 @@ def _covered(
     session: Session, turn: int, run_id: str, permit: Widening, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
     """What a hook changes stands in the review as a change of the turn."""
-    coverage = session.parts.coverage
+    coverage = session.parts.changes.coverage
     if coverage is None or permit.reads_only:
         return nullcontext()
 

@@ -47,7 +47,7 @@ class LookingAhead:
     async def _around(self, moment: Moment[Session]) -> AsyncIterator[None]:
         parts = moment.session.parts
         if self.task is None and parts.tools.has("bash"):
-            self._coverage = parts.coverage
+            self._coverage = parts.changes.coverage
             self.task = asyncio.create_task(self._look(moment.session))
         yield
 

@@ -57,7 +57,7 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
     """One block with the facts that fit the user's words, or none."""
     if not prompt.words:  # a preview
         return ()
-    hide, conversation = session.parts.hide, session.conversation
+    hide, conversation = session.parts.secrets.hide, session.conversation
 
     def look() -> Text | None:
         facts = (*pages.facts("user"), *pages.facts("workspace"))

@@ -120,7 +120,7 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
     if plan.path or not plan.text:
         return plan
     try:
-        path = await session.parts.spill(DOCUMENT, f"{plan.text}\n")
+        path = await session.parts.spill.keep(DOCUMENT, f"{plan.text}\n")
     except SessionError as error:  # the log and the client have the text all the same
         _log.warning("a plan has no document: %s", error)
         return plan

@@ -24,7 +24,7 @@ class AwaitingReview:
     def tell(self, moment: Moment[Session]) -> None:
         """Emit an event if the set of these changes is another one; not during an edit."""
         session = moment.session
-        review = session.parts.review
+        review = session.parts.changes.ledger
         if review is None:
             return
         for words in review.take_notices():
@@ -69,7 +69,7 @@ class ReviewNews:
             parts.workspace,
             hidden,
             turn=moment.turn,
-            hide=parts.hide,
+            hide=parts.secrets.hide,
             others=rejected.marks,
         )
 
@@ -97,7 +97,7 @@ class ReviewNews:
 
     async def _answered(self, moment: Moment[Session]) -> None:
         """The model has answered a request that carries the verdicts: nobody tells it again."""
-        review = moment.session.parts.review
+        review = moment.session.parts.changes.ledger
         if review is not None and self._verdicts:
             verdicts, self._verdicts = self._verdicts, ()
             await review.told(moment.session.id, verdicts)

@@ -74,7 +74,7 @@ async def rejections(
         hidden: Does a deny rule keep this displayed path from the model?
         waiting: Verdicts in requests that the model has not answered.
     """
-    review = session.parts.review
+    review = session.parts.changes.ledger
     if review is None:
         return NO_REJECTIONS
     await review.refresh()  # the verdict may have been given in a terminal
@@ -102,7 +102,7 @@ async def rejections(
             marks[path] = mark_of(now)
             if isinstance(now, Snapshot) and session.seen.digest(path) and account.knows_all:
                 known.append((path, now))
-        words = await asyncio.to_thread(session.parts.hide, words)
+        words = await asyncio.to_thread(session.parts.secrets.hide, words)
         attributes = {"path": name, "rejected": str(n_rejected)}
         blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
     return Rejections(tuple(blocks), news, marks, tuple(known))

@@ -21,7 +21,7 @@ from indwell.agent.core.log import Log
 from indwell.agent.core.other_models import OtherModel
 from indwell.agent.core.parts import Parts, TurnLimits
 from indwell.agent.core.rules import Rules
-from indwell.agent.core.session import Helping, Session
+from indwell.agent.core.session import AskedUser, Helping, Session
 from indwell.agent.features.subagents.definition import Definition
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Reply, Request
@@ -107,8 +107,8 @@ def make_child(  # noqa: PLR0917 - all that it is made of
             tools=tools.specs,
         ),
         turns=helping.turn.number,
-        asking=parent.asking,
-        shown_secrets=parent.shown_secrets,  # the same set: what one saw, no other may carry out
+        # The same set: what one saw, no other may carry out.
+        asked=AskedUser(parent.asked.lock, shown_secrets=parent.asked.shown_secrets),
         helping=helping,
     )
 

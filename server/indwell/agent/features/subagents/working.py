@@ -91,7 +91,7 @@ async def told(child: Session, report: SubagentReport) -> str:
     """What the agent that waits reads of it: the answer, both ends of a long one."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
-        path = await child.parts.spill("agent", answer)
+        path = await child.parts.spill.keep("agent", answer)
         head, tail = untorn(answer[:ANSWER_HEAD]), answer[-ANSWER_TAIL:]
         n_left = len(answer) - len(head) - len(tail)
         answer = (
@@ -123,7 +123,7 @@ async def _gather(
     blocks = await gathered(moment, Prompt(task), now)
     if definition is not None and definition.origin == "workspace":
         about = {"name": definition.name, "from": definition.path}
-        body = child.parts.hide(definition.body)
+        body = child.parts.secrets.hide(definition.body)
         blocks.append(inject("skill", body, turn=turn.number, attributes=about))
     child.conversation = talk.queue(child.conversation, blocks)
     turn.words = await fitting_words(child, turn.words)
