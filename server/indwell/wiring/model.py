@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -127,7 +128,7 @@ def _endpoint_model(settings: Settings) -> Model:
         settings.model,
         window,
         min(settings.max_output, window // 4, facts.output_limit or settings.max_output),
-        lambda usage: cost(usage, prices),
+        partial(cost, prices=prices),
         notice,
         chat.aclose,
         facts.images is True if settings.pictures is None else settings.pictures,
@@ -151,7 +152,7 @@ def _other_model(settings: Settings, name: str, provider: Provider) -> OtherMode
         name,
         facts.window,
         min(settings.max_output, facts.window // 4, facts.output_limit or settings.max_output),
-        lambda usage: cost(usage, facts.prices),
+        partial(cost, prices=facts.prices),
         _rates(facts.prices),
         facts.images is True,
     )
@@ -170,7 +171,7 @@ def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
         provider,
         name,
         facts.window,
-        lambda usage: cost(usage, facts.prices),
+        partial(cost, prices=facts.prices),
         _rates(facts.prices),
     )
 

@@ -48,24 +48,19 @@ class DiskWorkspace:
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
         assert roots, "a workspace has a folder"
-        self._roots = tuple(locate(root, [root]).root for root in roots)
+        self.roots = tuple(locate(root, [root]).root for root in roots)
         self.watch: Watch = FolderWatch()
         self._locks = PathLocks()
         self._guesses: dict[Path, str] = {}
         self._private = private
-        self._large = LargeFiles(self._roots, private)
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """The resolved folders."""
-        return self._roots
+        self._large = LargeFiles(self.roots, private)
 
     def resolve(self, path: str) -> Path:
         """Resolve a path from the model within the roots; see ``Workspace``."""
-        place = locate(parse(path, self._roots[0]), self._roots)
+        place = locate(parse(path, self.roots[0]), self.roots)
         if exists(place.path):
             return place.path
-        forms = [locate(form, self._roots).path for form in respelled(place.path, place.root)]
+        forms = [locate(form, self.roots).path for form in respelled(place.path, place.root)]
         return next(filter(exists, forms), forms[0])
 
     async def read(self, path: Path) -> Snapshot:
@@ -144,12 +139,12 @@ class DiskWorkspace:
         )
 
     def _bytes(self, path: Path) -> bytes:
-        shown = display(path, self._roots)
+        shown = display(path, self.roots)
         if not exists(path):
             raise missing(shown, path.name, self._neighbours(path))
         if path.is_dir():
             raise folder_said(shown, self._names(path))
-        with opened_beneath(path, self._roots, resolved=True, private=self._private) as opened:
+        with opened_beneath(path, self.roots, resolved=True, private=self._private) as opened:
             if opened.stat.st_size <= LARGE_B:
                 return read_regular(opened.descriptor, path, LARGE_B)
             self._large.check(shown, opened)
@@ -161,7 +156,7 @@ class DiskWorkspace:
     def _decoded(self, path: Path, data: bytes) -> Decoded:
         decoded = decode(data, lambda: self._charset(path), self._guesses.get(path))
         if decoded is None:
-            shown = display(path, self._roots)
+            shown = display(path, self.roots)
             kind = binary_kind(data) or "binary file"
             raise NotText(
                 f"{shown!r} is no text but a {kind} of {len(data):,} bytes",
@@ -175,17 +170,17 @@ class DiskWorkspace:
         return decoded
 
     def _charset(self, path: Path) -> str | None:
-        return charset_at(path, self._roots)
+        return charset_at(path, self.roots)
 
     def _names(self, path: Path) -> tuple[str, ...]:
         return tuple(
             f"{entry.name}/" if entry.is_folder else entry.name
-            for entry in list_folder(path, self._roots)
+            for entry in list_folder(path, self.roots)
         )
 
     def _neighbours(self, path: Path) -> tuple[str, ...]:
         try:
-            return tuple(entry.name for entry in list_folder(path.parent, self._roots))
+            return tuple(entry.name for entry in list_folder(path.parent, self.roots))
         except ToolError:  # the folder is missing too
             return ()
 
@@ -195,7 +190,7 @@ class DiskWorkspace:
             place = write_atomic(
                 path,
                 data,
-                self._roots,
+                self.roots,
                 parents=True,
                 create=True,
                 resolved=True,
@@ -207,7 +202,7 @@ class DiskWorkspace:
             self._check(path, decoded, base)
             data = self._told(path, lambda: rewritten(text, decoded, lambda: self._charset(path)))
             place = write_atomic(
-                path, data, self._roots, expected=held, resolved=True, private=self._private
+                path, data, self.roots, expected=held, resolved=True, private=self._private
             )
         stands = text if self._holds(place, data) else self._text_now(place)
         after = text if stands is None else stands
@@ -224,7 +219,7 @@ class DiskWorkspace:
         held = self._bytes(path)
         self._check(path, self._decoded(path, held), base)
         kept = None if self._private is None else keep_copy(self._private, path, held)
-        delete_exactly(path, self._roots, held)
+        delete_exactly(path, self.roots, held)
         return kept
 
     def _keep(self, snapshot: Snapshot) -> Path | None:
@@ -240,7 +235,7 @@ class DiskWorkspace:
         return keep_copy(self._private, snapshot.path, data)
 
     def _check(self, path: Path, held: Decoded, base: Snapshot) -> None:
-        shown = display(path, self._roots)
+        shown = display(path, self.roots)
         if not held.lossless:
             raise EditRefused(
                 f"{shown!r} is no whole {held.encoding}, and editing it would damage it; convert "
@@ -256,12 +251,12 @@ class DiskWorkspace:
         try:
             return encoded()
         except ValueError as error:
-            shown = display(path, self._roots)
+            shown = display(path, self.roots)
             raise ToolError(f"the new text of {shown!r} was not written: {error}") from error
 
     def _holds(self, path: Path, data: bytes) -> bool:
         try:
-            return read_bytes(path, self._roots, len(data)) == data
+            return read_bytes(path, self.roots, len(data)) == data
         except ToolError:  # larger now, or gone
             return False
 

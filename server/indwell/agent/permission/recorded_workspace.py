@@ -82,16 +82,12 @@ class RecordedWorkspace:
         hide: Callable[[str], str] = str,
     ) -> None:
         self._inner = inner
+        self.roots = inner.roots
         self._ledger = ledger
         self._actor = actor
         self._id = tool_use_id
         self._accepted = accepted
         self._hide = hide
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """See ``Workspace``."""
-        return self._inner.roots
 
     @property
     def watch(self) -> Watch:

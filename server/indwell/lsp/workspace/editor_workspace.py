@@ -119,17 +119,13 @@ class EditorWorkspace:
         self._documents = documents
         self._client = client
         self._disk = disk
+        self.roots = disk.roots
         self.watch = EditorWatch(documents, disk.watch, client.watch_folder)
         self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
         self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
         self._deletion = FileDeletion(client, disk, timeout_s=apply_timeout_s)
         self._agreement = DiskAgreement(disk)
         self._locks = PathLocks()
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """Those of the disk."""
-        return self._disk.roots
 
     def resolve(self, path: str) -> Path:
         """As the disk does."""
