@@ -48,10 +48,10 @@ function part(one: Part): readonly object[] {
     case "line": // most notices, and running checks, have no record
       return one.what === "steered" || one.what === "compacted" ? [{ ...one, key: "" }] : [];
     case "tool": {
-      const none = { key: "", output: "", cut: 0, tokens: 0 };
-      // Live, a call that the user stopped has no end; its result tells the model why.
-      const message = one.state === "stopped" ? "" : one.message;
-      return [{ ...one, ...none, message, inner: one.inner.flatMap(part) }];
+      const inner = one.inner.flatMap(part);
+      // Live, a call that the user stopped has no end; the log has the words for the model.
+      if (one.state === "stopped") return [{ id: one.id, name: one.name, state: one.state, inner }];
+      return [{ ...one, key: "", output: "", cut: 0, tokens: 0, inner }];
     }
     default:
       return one satisfies never;

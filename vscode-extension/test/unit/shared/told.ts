@@ -1,35 +1,35 @@
 /** Events as tests write them: of the main conversation unless they say otherwise. */
+import assert from "node:assert/strict";
+import schema from "../../../../docs/protocol.schema.json" with { type: "json" };
 import type { Event, TurnFinished } from "../../../src/protocol.ts";
 
-/** Fields that tests may leave out, as most events are told without them. */
-const DEFAULTS = { agent: "", arguments: "", result: null } as const;
-type Defaulted = keyof typeof DEFAULTS;
+type Short<One> = One extends Event ? Pick<One, "type" | "turn"> & Partial<One> : never;
 
-type Short<One> = One extends Event
-  ? Omit<One, Defaulted> & Partial<Pick<One, Extract<keyof One, Defaulted>>>
-  : never;
-
-/** An event that may leave out whose it is, and what is only read back. */
+/** An event that leaves out what does not matter to a test. */
 export type Told = Short<Event>;
 
-/** The event, whole. */
+/** The event with the defaults of the schema for what was left out. */
 export function told(event: Told): Event {
-  const { agent, arguments: given, result } = DEFAULTS;
-  const more =
-    event.type === "toolStarted"
-      ? { arguments: given }
-      : event.type === "toolFinished"
-        ? { result }
-        : {};
-  // A spread of a union loses which field belongs to which tag; nothing but defaults is added.
-  return { agent, ...more, ...event } as Event;
+  // A spread of a union loses which field belongs to which tag.
+  return { ...defaults(event.type), ...event } as Event;
+}
+
+function defaults(type: Event["type"]): Readonly<Record<string, unknown>> {
+  const all: Readonly<Record<string, object>> = schema.$defs;
+  const definition = all[`event.${type.slice(0, 1).toUpperCase()}${type.slice(1)}`];
+  assert.ok(definition !== undefined && "properties" in definition, `the schema has ${type}`);
+  const fields: Readonly<Record<string, object>> = Object(definition.properties);
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) =>
+      "default" in field ? [[name, field.default]] : [],
+    ),
+  );
 }
 
 /** The end of turn 1. */
 export function finished(ending: TurnFinished["ending"]): Event {
   const usage = { input: 1, cached: 0, cache_write: 0, output: 1, reported: true };
-  const counts = { rounds: 1, usage, cost: null, seconds: 1, changes: [], figures: {} };
-  const words = { message: "", answer: "", draft: "", verified: "" };
-  const state = { retryable: false, outgrown: false, toReview: 0 };
-  return told({ type: "turnFinished", turn: 1, ending, ...counts, ...words, ...state });
+  const counts = { rounds: 1, usage, cost: null, seconds: 1 };
+  const words = { message: "", answer: "", draft: "" };
+  return told({ type: "turnFinished", turn: 1, ending, ...counts, ...words });
 }
