@@ -84,7 +84,7 @@ async def test_the_newest_session_here_is_told_in_words_with_nothing_hidden(home
         "    rm -rf /",
         "  denied by dangerous: it removes all → not run",
         "",
-        "2 calls, 1 asked for: 1 denied, 1 done; what was only read is not listed",
+        "2 calls, 1 asked for: 1 denied, 1 done; reads are not listed",
     ]
 
 
@@ -99,7 +99,7 @@ async def test_json_has_the_same_and_a_turn_can_be_chosen(home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no session is kept for this folder"),
+        ((), "this folder has no session"),
         (("nonsense",), "there is no session 'nonsense'"),
     ],
 )

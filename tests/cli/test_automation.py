@@ -197,7 +197,7 @@ async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(ho
     [
         ("mend it", "line 2 is no prompt"),
         ('{"words": "mend it"}', "line 2 is no prompt"),
-        ('{"text": " "}', "line 2 has no words"),
+        ('{"text": " "}', "line 2 has an empty prompt"),
         (r'{"text": "\ud800"}', "with half a character"),
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "line 2 is no prompt"),
     ],
@@ -322,7 +322,7 @@ async def test_a_limit_of_money_is_not_taken_where_the_price_is_not_known(home) 
         ended = await run(home, "hello", "--max-cost", "1", base_url=endpoint.base_url)
         assert endpoint.seen == []
     assert ended.code == 1
-    assert "--max-cost cannot be kept" in ended.stderr
+    assert "--max-cost cannot be enforced" in ended.stderr
 
 
 async def test_what_had_no_price_before_takes_no_limit_of_money_away(home) -> None:
@@ -347,7 +347,7 @@ async def test_the_time_limit_ends_a_turn_however_far_it_is(home) -> None:
         )
     assert ended.code == 3
     (finished,) = [one for one in ended.events if one["type"] == "turnFinished"]
-    assert finished["message"] == "stopped: the 2.5 s of --time-limit are over"
+    assert finished["message"] == "stopped: the 2.5 s of --time-limit have passed"
 
 
 async def test_what_is_done_behind_the_work_is_not_within_its_time() -> None:
@@ -378,7 +378,7 @@ async def test_the_time_limit_counts_while_stdin_is_waited_for(home) -> None:
     async with asyncio.timeout(TIMEOUT_S):
         told, wrong = await process.stdout.read(), await process.stderr.read()
         assert await process.wait() == 3
-    assert b"--time-limit are over" in told
+    assert b"--time-limit have passed" in told
     assert wrong == b""
 
 

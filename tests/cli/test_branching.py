@@ -124,8 +124,8 @@ async def test_a_turn_that_is_none_is_one_sentence(home) -> None:
         assert ended.code == 1
         assert "the session has no turn 4; its turns are 1 to 1" in ended.stdout + ended.stderr
     usage = await run(home, "run", "--turn", "1", "x", "--scripted")
-    assert (usage.code, "say which session goes on" in usage.stderr) == (2, True)
+    assert (usage.code, "name the session to resume" in usage.stderr) == (2, True)
     usage = await run(home, "sessions", "fork", session, "--turn", "x")
-    assert (usage.code, "'x' is no number of a turn" in usage.stderr) == (2, True)
+    assert (usage.code, "'x' is not the number of a turn" in usage.stderr) == (2, True)
     escaping = await run(home, "sessions", "fork", "../x")
     assert (escaping.code, "'../x' is no session id" in escaping.stderr) == (1, True)

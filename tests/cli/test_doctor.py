@@ -96,7 +96,9 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
     assert (ended.code, found["settings"], found["state folder"]) == (1, "fail", "fail")
     mends = {one["name"]: one["mend"] for one in json.loads(ended.stdout)["findings"]}
     path = home.config / "indwell" / "config.toml"
-    assert mends["settings"].startswith(f"mend that line of {path}; until then nothing runs")
+    assert mends["settings"].startswith(
+        f"correct that line of {path}; until then Indwell does not run"
+    )
     assert (found["key"], mends["key"]) == ("skipped", "")
 
 

@@ -67,10 +67,10 @@ async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_said(
     path.write_text('["bash in .: make"]')
     state, sentence, mend = await allowed(home)
     assert state == "ok"
-    assert sentence == "1 for always here, 2 by `rules_allow`, 1 denied by `rules_deny`"
+    assert sentence == "1 always allowed here, 2 by `rules_allow`, 1 denied by `rules_deny`"
     lists, _, stand = mend.partition("; ")
-    assert lists == "`indwell permissions` lists what is for always"
-    assert stand.startswith("your rules stand in "), "which that command does not list"
+    assert lists == "`indwell permissions` lists what is always allowed"
+    assert stand.startswith("your rules are in "), "which that command does not list"
     assert stand.endswith("config.toml")
     path.unlink()
     assert (await allowed(home))[2] == stand

@@ -152,7 +152,7 @@ def test_ctrl_c_while_a_command_is_loaded_is_one_word(home) -> None:
 
 def test_a_person_who_types_indwell_is_told_that_it_waits_for_an_editor(home) -> None:
     with Terminal(environment=home.environment(), folder=home.workspace) as terminal:
-        terminal.interrupt("Ctrl-C ends it")
+        terminal.interrupt("Press Ctrl-C to stop")
         terminal.ends()
-    assert "this serves an editor, and waits for one on stdin" in terminal.shown
+    assert "waiting for an editor on stdin" in terminal.shown
     assert "Traceback" not in terminal.shown

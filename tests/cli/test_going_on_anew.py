@@ -143,7 +143,7 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("/compact", "there is no conversation yet"),
+        ("/compact", "there is no conversation to shorten yet"),
         ("/compact keep the limits", "`/compact` takes no words"),
         ("/comptact", "there is no command or skill '/comptact'; did you mean `/compact`"),
     ],

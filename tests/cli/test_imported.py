@@ -64,9 +64,9 @@ async def test_what_of_a_file_cannot_be_imported_is_one_sentence(home) -> None:
     )
     assert ended.code == 1
     failed = json.loads(ended.stdout)["failed"]
-    assert "it ends in the middle" in failed[str(broken)]
-    assert "what stood before that is imported (1); check it" in failed[str(broken)]
-    assert "holds no conversation" in failed[str(empty)]
+    assert "it is truncated" in failed[str(broken)]
+    assert "the conversations before it are imported (1); check it" in failed[str(broken)]
+    assert "has no conversation" in failed[str(empty)]
     assert "cannot be read" in failed[str(home.folder / "none")]
     assert len(SessionStore(home.state, home.workspace).ids()) == 1  # what could be read of it
 

@@ -58,7 +58,7 @@ async def test_sessions_of_other_folders_are_shown_only_when_asked_for(home) -> 
     ("arguments", "words"),
     [
         (("delete",), "name the sessions to delete"),
-        (("list", "x"), "takes no ID"),
+        (("list", "x"), "remove the ID"),
         (("remove",), "invalid choice"),
     ],
 )
@@ -74,7 +74,7 @@ async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
     (home.state / "other.txt").write_text("of somebody else")
     settings = (home.config / "indwell" / "config.toml").read_text()
     asked = await run(home, "purge")
-    assert (asked.code, asked.stderr) == (2, "say --yes to delete this\n")
+    assert (asked.code, asked.stderr) == (2, "to delete this, add --yes\n")
     assert f"folder: {home.state / 'sessions'} (" in asked.stdout
     assert f"key: {endpoint.base_url.removesuffix('/v1')}\n" in asked.stdout
     assert file_keyring.held(home.folder) != {}
@@ -85,7 +85,7 @@ async def test_purge_lists_first_and_deletes_only_what_is_ours(home) -> None:
     assert [path.name for path in home.state.iterdir()] == ["other.txt"]
     assert [path.name for path in (home.config / "indwell").iterdir()] == ["config.toml"]
     assert (home.config / "indwell" / "config.toml").read_text() == settings
-    assert (await run(home, "purge")).stdout == "nothing is kept here\n"
+    assert (await run(home, "purge")).stdout == "there is nothing to delete\n"
 
 
 async def test_purge_leaves_an_open_session_and_says_so(home) -> None:
@@ -160,7 +160,7 @@ async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) 
     refused = await run(home, "sessions", "delete", shared)
     assert (refused.code, refused.stderr) == (
         1,
-        f"2 sessions begin with {shared!r}; write more of it\n",
+        f"2 sessions begin with {shared!r}; give more characters\n",
     )
     done = await run(home, "sessions", "delete", first[:11])
     assert (done.code, done.stdout) == (0, f"deleted: {first}\n")

@@ -180,7 +180,7 @@ async def test_variables_that_win_over_what_was_stored_are_named(home) -> None:
 
 WRONG = {
     "no provider": ((), 2, "name the provider: one of openai, openrouter"),
-    "no key": (("openai",), 2, "OpenAI needs a key; pipe it in, with --key-stdin"),
+    "no key": (("openai",), 2, "OpenAI needs a key; pipe it in with --key-stdin"),
     "unknown": (("opnai",), 1, "'opnai' is no provider; take one of openai"),
     "no address": (("ftp://host",), 1, "is no address, expected one like"),
 }

@@ -39,7 +39,7 @@ def test_everything_is_asked_and_the_key_is_not_shown(home) -> None:
         assert "Asking two to call a tool" in terminal.until("answers from now on")
         assert terminal.ends() == 0
         assert CANARY not in terminal.shown
-        assert "No model is called 'nine'" in terminal.shown
+        assert "There is no model named 'nine'" in terminal.shown
     assert 'model = "two"' in config(home)
 
 
@@ -99,7 +99,7 @@ def test_enter_instead_of_another_key_stops(home) -> None:
         terminal.answer("Enter: none)", "sk-mistyped")
         terminal.answer("Enter: stop)", "")
         assert terminal.ends() == 1
-        assert "cannot be used yet; nothing was stored" in terminal.shown
+        assert "does not work yet; nothing was stored" in terminal.shown
     assert config(home) == ""
 
 

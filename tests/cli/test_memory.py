@@ -105,7 +105,8 @@ def test_a_page_that_is_not_the_users_alone_is_named_and_left_alone(tmp_path) ->
 
 def test_nothing_is_remembered_at_first(tmp_path) -> None:
     home = Home(tmp_path)
-    assert run(home, "indwell memory").stdout == "nothing is remembered here\n"
+    empty = "there are no facts here; add one with `indwell memory add`\n"
+    assert run(home, "indwell memory").stdout == empty
     assert not (home.state / FOLDER).exists()
 
 

@@ -34,7 +34,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 async def test_rules_for_always_are_listed_and_taken_back(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys) == f"Nothing is allowed for always in {folder}.\n"
+    assert said(capsys) == f"Nothing is always allowed in {folder}.\n"
     book = rules_of_folder(folder)
     for rule in ("bash in /w: a\x1b[2K", "bash in /w: b", "edit_file: c"):
         await book.grant(rule, always=True)

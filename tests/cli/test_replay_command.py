@@ -133,12 +133,12 @@ async def test_of_a_packed_file_that_is_cut_off_what_is_there_is_replayed(home) 
     path.write_bytes(whole[: len(whole) * 3 // 4])
     ended = await replay(home, str(path), "--json", "--preset", "none")
     assert (ended.code, untimed(ended)["sessions"]) == (0, 1)
-    assert "the packed file is cut off behind" in ended.stderr
+    assert "the gzip file is cut off after" in ended.stderr
     damaged = len(whole) * 3 // 4
     path.write_bytes(whole[:damaged] + b"\xff" * 50 + whole[damaged:])
     ended = await replay(home, str(path), "--json", "--preset", "none")
     assert (ended.code, untimed(ended)["sessions"]) == (0, 1)
-    assert "the packed file is damaged behind" in ended.stderr
+    assert "the gzip file is damaged after" in ended.stderr
 
 
 def needs_matplotlib() -> None:
@@ -190,10 +190,13 @@ async def test_without_matplotlib_a_picture_is_refused_before_anything_runs(home
         (["--cache", "acme"], "no rules 'acme'; known: plain, openai"),
         (["--cache-block", "0"], "--cache-block: 0 is not 1 or more"),
         (["--cache-life", "-1"], "--cache-life: -1 is not 0 or more"),
-        (["--window", "0"], "--window: a number of tokens"),
-        (["--window", "6000"], "--window: 6,000 tokens do not even take the 6,000 that stand for"),
-        (["--summary-ratio", "2"], "--summary-ratio: between 0 and 1"),
-        (["--summary-ratio", "0.2", "--model", "m"], "as long as it writes them"),
+        (["--window", "0"], "--window: give a number of tokens"),
+        (
+            ["--window", "6000"],
+            "--window: 6,000 tokens are too few for the 6,000 of the",
+        ),
+        (["--summary-ratio", "2"], "--summary-ratio: give a number between 0 and 1"),
+        (["--summary-ratio", "0.2", "--model", "m"], "leave it out with --model"),
         (["--pause", "nan"], "--pause: seconds"),
         (["--plot", "a.gif"], "ends with .svg or .png"),
     ],

@@ -69,7 +69,7 @@ async def test_a_changed_log_is_told_from_what_was_sent(home) -> None:
     (log,) = home.state.rglob("log.jsonl")
     log.write_bytes(log.read_bytes().replace(b"mend it, please", b"break it, please"))
     again = await run(home, "sessions", "replay-request", session_of(home), "1")
-    assert (again.code, "not what was sent" in again.stderr) == (1, True), again
+    assert (again.code, "differs from the bytes that were sent" in again.stderr) == (1, True), again
 
 
 async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_again(
@@ -212,7 +212,7 @@ async def test_what_is_no_recording_is_said_and_the_others_are_imported(home) ->
     ended = await run(home, "sessions", "import", str(bad), str(cut), str(good), "nowhere.jsonl")
     assert ended.code == 1
     assert len(ended.stdout.splitlines()) == 1, ended.stdout
-    assert "holds no conversation" in ended.stderr
+    assert "has no conversation" in ended.stderr
     assert "cannot be read" in ended.stderr
     assert "nowhere.jsonl" in ended.stderr
     assert len(home.logs()) == 1

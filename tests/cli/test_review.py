@@ -132,7 +132,7 @@ def test_each_key_takes_effect_at_once(home, agent) -> None:
         terminal.until("(1/4) a.txt:3")
         terminal.answer("[?]?", "?")
         terminal.answer("[?]?", "x")
-        assert "none of the letters" in terminal.until("?")
+        assert "not one of the letters" in terminal.until("?")
         terminal.answer("[?]?", "r")
         assert "(2/4) a.txt:15" in terminal.until("[?]?")
         assert text(home, "a.txt").startswith("line 1\nline 2\nline 3\n")

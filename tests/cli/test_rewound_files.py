@@ -45,25 +45,25 @@ async def test_files_go_back_turn_by_turn_and_the_users_stay(home) -> None:
     home.write("shop.py", mended.decode() + "# mine\n")
     back = await run(home, "run", "--continue", "--turn", "1", "--files")
     assert back.code == 0, back
-    assert "taken back to the end of turn 1\n" in back.stdout
+    assert "rewound to the end of turn 1\n" in back.stdout
     assert "took back 2 files: " in back.stderr
     assert home.files == {"shop.py": mended + b"# mine\n"}
     back = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
     assert "took back 1 file: shop.py" in json.loads(back.stdout)["notices"]
     assert home.files == {"shop.py": SOURCE.encode() + b"# mine\n"}
     again = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
-    assert json.loads(again.stdout)["notices"] == ["no change of later turns stands in the files"]
+    assert json.loads(again.stdout)["notices"] == ["the files hold no changes of later turns"]
 
 
 async def test_without_the_word_files_stay_as_they_are(home) -> None:
     await two_turns(home)
     before = home.files
     back = await run(home, "run", "--continue", "--turn", "0")
-    assert "files stay as they are (--files)" in back.stdout
+    assert "files are unchanged (--files restores them)" in back.stdout
     assert home.files == before
     wrong = await run(home, "run", "--continue", "--files")
     assert wrong.code == 2
-    assert "--files: say with --turn" in wrong.stderr
+    assert "--files: name the turn" in wrong.stderr
 
 
 async def test_with_words_the_conversation_goes_on_from_there_at_once(home) -> None:

@@ -170,7 +170,7 @@ async def test_without_a_terminal_a_command_is_denied_and_the_turn_goes_on(home)
     assert (ended.code, list(home.files)) == (0, ["shop.py"])
     answered = [one for one in ended.events if one["type"] == "permissionAnswered"]
     assert [one["answer"] for one in answered] == ["unanswered"]
-    assert "Nobody can be asked here, so the answer is no." in ended.stderr
+    assert "There is no terminal to ask in, so the answer is no." in ended.stderr
 
 
 async def test_commands_run_unasked_only_when_the_user_said_so_beforehand(home) -> None:
@@ -255,10 +255,10 @@ BAD = {
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("",), "there are no words"),
-        (("  ",), "there are no words"),
-        (("hello", "--folder", "nowhere"), "'nowhere' is no folder"),
-        (("hello", "--file", "a", "--file", "b"), "--file: one place at a time"),
+        (("",), "no prompt; say what to do"),
+        (("  ",), "no prompt; say what to do"),
+        (("hello", "--folder", "nowhere"), "'nowhere' is not a folder"),
+        (("hello", "--file", "a", "--file", "b"), "--file: only one file"),
         (("hello", "--mode", "careful"), "invalid choice: 'careful'"),
         (("two", "words"), "unrecognized arguments: words; put the words of a prompt in quotes"),
     ],

@@ -149,7 +149,7 @@ async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(
         assert (gone.code, len(endpoint.seen)) == (1, 1)
         assert (
             "this session was held with the model 'older-model', which your settings do not name "
-            f"any more (they name '{MODEL}'); go on with another one: `--model {MODEL}`"
+            f"any more (they name '{MODEL}'); use another one: `--model {MODEL}`"
         ) in gone.stderr
         other = await run(
             home, "run", "--continue", "b", "--model", MODEL, base_url=endpoint.base_url
@@ -166,9 +166,7 @@ async def test_a_model_that_the_endpoint_no_longer_offers_is_said(home) -> None:
     async with LoopbackEndpoint(answering(listed(MODEL))) as endpoint:
         gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
     assert gone.code == 1
-    assert "'older-model', which the endpoint no longer offers; go on with another one" in (
-        gone.stderr
-    )
+    assert "'older-model', which the endpoint no longer offers; use another one" in (gone.stderr)
 
 
 async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone_on_with(
@@ -194,7 +192,7 @@ async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone
 async def test_an_unknown_id_is_one_sentence_with_the_closest(home) -> None:
     nothing = await run(home, "run", "--continue", "x", "--scripted")
     assert nothing.code == 1
-    assert "there is no session of this folder to go on with; begin one" in nothing.stderr
+    assert "this folder has no session to resume; begin one with `indwell run`" in nothing.stderr
     await run(home, "run", "x", "--scripted")
     (session,) = SessionStore(home.state, home.workspace).ids()
     wrong = session[:-1] + ("0" if session[-1] != "0" else "1")

@@ -133,7 +133,7 @@ def test_what_would_lose_something_is_printed_and_the_file_left_alone(
     assert main(["setup", "sublime", "--write"]) == 1
     told = capsys.readouterr()
     assert path.read_text() == before
-    assert "was left alone" in told.err
+    assert "was not changed" in told.err
     assert '"clients"' in told.out
 
 

@@ -98,7 +98,7 @@ def test_a_file_of_the_users_by_our_name_is_neither_replaced_nor_deleted(
     for wish in ("--write", "--remove"):
         assert main(["setup", editor, wish]) == 1
         assert path.read_bytes() == b"my own hand-written glue\n"
-    assert "it is a file of yours" in capsys.readouterr().err
+    assert "it is your own file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("editor", ["nvim", "vim", "emacs"])

@@ -153,7 +153,7 @@ async def test_days_that_are_none_are_refused_and_an_imported_session_is_not_bla
     assert (refused.code, "no number of days" in refused.stderr) == (2, True)
     name = await keep(home, home.workspace)
     told = await stats(home, "--session", name)
-    assert f"no model calls in session {name}; an imported one has none" in told.stdout
+    assert f"no model calls in session {name}; an imported session has none" in told.stdout
     assert "--all" not in told.stdout
 
 

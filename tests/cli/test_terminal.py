@@ -77,7 +77,7 @@ def test_what_goes_along_and_what_ends_with_the_run_is_said() -> None:
     assert written.getvalue().splitlines() == [
         "with skill tidy",
         f"not verified{UNCHECKED}",
-        "b1 still runs, and ends with this run: serve [red]",
+        "b1 still runs and will be stopped with this run: serve [red]",
     ]
 
 

@@ -126,7 +126,7 @@ async def test_tru_07_a_store_that_cannot_be_believed_is_said_and_left_alone(hom
 async def test_a_folder_that_is_none_cannot_be_trusted(home) -> None:
     ended = await call(home, "trust", "nowhere")
     assert ended.code == 2
-    assert "'nowhere' is no folder" in ended.stderr
+    assert "'nowhere' is not a folder" in ended.stderr
 
 
 def test_tru_09_trust_is_of_the_real_folder(home, tmp_path) -> None:

@@ -11,12 +11,12 @@ from indwell.own_path import own_path
 
 DONE, FAILED, USAGE = 0, 1, 2
 LIMITED = 3  # a limit ended a run: rounds, budget or time
-STOPPED = 130  # as shells say it of a program that Ctrl-C ended
-TERMINATED = 143  # the same of SIGTERM
+STOPPED = 130  # 128 + SIGINT, as shells report a program that Ctrl-C ended
+TERMINATED = 143  # 128 + SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody asked the process to end (SIGTERM), and what it did was stopped in order."""
+    """The process received SIGTERM, and its work was stopped in order."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,14 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def code_of_stop(stop: KeyboardInterrupt) -> int:
-    """The exit code of who was stopped."""
+    """The exit code of a stopped command."""
     return TERMINATED if isinstance(stop, Terminated) else STOPPED
 
 
 def _main(given: list[str]) -> int:
-    own_path.keep_out()  # before anything is looked up; the folders join as they become known
+    # before any program is looked up; more folders are added as they become known
+    own_path.keep_out()
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
-    if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: nothing else is loaded
+    if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: load nothing else
         from indwell.cli.serve.command import serve
 
         return serve(scripted=False, pace_s=0.0)
@@ -51,7 +52,7 @@ def _main(given: list[str]) -> int:
         own_path.keep_out([folder])
     from indwell.cli.commands import run_command
 
-    # Closed before we began (`>&-`), there is none: then what is said leads nowhere.
+    # stdout may have been closed before the start (`>&-`); then discard the output.
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     try:
         return run_command(given)
@@ -60,7 +61,7 @@ def _main(given: list[str]) -> int:
 
 
 def _working_folder() -> str | None:
-    """Where commands of the command line work; None if it was deleted."""
+    """The current directory; None if it was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109 - before anything heavy is imported
     except OSError:

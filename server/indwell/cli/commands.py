@@ -15,7 +15,7 @@ from indwell.own_path import own_path
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
-    """The options, and the parser of their command; what does not fit ends the process with 2."""
+    """The options, and the parser of their command; invalid arguments end the process with 2."""
     whole = make_parser()
     options, unknown = whole.parse_known_args(arguments)
     parser: argparse.ArgumentParser = getattr(options, "parser", whole)
@@ -141,7 +141,7 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
 
         return fork(options.ids[0], options.turn, as_json=options.json)
     if options.ids:
-        parser.error("sessions list: takes no ID")
+        parser.error("sessions list: remove the ID")
     limit = max(options.limit, 0) or None
     return list_sessions(all_folders=options.all, as_json=options.json, limit=limit)
 
@@ -168,7 +168,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
         from indwell.cli.safety.permissions import permissions
 
         return permissions(options)
-    except UserError as error:  # the command line is well formed: its usage would say nothing
+    except UserError as error:  # the arguments are well formed, so the usage would not help
         from indwell.policy.approvals import visible
 
         print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
@@ -221,12 +221,12 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
-    """How prompts are read from stdin; None if they are not. Takes a ``-`` out of the words."""
+    """How prompts are read from stdin; None if they are not. Removes a ``-`` from the words."""
     if options.words == "-":
         options.words, options.stdin = "", True
     if options.input_format == "jsonl":
         if options.words.strip():
-            parser.error("--input-format jsonl: the prompts stand on stdin; leave out the words")
+            parser.error("--input-format jsonl: the prompts come from stdin; leave out the words")
         return "jsonl"
     return "text" if options.stdin else None
 
@@ -236,27 +236,27 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     stdin = _stdin(options, parser)
     has_words = bool(options.words.strip()) or stdin is not None
     if not has_words and not goes_on and options.new_from is None:
-        parser.error("there are no words; say what to do, in quotes")
+        parser.error("no prompt; say what to do, in quotes")
     if options.resume is not None and not options.resume.strip():
         parser.error("--resume: the id is empty; `indwell sessions` lists them")
     if options.new_from is not None and not options.new_from.strip():
         parser.error("--new-from: the id is empty; `indwell sessions` lists them")
     if options.turn is not None and not goes_on:
-        parser.error("--turn: say which session goes on from it, with --resume or --continue")
+        parser.error("--turn: name the session to resume, with --resume or --continue")
     if options.files and options.turn is None:
-        parser.error("--files: say with --turn up to the end of which turn they are taken back")
+        parser.error("--files: name the turn to restore the files to, with --turn")
     if options.approve_plan and (not goes_on or options.mode == "plan"):
         parser.error(
-            "--approve-plan: say whose plan is carried out, with --resume or --continue; not in "
+            "--approve-plan: name the session of the plan, with --resume or --continue; not in "
             "mode plan"
         )
     if len(options.file) > 1:
-        parser.error("--file: one place at a time; name the others in your words")
+        parser.error("--file: only one file; name the others in your prompt")
     if not Path(options.folder).is_dir():
-        parser.error(f"--folder: {options.folder!r} is no folder")
+        parser.error(f"--folder: {options.folder!r} is not a folder")
     folder = Path(options.folder).resolve()
     own_path.keep_out([folder])
-    # Searching what is imported for garbage takes a tenth of the time to the first request.
+    # Garbage collection of imported modules takes a tenth of the time to the first request.
     gc.disable()
     from indwell.cli.run.command import run
     from indwell.cli.run.grammar import NEWEST, RunOptions

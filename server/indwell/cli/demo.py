@@ -48,7 +48,7 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class DemoReport(msgspec.Struct, frozen=True):
-    """What ``--json`` prints; ``before`` and ``after`` are ``passed`` or ``failed``."""
+    """The output of ``--json``; ``before`` and ``after`` are ``passed`` or ``failed``."""
 
     ok: bool
     model: str
@@ -64,14 +64,14 @@ class DemoReport(msgspec.Struct, frozen=True):
 
 
 class Stage:
-    """One showing of the demo.
+    """One run of the demo.
 
     Args:
-        console: Where it is shown; quiet with ``--json``.
-        settings: Decide on the model.
-        project: What is mended.
-        folder: Where the project is put.
-        environment: Of the server's process.
+        console: Shows the steps; quiet with ``--json``.
+        settings: Select the model.
+        project: The project to fix.
+        folder: Where the project is created.
+        environment: Environment of the server's process.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Stage:
         self._finished: events.TurnFinished | None = None
 
     async def play(self) -> DemoReport:
-        """Make the project, fix it through the server, check the result."""
+        """Create the project, fix it through the server, check the result."""
         started = time.monotonic()
         await self._make()
         before = await self._check()
@@ -169,7 +169,7 @@ class Stage:
             self._view(known)
 
     async def _permit(self, params: Mapping[str, Any]) -> str:
-        """Allow the scripted model and the project's own check; ask the user about all else."""
+        """Allow the scripted model and the project's own check; for the rest ask the user."""
         question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
         self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
         if self._scripted or question.detail == CHECK:
@@ -183,7 +183,7 @@ class Stage:
 
 
 def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
-    """Show it; 0 if the check failed before and passes after."""
+    """Run the demo; 0 if the check fails before it and passes after it."""
     console = Console(quiet=as_json)
     try:
         settings = read_settings(os.environ).settings
@@ -196,11 +196,11 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
         with tempfile.TemporaryDirectory(prefix="indwell-demo-") as name:
             folder = Path(name).resolve() / "project"
             make_private_folder(folder)
-            # Its sessions go with it, but for those that the user wants somewhere.
+            # Its sessions are deleted with it, unless the user chose a state folder.
             environment = {
                 "INDWELL_STATE": str(Path(name).resolve() / "state"),
                 **os.environ,
-                "INDWELL_TRUSTED": str(folder),  # made up by us a moment ago
+                "INDWELL_TRUSTED": str(folder),  # this function has just created it
             }
             stage = Stage(console, settings, make_project(seed), folder, environment)
             report = wait_for(stage.play())
@@ -222,13 +222,13 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
 
 
 def _is_paid_for(environment: Mapping[str, str]) -> bool:
-    """Did the user name a model in this very shell? What is only stored must cost nothing."""
+    """Does this shell's environment name a model? The demo must not spend money on a stored one."""
     given = {name for name, text in environment.items() if text.strip()}
     return "INDWELL_MODEL" in given and bool(given & {"OPENAI_API_KEY", "OPENAI_BASE_URL"})
 
 
 def _reason(before: str, after: str, finished: events.TurnFinished | None) -> str:
-    """Why it did not work, in one sentence; empty if it did."""
+    """Why the demo failed, in one sentence; empty if it worked."""
     if before == "failed" and after == "passed":
         return ""
     if finished is None:

@@ -39,7 +39,7 @@ from indwell.settings.values import convert
 
 
 def models(*, as_json: bool) -> int:
-    """Print them; 0 done, 1 if the endpoint cannot be asked."""
+    """Print the models; 0 done, 1 if the endpoint does not answer."""
     try:
         settings = read_settings(os.environ).settings
         offered = wait_for(offered_models(settings))
@@ -63,7 +63,7 @@ def model_table(
     chosen: str = "",
     numbered: bool = False,
 ) -> None:
-    """Print models as a table; what nobody knows is left blank."""
+    """Print models as a table; unknown cells stay blank."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     if numbered:
         table.add_column("", justify="right")
@@ -84,10 +84,10 @@ def model_table(
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
     if len(offered) >= MAX_MODELS:
-        words = f"The endpoint offers {MAX_MODELS:,} models or more; only these are shown."
+        words = f"The endpoint offers {MAX_MODELS:,} models or more; the table shows only these."
         console.print(words, style="dim")
     if not numbered:
-        console.print("Prices are dollars for a million tokens; * is the one in use.", style="dim")
+        console.print("Prices: US dollars per million tokens. * is the model in use.", style="dim")
 
 
 def _dollars(price: float | None) -> str:
@@ -95,7 +95,7 @@ def _dollars(price: float | None) -> str:
 
 
 NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image")
-"""Parts of names of models that do not chat; they come last in the list."""
+"""Parts of names of models that cannot chat; such models come last in the list."""
 
 
 def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
@@ -122,10 +122,10 @@ def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
 
 
 def ask_key(enter_means: str) -> Secret | None:
-    """A key, typed unseen; None if only Enter was pressed.
+    """Read a key without echo; None if only Enter was pressed.
 
     Args:
-        enter_means: What happens then, for the prompt.
+        enter_means: What Enter alone does, for the prompt.
     """
     while True:
         typed = getpass.getpass(f"Key (not shown; Enter: {enter_means}): ").strip()
@@ -138,10 +138,10 @@ def ask_key(enter_means: str) -> Secret | None:
 
 
 def checked_key(text: str) -> Secret:
-    """A key that can be sent.
+    """Validate a key.
 
     Raises:
-        SettingsError: It holds what no key has.
+        SettingsError: It has characters that no key has.
     """
     key = convert("api_key", text)
     assert isinstance(key, Secret)
@@ -149,9 +149,9 @@ def checked_key(text: str) -> Secret:
 
 
 def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
-    """Let the user choose by number, name, or a part of names that narrows the list."""
+    """Let the user choose by number, by name, or by part of a name, which narrows the list."""
     if not offered:
-        return _typed(console, "Which model? Its name, as the endpoint calls it > ")
+        return _typed(console, "Which model? Type its name at the endpoint > ")
     able = [one for one in offered if one.tools is not False] or list(offered)
     shown = sorted(able, key=lambda one: is_no_chat(one.name))
     while True:
@@ -167,16 +167,16 @@ def pick_model(offered: Sequence[OfferedModel], console: Console) -> str:
         if near:
             shown = near
         else:
-            say(console, f"No model is called {typed!r}.")
+            say(console, f"There is no model named {typed!r}.")
 
 
 def is_no_chat(name: str) -> bool:
-    """Does the name say that it is no model for a conversation?"""
+    """Does the name belong to a model that cannot chat?"""
     return any(part in name.lower() for part in NO_CHAT)
 
 
 def say(console: Console, text: str) -> None:
-    """A line, as it stands; nothing in it can drive the terminal."""
+    """Print a line verbatim; nothing in it can control the terminal."""
     console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -187,11 +187,11 @@ def _typed(console: Console, prompt: str) -> str:
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗", "skipped": "–"}
 PLAIN_MARKS = {"ok": "ok", "warn": "warning:", "fail": "FAILED:", "skipped": "-"}
-STDIN_LIMIT = 4_096  # characters; longer is no key
+STDIN_LIMIT = 4_096  # characters; keys are shorter
 
 
 class LoginOptions(msgspec.Struct, frozen=True):
-    """The command line; ``provider`` is a name of the catalogue, an address, or None to choose."""
+    """The options; ``provider`` is a name from the catalogue, an address, or None to choose."""
 
     provider: str | None = None
     key_stdin: bool = False
@@ -201,12 +201,12 @@ class LoginOptions(msgspec.Struct, frozen=True):
 
 
 class NotAsked(UserError):
-    """Something had to be asked, and there is no terminal: the command line is not complete."""
+    """A required option is missing, and there is no terminal to ask for it."""
 
 
 def login(wish: LoginOptions) -> int:
-    """Log in; 0 stored, 1 not, 2 if something is missing that cannot be asked here."""
-    # With --json only the outcome goes to stdout; what is asked and told goes to stderr.
+    """Log in; 0 stored, 1 not stored, 2 if a value is missing and no terminal can ask for it."""
+    # With --json only the result goes to stdout; questions and messages go to stderr.
     console = Console(stderr=wish.json, highlight=False, soft_wrap=True)
     try:
         outcome = _login(wish, console)
@@ -216,7 +216,7 @@ def login(wish: LoginOptions) -> int:
         return _failed(wish, str(error), 1)
     except (KeyboardInterrupt, EOFError) as error:
         if sys.stdin.isatty():
-            console.print()  # the sentence begins a line of its own, after ^C
+            console.print()  # start a new line after ^C
         code = code_of_stop(error) if isinstance(error, KeyboardInterrupt) else 1
         return _failed(wish, "stopped; nothing was stored", code)
     outcome = msgspec.structs.replace(outcome, notes=(*outcome.notes, *_small_context(outcome)))
@@ -226,7 +226,10 @@ def login(wish: LoginOptions) -> int:
         say(console, note)
     say(console, outcome.message)
     if outcome.ok:
-        say(console, "Editors take it with their next request; `indwell doctor` checks the rest.")
+        say(
+            console,
+            "Editors use it from their next request. To check the rest, run `indwell doctor`.",
+        )
     return 0 if outcome.ok else 1
 
 
@@ -249,7 +252,7 @@ def _login(wish: LoginOptions, console: Console) -> LoginOutcome:
 def _conversation(
     wish: LoginOptions, base_url: str, console: Console, places: EndpointPlaces
 ) -> LoginOutcome:
-    """Ask, try, and ask again for what did not work, until it does or the user stops."""
+    """Ask for values and test them; repeat for failed ones until all work or the user stops."""
     key = _key(wish, base_url, console, places)
     while True:
         _wait(console, f"Asking {title_of(base_url)} …")
@@ -281,7 +284,7 @@ def _with_model(
     console: Console,
     places: EndpointPlaces,
 ) -> LoginOutcome:
-    """Choose a model and try it; another one, if it does not work and there are others."""
+    """Choose a model and test it; if it fails and there are others, choose again."""
     left = list(looked.models)
     name = wish.model or (left[0].name if len(left) == 1 else pick_model(left, console))
     while True:
@@ -301,7 +304,7 @@ def _with_model(
 def _address(wish: LoginOptions, console: Console) -> str:
     for row in local_rows(os.environ):
         if row.name == wish.provider:
-            return row.base_url  # where it listens, if its own variable says so
+            return row.base_url  # the address from the server's own variable
     if wish.provider is not None:
         return address_of(wish.provider)
     if not _is_asked(wish):
@@ -319,22 +322,22 @@ def _key(
     for variable in row.variables if row is not None else ():
         text = os.environ.get(variable, "").strip()
         if text:
-            say(console, f"The key is taken from {variable}.")
+            say(console, f"Using the key from {variable}.")
             return checked_key(text)
     if row is not None and not row.needs_key:
         return None
     kept = places.keys.get(origin_of(base_url))
     if not _is_asked(wish):
         if kept is None and row is not None:
-            raise NotAsked(f"{title_of(base_url)} needs a key; pipe it in, with --key-stdin")
+            raise NotAsked(f"{title_of(base_url)} needs a key; pipe it in with --key-stdin")
         return None
     if row is not None and row.key_page:
-        say(console, f"A key is made at {row.key_page}")
+        say(console, f"Create a key at {row.key_page}")
     return ask_key("the stored one" if kept is not None else "none")
 
 
 def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
-    """What a server on this machine does that will disturb, such as cutting long prompts."""
+    """A limitation of a local server, such as cutting long prompts."""
     if not outcome.ok:
         return ()
     rows = [row for row in local_rows(os.environ) if row.base_url == outcome.base_url]
@@ -343,12 +346,12 @@ def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
 
 
 def _not_yet(base_url: str, steps: tuple[EndpointStep, ...]) -> LoginOutcome:
-    message = f"{title_of(base_url)} cannot be used yet; nothing was stored"
+    message = f"{title_of(base_url)} does not work yet; nothing was stored"
     return LoginOutcome(ok=False, base_url=base_url, model="", steps=steps, message=message)
 
 
 def show_step(console: Console, step: EndpointStep) -> None:
-    """One line for a step that was tried, one more for how to mend it."""
+    """Print a line for a tested step, and one for how to fix it."""
     encoding = console.encoding.lower()
     marks = MARKS if encoding.startswith("utf") else PLAIN_MARKS
     say(console, f"{marks[step.state]} {step.sentence}")
@@ -357,14 +360,14 @@ def show_step(console: Console, step: EndpointStep) -> None:
 
 
 def _for_command_line(step: EndpointStep) -> EndpointStep:
-    """The step with the option that mends it; an editor, which hears the same, has no options."""
+    """The step with the option that fixes it; editors get the same step without options."""
     if step.mend != NAME_ONE:
         return step
     return msgspec.structs.replace(step, mend=f"{NAME_ONE} with --model")
 
 
 def _wait(console: Console, words: str) -> None:
-    """Say what is being waited for, to somebody who watches."""
+    """Tell a person at the terminal what the command waits for."""
     if console.is_terminal:
         say(console, words)
 
@@ -384,7 +387,7 @@ def _failed(wish: LoginOptions, message: str, code: int) -> int:
 
 
 def logout(wanted: str | None, *, as_json: bool) -> int:
-    """Forget keys; 0 done, 1 if there is none of that endpoint or it cannot be forgotten."""
+    """Delete keys; 0 done, 1 if the endpoint has none or it cannot be deleted."""
     store = key_store()
     try:
         origins = tuple(store.origins()) if wanted is None else (origin_of(address_of(wanted)),)

@@ -14,10 +14,10 @@ from indwell.settings.model import FREEDOM
 def json_anywhere(
     command: argparse.ArgumentParser, actions: Iterable[argparse.ArgumentParser]
 ) -> None:
-    """``--json`` before an action and behind it; said once is enough."""
+    """Accept ``--json`` before an action and after it."""
     words = "print one JSON object"
     command.add_argument("--json", action="store_true", help=words)
-    for one in actions:  # without a default of its own, which would undo what stood before it
+    for one in actions:  # no default, which would override an earlier ``--json``
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
@@ -25,10 +25,10 @@ EDITORS = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vi
 
 
 def memory_options(memory: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the options to the command's parser."""
     memory.description = (
-        "Lists what Indwell remembers of this folder and of you. Facts come from sessions, each "
-        "with your yes, or from here; the pages are Markdown that you may edit."
+        "Lists what Indwell remembers about this folder and about you. You add facts here, or "
+        "allow each one in a session; the pages are Markdown files that you may edit."
     )
     actions = memory.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("list", help="what is remembered here (the default)")
@@ -36,111 +36,124 @@ def memory_options(memory: argparse.ArgumentParser) -> None:
     add.add_argument("words", nargs="+", metavar="FACT", help="one sentence")
     _user(add)
     forget = actions.add_parser("forget", help="forget facts")
-    forget.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
-    path = actions.add_parser("path", help="print where the page is, to edit it")
+    forget.add_argument("which", nargs="*", metavar="N", help="numbers from the list")
+    path = actions.add_parser("path", help="print the path of the page, to edit it")
     _user(path)
     json_anywhere(memory, actions.choices.values())
 
 
 def _user(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", action="store_true", help="of you, in every folder")
+    parser.add_argument("--user", action="store_true", help="about you, for every folder")
 
 
 def review_options(review: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the options to the command's parser."""
     review.description = (
-        "Goes through the changes of the agent that nobody has accepted or rejected yet, as they "
-        "stand in the files on disk. At a terminal it asks for each; elsewhere it lists them."
+        "Reviews the agent's changes on disk that you have not accepted or rejected yet. At a "
+        "terminal it asks about each change; otherwise it lists them."
     )
     review.epilog = (
         "Exit codes: 0 done, 1 something was not done, 2 the command line was wrong, 130 Ctrl-C; "
-        "what was answered before it stays done."
+        "answers that you gave before Ctrl-C stay in force."
     )
     review.add_argument(
-        "files", nargs="*", metavar="FILE", help="only these, or those in these folders"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="review only these files, or the files in these folders",
     )
     review.add_argument(
-        "--session", default="", metavar="ID", help="only of this session; its beginning is enough"
+        "--session",
+        default="",
+        metavar="ID",
+        help="only changes of this session; the first characters of its id are enough",
     )
     review.add_argument(
         "--turn",
         type=int,
         metavar="N",
-        help="only of this turn (of the session, or of the only one that has such a turn)",
+        help="only changes of this turn (needs --session if several sessions have such a turn)",
     )
     verdict = review.add_mutually_exclusive_group()
     verdict.add_argument(
         "--accept",
         action="store_true",
-        help="accept without questions what FILE, --session, --turn or --all name",
+        help="accept the changes that FILE, --session, --turn or --all select, without questions",
     )
     verdict.add_argument(
         "--reject",
         action="store_true",
-        help="take it back without questions; what you or another turn changed since stays, "
-        "and is named. Copies of the files are kept",
+        help="reject the selected changes without questions; later changes by you or another "
+        "turn stay and are listed. Copies of the files are kept",
     )
-    review.add_argument("--all", action="store_true", help="with --accept or --reject: everything")
+    review.add_argument("--all", action="store_true", help="with --accept or --reject: all changes")
     form = review.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object; nothing is asked")
-    form.add_argument("--diff", action="store_true", help="print it as one diff; nothing is asked")
+    form.add_argument("--json", action="store_true", help="print one JSON object; ask nothing")
+    form.add_argument("--diff", action="store_true", help="print one diff; ask nothing")
 
 
 def permissions_options(permissions: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the options to the command's parser."""
     permissions.description = (
-        "Lists what you have allowed for always in this folder, takes it back, and says how a "
-        "command would be decided on and why."
+        "Lists and revokes your permanent permissions in this folder, and explains how the rules "
+        "decide on a command."
     )
     actions = permissions.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("list", help="what is allowed for always here (the default)")
-    revoke = actions.add_parser("revoke", help="take permissions back")
-    revoke.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
-    revoke.add_argument("--all", action="store_true", help="all of this folder")
-    explain = actions.add_parser("explain", help="how a command would be decided on, and why")
+    actions.add_parser("list", help="list what is always allowed here (the default)")
+    revoke = actions.add_parser("revoke", help="revoke permissions")
+    revoke.add_argument("which", nargs="*", metavar="N", help="numbers from the list")
+    revoke.add_argument("--all", action="store_true", help="all permissions of this folder")
+    explain = actions.add_parser("explain", help="explain how the rules decide on a command")
     explain.add_argument(
         "--rules",
         metavar="FILE",
         help="JSON with lists of patterns: allow, ask, deny (default: those of your settings)",
     )
     explain.add_argument(
-        "--sandboxed", action="store_true", help="as in a sandbox that keeps writes in the folder"
+        "--sandboxed",
+        action="store_true",
+        help="assume a sandbox that confines writes to the folder",
     )
     explain.add_argument(
         "--mode", choices=("plan", "ask", "review", "auto"), help="(default: yours)"
     )
-    explain.add_argument("--cwd", metavar="FOLDER", help="where it would run (default: here)")
+    explain.add_argument("--cwd", metavar="FOLDER", help="folder to run it in (default: this one)")
     explain.add_argument(
         "--stdin",
         action="store_true",
-        help="one JSON object a line (command; rules, sandboxed, mode, cwd), one answer a line",
+        help="read one JSON object per line (command; rules, sandboxed, mode, cwd), print one "
+        "answer per line",
     )
-    explain.add_argument("words", nargs="*", metavar="COMMAND", help="behind --")
+    explain.add_argument("words", nargs="*", metavar="COMMAND", help="the command, after --")
     json_anywhere(permissions, actions.choices.values())
 
 
 def trust_options(trust: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the options to the command's parser."""
     trust.description = (
-        "Trusts a folder, as its files are now: commands may run there, its settings may tighten "
-        "yours, and its AGENTS.md goes to the model. Asked again when those files change."
+        "Trusts a folder with its present files: commands may run there, its settings may "
+        "tighten yours, and its AGENTS.md goes to the model. Indwell asks again when those files "
+        "change."
     )
-    trust.add_argument("folder", nargs="?", default=".", help="(default: this one)")
+    trust.add_argument("folder", nargs="?", default=".", help="the folder (default: this one)")
     what = trust.add_mutually_exclusive_group()
-    what.add_argument("--revoke", action="store_true", help="trust it no longer")
-    what.add_argument("--list", action="store_true", help="list the answers of all folders")
-    trust.add_argument("--yes", action="store_true", help="do it without asking")
+    what.add_argument("--revoke", action="store_true", help="revoke the trust")
+    what.add_argument("--list", action="store_true", help="list your answers for all folders")
+    trust.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _json_flag(trust)
 
 
 def audit_options(audit: argparse.ArgumentParser) -> None:
-    """Add them to the command's parser."""
+    """Add the options to the command's parser."""
     audit.description = (
-        "Prints what the agent wanted to do in a session, which rule allowed or denied it, what "
-        "you said, and what was run."
+        "Prints what the agent requested in a session, which rule allowed or denied it, what you "
+        "answered, and what ran."
     )
     audit.add_argument(
-        "session", nargs="?", default="", help="its id or the beginning of it (default: the newest)"
+        "session",
+        nargs="?",
+        default="",
+        help="its id, or the first characters of it (default: the newest)",
     )
     audit.add_argument("--turn", type=int, metavar="N", help="only this turn")
     _json_flag(audit)
@@ -154,7 +167,7 @@ LIST_LIMIT = 20  # sessions; H61
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The whole grammar; a command line that does not fit ends the process with 2."""
+    """The parser of all commands; wrong arguments end the process with 2."""
     parser = argparse.ArgumentParser(
         prog="indwell",
         description="A coding agent that lives in the editor's language server.",
@@ -163,37 +176,39 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"indwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
-    _login(commands.add_parser("login", help="choose an endpoint and a model, and store its key"))
-    logout = commands.add_parser("logout", help="forget stored keys")
-    logout.add_argument("origin", nargs="?", help="of this endpoint only (default: of all)")
+    _login(commands.add_parser("login", help="choose an endpoint and a model, and store the key"))
+    logout = commands.add_parser("logout", help="delete stored keys")
+    logout.add_argument(
+        "origin", nargs="?", help="only the key of this endpoint (default: all keys)"
+    )
     _json(logout)
-    _json(commands.add_parser("models", help="list what the endpoint offers"))
-    _doctor(commands.add_parser("doctor", help="say what does not work here, and how to mend it"))
+    _json(commands.add_parser("models", help="list the models of the endpoint"))
+    _doctor(commands.add_parser("doctor", help="find what does not work here, and how to fix it"))
     _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
-    _run(commands.add_parser("run", help="do one turn from the terminal"))
+    _run(commands.add_parser("run", help="run one turn in the terminal"))
     review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
-    demo = commands.add_parser("demo", help="show the main job on a made-up project")
-    demo.add_argument("--seed", type=int, help="which project and which fault; random if left out")
+    demo = commands.add_parser("demo", help="watch the agent fix a bug in a sample project")
+    demo.add_argument("--seed", type=int, help="selects the project and the bug (default: random)")
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
-    memory_options(
-        commands.add_parser("memory", help="list what is remembered, add to it, and forget")
-    )
-    trust_options(commands.add_parser("trust", help="trust a folder, or no longer"))
+    memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
+    trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))
     permissions_options(
-        commands.add_parser("permissions", help="list what you allowed, and take it back")
+        commands.add_parser("permissions", help="list, explain and revoke permissions")
     )
-    audit_options(commands.add_parser("audit", help="what was asked, allowed and run in a session"))
-    _stats(commands.add_parser("stats", help="show what calls took: tokens, cache, cost"))
+    audit_options(
+        commands.add_parser("audit", help="show what a session requested, was allowed and ran")
+    )
+    _stats(commands.add_parser("stats", help="show the tokens, cache use and cost of model calls"))
     replay_options(
-        commands.add_parser("replay", help="run recorded conversations again, without a model")
+        commands.add_parser("replay", help="replay recorded conversations without a model")
     )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
-    purge.add_argument("--yes", action="store_true", help="do it without asking")
+    purge.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _json(purge)
     for one in commands.choices.values():
-        one.set_defaults(parser=one)  # what is wrong there is told with its own usage
+        one.set_defaults(parser=one)  # errors show the usage of the command
     return parser
 
 
@@ -204,7 +219,7 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         "--tcp",
         metavar="HOST:PORT",
         help="on a port of this machine, for one editor that sends the token (INDWELL_TOKEN, or "
-        "the one that is printed) as initializationOptions.token",
+        "the printed one) as initializationOptions.token",
     )
     _scripted(serve)
     serve.add_argument("--pace", type=float, default=0.0, help=argparse.SUPPRESS)
@@ -213,7 +228,8 @@ def _serve(serve: argparse.ArgumentParser) -> None:
 def _login(login: argparse.ArgumentParser) -> None:
     login.description = (
         "Tests an endpoint (reachable, key, models, streaming, tools) and stores it: address and "
-        "model in your settings, the key in the system's keyring. Nothing is stored if it fails."
+        "model in your settings, the key in the system's keyring. If a test fails, nothing is "
+        "stored."
     )
     login.add_argument("provider", nargs="?", help="a name such as openai or ollama, or an address")
     login.add_argument("--key-stdin", action="store_true", help="read the key from stdin")
@@ -223,7 +239,7 @@ def _login(login: argparse.ArgumentParser) -> None:
 
 
 def _doctor(doctor: argparse.ArgumentParser) -> None:
-    doctor.add_argument("--offline", action="store_true", help="look at this machine only")
+    doctor.add_argument("--offline", action="store_true", help="do not use the network")
     form = doctor.add_mutually_exclusive_group()
     form.add_argument(
         "--report", action="store_true", help="print Markdown for a bug report, without secrets"
@@ -234,10 +250,8 @@ def _doctor(doctor: argparse.ArgumentParser) -> None:
 def _setup(setup: argparse.ArgumentParser) -> None:
     setup.add_argument("editor", choices=EDITORS, help="which one")
     what = setup.add_mutually_exclusive_group()
-    what.add_argument(
-        "--write", action="store_true", help="put it into the editor's own configuration"
-    )
-    what.add_argument("--remove", action="store_true", help="take out what --write put there")
+    what.add_argument("--write", action="store_true", help="write it to the editor's configuration")
+    what.add_argument("--remove", action="store_true", help="remove what --write added")
     setup.add_argument("--lsp-mode", action="store_true", help="emacs: lsp-mode instead of eglot")
     _json(setup)
 
@@ -247,69 +261,72 @@ def _run(run: argparse.ArgumentParser) -> None:
         "words",
         nargs="?",
         default="",
-        help="what to do, in your own words; may be left out when a session goes on; `-`: they "
-        "are read from stdin",
+        help="the prompt: what to do, in your own words; optional with --resume and --continue; "
+        "`-` reads it from stdin",
     )
     which = run.add_mutually_exclusive_group()
     which.add_argument(
-        "--resume", metavar="ID", help="go on with this session; the beginning of its id is enough"
+        "--resume",
+        metavar="ID",
+        help="resume this session; the first characters of its id are enough",
     )
     which.add_argument(
         "--continue",
         dest="continues",
         action="store_true",
-        help="go on with the newest session of the folder",
+        help="resume the newest session of the folder",
     )
     which.add_argument(
         "--new-from",
         metavar="ID",
-        help="begin a new session that takes the task of this one along: its requests, files and "
-        "failing checks, not what was said; for one that no longer fits the window",
+        help="start a new session with the task of this one: its requests, files and failing "
+        "checks, without the conversation; for a session that no longer fits the context "
+        "window",
     )
     run.add_argument(
         "--turn",
         type=_turn,
         metavar="N",
-        help="with --resume or --continue: take the conversation back to the end of this turn "
-        "first; the log keeps what came after it. Without words that is all, and the words that "
-        "came next are printed",
+        help="with --resume or --continue: first rewind the conversation to the end of this "
+        "turn; the log keeps the later turns. Without a prompt, only rewind, and print the "
+        "prompt that came next",
     )
     run.add_argument(
         "--files",
         action="store_true",
-        help="with --turn: take the files back too, to what they were at the end of that turn. "
-        "What you changed since stays",
+        help="with --turn: also restore the files to the end of that turn. Your own later "
+        "changes stay",
     )
     run.add_argument(
         "--approve-plan",
         action="store_true",
-        help="with --resume or --continue: carry out the plan that the session proposed, as its "
-        "document has it now; your words, if there are any, go along",
+        help="with --resume or --continue: carry out the session's plan as its file reads now; a "
+        "prompt is sent with it",
     )
-    run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
+    run.add_argument("--model", default="", help="the model to use (default: from the settings)")
     run.add_argument(
         "--file",
         action="append",
         default=[],
         metavar="PATH[:L1-L2]",
-        help="lines that the words are about",
+        help="file or lines that the prompt is about",
     )
     run.add_argument(
         "--mode",
         choices=FREEDOM,
         help="for this turn: plan changes nothing, ask confirms each edit, review and auto apply "
-        "them (default: mode of the settings)",
+        "edits (default: from the settings)",
     )
     run.add_argument("--folder", default=".", help="the project's folder (default: this one)")
     run.add_argument("--json", action="store_true", help="print one JSON event per line")
     run.add_argument(
         "--allow-commands",
         action="store_true",
-        help="a yes beforehand to commands that would be asked for; for containers. Not to "
-        "protected files, secrets, edits, what your own rules ask about, or to leave the sandbox",
+        help="allow commands that Indwell would ask about; for containers. Does not cover "
+        "protected files, secrets, edits, your own `ask` rules, or leaving the sandbox",
     )
     run.add_argument(
-        "--trust", action="store_true", help="trust the folder for this time, without a question"
+        "--trust", action="store_true", help="trust the folder for this run, without asking"
     )
     limit_options(run)
     _scripted(run)
@@ -327,25 +344,25 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         "ids",
         nargs="*",
         metavar="ID",
-        help="of the session to show or to fork, or of those to delete; its beginning is enough. "
-        "fork: a new session that goes on from the end of a turn (`--turn`). import: files "
-        "that other tools recorded (JSONL; `-`: stdin). replay-request: a session, and the number "
-        "of a request that is made again from its log",
+        help="the session to show or fork, or the sessions to delete; the first characters of an "
+        "id are enough. fork: start a new session from the end of a turn (`--turn`). "
+        "import: files that other tools recorded (JSONL; `-`: stdin). replay-request: a "
+        "session, and the number of a request to rebuild from its log",
     )
-    sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    sessions.add_argument("--all", action="store_true", help="all folders, not only this one")
     sessions.add_argument(
         "--turn",
         type=_turn,
         metavar="N",
-        help="fork: as it was at the end of this turn; 0 is before the first one (default: the "
-        "last one that has ended)",
+        help="fork: start from the end of this turn; 0 is before the first one (default: the "
+        "last finished turn)",
     )
     sessions.add_argument(
         "--limit",
         type=int,
         default=LIST_LIMIT,
         metavar="N",
-        help=f"list only so many, the newest; 0 for all (default: {LIST_LIMIT})",
+        help=f"list only the newest N; 0 for all (default: {LIST_LIMIT})",
     )
     _json(sessions)
 
@@ -355,26 +372,28 @@ def _stats(stats: argparse.ArgumentParser) -> None:
         "--days",
         type=_days,
         metavar="N",
-        help="only the last N days; 0 for all (default: 30, or all of a session)",
+        help="only the last N days; 0 for all (default: 30; with --session: all)",
     )
     stats.add_argument(
-        "--session", default="", metavar="ID", help="one session, turn by turn; of any folder"
+        "--session", default="", metavar="ID", help="one session of any folder, turn by turn"
     )
-    stats.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    stats.add_argument("--all", action="store_true", help="all folders, not only this one")
     _json(stats)
 
 
 def _days(text: str) -> int:
-    """A number of days; anything else is told as what it is."""
+    """Parse a number of days; anything else is an error that quotes it."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days; 0 counts all")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 for all")
     return int(text)
 
 
 def _turn(text: str) -> int:
-    """The number of a turn; anything else is told as what it is."""
+    """Parse the number of a turn; anything else is an error that quotes it."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of a turn; the first one is 1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not the number of a turn; the first turn is 1"
+        )
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""A check of the doctor, and how all of them are run: at once, each within its time."""
+"""A check of the doctor, and the function that runs all checks at once, each with a timeout."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CHECK_S = 12.0  # seconds for one check; all run at once, so the whole stays und
 
 
 class DoctorFinding(msgspec.Struct, frozen=True):
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        name: What was looked at, in one or two words.
-        state: ``ok``, ``warn`` (works, but), ``fail`` (does not work), ``skipped``.
-        sentence: What was seen; never a key.
-        mend: What to do about it; empty if nothing is to be done.
+        name: What was checked, in one or two words.
+        state: ``ok``, ``warn`` (works with a limitation), ``fail`` (does not work), ``skipped``.
+        sentence: The result in words; never a key.
+        mend: How to fix it; empty if nothing needs fixing.
     """
 
     name: str
@@ -34,19 +34,19 @@ Findings: TypeAlias = tuple[DoctorFinding, ...]
 
 
 class DoctorCheck(NamedTuple):
-    """Something to look at."""
+    """A named check."""
 
     name: str
     look: Callable[[], Awaitable[Findings]]
 
 
 def blocking(name: str, look: Callable[[], Findings]) -> DoctorCheck:
-    """A check that blocks, and so runs in a thread."""
+    """Make a check of a blocking function, which runs in a thread."""
     return DoctorCheck(name, lambda: asyncio.to_thread(look))
 
 
 async def run_checks(checks: Sequence[DoctorCheck], *, timeout_s: float = CHECK_S) -> Findings:
-    """All findings, in the order of ``checks``; one that fails or hangs is a finding, too."""
+    """All findings, in the order of ``checks``; a failure or timeout is a finding too."""
     found = await asyncio.gather(*(_run(check, timeout_s) for check in checks))
     return tuple(finding for findings in found for finding in findings)
 

@@ -55,33 +55,33 @@ from indwell.wiring.model import make_model
 from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
-SHORTEST = 3  # characters of a user's or machine's name that is taken out; shorter ones are words
+SHORTEST = 3  # characters of a user or host name that is redacted; shorter names may be plain words
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
-"""Names that say nothing about a person."""
+"""Names that identify no person."""
 
 _ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>|)]+", re.IGNORECASE)
-_KEY_LIKE = lazy_pattern(  # an underscore before it is no letter: `secret_sk-…`
+_KEY_LIKE = lazy_pattern(  # an underscore before a key does not count as a letter: `secret_sk-…`
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk|gsk|xai|hf|ghp|gho|key|tok)[-_][A-Za-z0-9_-]{6,}|AIza[A-Za-z0-9_-]{10,})"
 )
 _BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 
-RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
+RING_S = 5.0  # seconds for the keyring: a locked one must not delay the doctor
 _SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear holes into words
-LOOK_S = 6.0  # seconds for one question; a list takes up to three
-TALK_S = 11.0  # a model that answers later than this is said to be slow, not broken
+_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and redacting it would damage words
+LOOK_S = 6.0  # seconds for one request; listing models takes up to three
+TALK_S = 11.0  # a model that answers later than this is reported as slow, not broken
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-MOST = 2_200  # tokens, of both together, without what is the user's own
+MOST = 2_200  # tokens of the system prompt and the tools, without the user's instructions
 
 
 class Private(msgspec.Struct, frozen=True):
-    """What must not stand in a report.
+    """Text that must not appear in a report.
 
     Attributes:
-        secrets: Keys and tokens, as they are.
-        homes: The home folder, in all its spellings.
+        secrets: Keys and tokens, verbatim.
+        homes: The home folder, in all spellings.
         names: Of the user and the machine.
     """
 
@@ -101,7 +101,7 @@ def report(findings: Findings, private: Private) -> str:
 
 
 def redacted(text: str, private: Private) -> str:
-    """``text`` without what is private."""
+    """``text`` with private parts redacted."""
     for secret in _longest_first(private.secrets):
         text = text.replace(secret, "[key]")
     text = _ADDRESS.sub(lambda match: _plain_address(match[0]), text)
@@ -126,7 +126,7 @@ def _plain_address(address: str) -> str:
 
 
 def _longest_first(texts: Iterable[str]) -> Sequence[str]:
-    """So that no part of a longer one is left over; the empty one would be everywhere."""
+    """Longest first, so that no part of a longer text is left; without the empty text."""
     return sorted({text for text in texts if text}, key=len, reverse=True)
 
 
@@ -135,7 +135,7 @@ def _cell(text: str) -> str:
 
 
 def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
-    """Check everything; 0 if nothing failed, 1 otherwise."""
+    """Run all checks; 0 if none failed, 1 otherwise."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
     findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
@@ -183,7 +183,7 @@ def _checks(
 
 
 def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """The findings without keys, for a screen that others may see; names and paths stay."""
+    """The findings without keys, for a screen that others may see; names and paths remain."""
     private = Private(secrets=_secrets(environment, store))
     return tuple(
         msgspec.structs.replace(
@@ -209,7 +209,7 @@ def _sum(findings: tuple[DoctorFinding, ...]) -> str:
     n_failed = sum(one.state == "fail" for one in findings)
     n_warned = sum(one.state == "warn" for one in findings)
     if n_failed:
-        return f"{n_failed} of {len(findings)} failed; mend the first one first"
+        return f"{n_failed} of {len(findings)} failed; fix the first one first"
     return "nothing failed" + (f", {n_warned} to look at" if n_warned else "")
 
 
@@ -228,7 +228,7 @@ def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
 
 
 def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """All keys that could have come into a sentence: of variables, the settings file, our own."""
+    """All keys that a finding could contain: of variables, the settings file, the key store."""
     found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
     for path in (user_file(), store.path):
         try:
@@ -246,7 +246,7 @@ def _open_ring() -> Ring:
 
 
 def proxies(environment: Mapping[str, str]) -> Findings:
-    """Which proxies are in force, without their passwords."""
+    """The proxies in use, without their passwords."""
     found = []
     for name in _PROXIES:
         value = environment.get(name, "") or environment.get(name.lower(), "")
@@ -268,7 +268,7 @@ async def endpoint_findings(
     look_s: float = LOOK_S,
     talk_s: float = TALK_S,
 ) -> Findings:
-    """Is the endpoint reachable, the key taken, the model there? Do streams and tools work?"""
+    """Check the endpoint: reachable, key accepted, model listed, streaming, tools."""
     try:
         chosen = await asyncio.to_thread(_settings, environment, store)
     except SettingsError:
@@ -285,13 +285,13 @@ async def endpoint_findings(
             window = await asyncio.to_thread(_window, looked, chosen)
             steps = (*steps, *_exists(looked, chosen.model), *window, *await talking)
     finally:
-        talking.cancel()  # an answer is of no use where the list already failed
+        talking.cancel()  # a test request is pointless where the list already failed
         await asyncio.wait({talking})
     return tuple(_finding(step) for step in steps)
 
 
 async def local(environment: Mapping[str, str]) -> Findings:
-    """Model servers that run here, and what is wrong with them."""
+    """Model servers that run on this machine, and their problems."""
     findings = []
     for server in await find_servers(environment=environment):
         number = len(server.models)
@@ -324,7 +324,7 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
 
 
 def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
-    """Is the model's window known, or will one be assumed?"""
+    """Is the model's context window known, or is a default assumed?"""
     from indwell.providers.facts import facts_for
 
     facts = facts_for(chosen.model, chosen.base_url, now=datetime.now(UTC))
@@ -345,7 +345,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     Attributes:
         system: Of the system prompt, without the user's instructions.
-        own: Of those.
+        own: The user's instructions.
         tools: Of each tool.
     """
 
@@ -355,12 +355,12 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def together(self) -> int:
-        """Of what Indwell itself sends."""
+        """The tokens of what Indwell itself sends."""
         return self.system + sum(self.tools.values())
 
 
 async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conversation, Settings]:
-    """As a session would begin now in ``folder``, with all that can be on; none is begun.
+    """The start of a session in ``folder`` with every feature on; no session is created.
 
     Raises:
         SettingsError: The settings cannot be used.
@@ -395,11 +395,11 @@ async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
 
 
 async def size_findings(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The figures, part by part."""
+    """The sizes as findings."""
     try:
         found = await sizes(environment, folder)
     except SettingsError:
-        return ()  # said by the check of the settings
+        return ()  # the check of the settings reports this
     parts = [f"system prompt {found.system:,}"]
     parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
     own = f"; your own instructions {found.own:,} more" if found.own else ""

@@ -21,23 +21,23 @@ from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program
 from indwell.sandbox.environment import own_installation
 
-RUN_S = 5.0  # seconds until a program has told its version; a cold disk takes one
+RUN_S = 5.0  # seconds for a program to print its version; a cold disk needs one
 
 
 async def programs(folder: Path) -> Findings:
-    """The programs that tools and commands need; of those in ``folder`` none is run."""
-    no_git = "install git; branches and ignore files are not seen without"
+    """Check the programs that tools and commands need; never run one that lies in ``folder``."""
+    no_git = "install git; without it Indwell sees no branches and no ignore files"
     return tuple(
         await asyncio.gather(
-            _program("rg", folder, "fail", "install Indwell again; it brings ripgrep along"),
+            _program("rg", folder, "fail", "reinstall Indwell, which includes ripgrep"),
             _program("git", folder, "warn", no_git),
-            _program("bash", folder, "fail", "install bash; commands cannot run without it"),
+            _program("bash", folder, "fail", "install bash; without it no command can run"),
         )
     )
 
 
 def installation(folder: Path) -> Findings:
-    """Is Indwell itself installed where the agent works?"""
+    """Is Indwell installed inside the folder that the agent works in?"""
     found = own_installation([folder])
     if not found:
         return ()
@@ -77,13 +77,14 @@ async def _program(name: str, folder: Path, without: State, mend: str) -> Doctor
 
 
 PACKAGES = ("openai", "httpx2", "pygls", "lsprotocol", "msgspec", "genai-prices", "keyring")
-FEW_FILES = 256  # open files; a server with its documents, sockets and pipes needs some fifty
-FEW_WATCHES = 8_192  # inotify's default of old kernels; one project with its packages has more
+FEW_FILES = 256  # open files; a server needs about fifty for documents, sockets and pipes
+# the inotify default of old kernels; one project with its packages has more folders
+FEW_WATCHES = 8_192
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
 def versions() -> Findings:
-    """Indwell, Python, and the packages that matter for a report."""
+    """The versions of Indwell, Python and the packages that matter for a bug report."""
     found, missing = [], []
     for name in PACKAGES:
         try:
@@ -94,7 +95,7 @@ def versions() -> Findings:
     python = f"Indwell {__version__} on Python {platform.python_version()}, {system}"
     findings = [DoctorFinding("Indwell", "ok", python)]
     if missing:
-        mend = "install Indwell again, into an environment of its own"
+        mend = "reinstall Indwell into an environment of its own"
         findings.append(DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", mend))
     else:
         findings.append(DoctorFinding("packages", "ok", ", ".join(found)))
@@ -116,7 +117,7 @@ def text() -> Findings:
 
 
 def limits() -> Findings:
-    """How many files may be open and watched."""
+    """Check how many files may be open and watched."""
     return (*_open_files(), *_watches())
 
 
@@ -139,7 +140,7 @@ def _watches() -> Findings:
     try:
         number = int(read_own(_WATCHES, 64))
     except (OSError, ToolError, ValueError):
-        return ()  # no Linux, or a container that hides it
+        return ()  # not Linux, or a container that hides it
     if number >= FEW_WATCHES:
         return (DoctorFinding("file watches", "ok", f"inotify watches up to {number:,} folders"),)
     return (
@@ -156,14 +157,14 @@ def _is_utf8(name: str) -> bool:
     return name.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-MOST_FILES = 300  # of one editor's configuration; a large Neovim set-up has a hundred
+MOST_FILES = 300  # files of one editor's configuration; a large Neovim configuration has a hundred
 LIMIT_B = 1 << 20
 NEWER_NEOVIM = (0, 11)  # has `vim.lsp.config`
 _NEOVIM = lazy_pattern(r"NVIM v(\d+)\.(\d+)")
 
 
 class Editor(NamedTuple):
-    """An editor: its program, where its configuration lies below the home folder, for `setup`."""
+    """An editor: its program, its configuration below the home folder, its name for `setup`."""
 
     title: str
     program: str
@@ -191,7 +192,7 @@ EDITORS = (
 
 
 async def editors(home: Path, folder: Path | None = None) -> Findings:
-    """One finding for each editor that is on PATH, but not in ``folder``; none is a warning."""
+    """One finding for each editor on PATH outside ``folder``; a warning if there is none."""
     never_in = () if folder is None or home.is_relative_to(folder) else (folder,)
     found = await asyncio.gather(*(_editor(editor, home, never_in) for editor in EDITORS))
     here = tuple(finding for finding in found if finding is not None)
@@ -209,7 +210,7 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Doc
 
 
 def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFinding:
-    """What to say of an editor with this first line of ``--version``; pure.
+    """The finding for an editor with this first line of ``--version``; pure.
 
     Args:
         editor: Which.
@@ -235,13 +236,13 @@ def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> DoctorFin
 
 
 def is_older_neovim(version: str) -> bool:
-    """Does this first line of ``nvim --version`` name one that has no ``vim.lsp.config``?"""
+    """Is this first line of ``nvim --version`` of a Neovim without ``vim.lsp.config``?"""
     found = _NEOVIM.match(version)
     return found is not None and (int(found[1]), int(found[2])) < NEWER_NEOVIM
 
 
 def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
-    """Do the files that name us begin it as only newer ones can?"""
+    """Do these files start Indwell in a way that only newer Neovims support?"""
     whole = b"\n".join(ours)
     return b"vim.lsp.config" in whole and b"start_client" not in whole
 

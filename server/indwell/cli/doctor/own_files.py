@@ -1,4 +1,4 @@
-"""What the doctor looks at among the user's own files: settings, key, state folder."""
+"""Checks of the user's own files: settings, key and state folder."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders, user_file
 
-LITTLE_SPACE_B = 200 << 20  # a long session with its spilled texts has some ten megabytes
+LITTLE_SPACE_B = 200 << 20  # a long session with its stored tool results has about ten megabytes
 NO_SPACE_B = 5 << 20
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def settings(environment: Mapping[str, str]) -> Findings:
-    """Can the settings be read, and what of them is ignored?"""
+    """Can the settings be read, and which of them are ignored?"""
     path = user_file()
     try:
         loaded = read_settings(environment)
         trusted_folders(loaded.settings.trusted)
     except SettingsError as error:
         return (DoctorFinding("settings", "fail", str(error), _settings_mend(error, path)),)
-    where = str(path) if path.exists() else f"{path} does not exist, so the defaults count"
+    where = str(path) if path.exists() else f"{path} does not exist; using the defaults"
     findings = [DoctorFinding("settings", "ok", where)]
     findings += [DoctorFinding("settings", "warn", notice) for notice in loaded.notices]
     return (*findings, *_readable_by_others(path), *_only_here(environment, path))
 
 
 def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
-    """Is there a model and a key for its endpoint, and where from?"""
+    """Are a model and a key for its endpoint set, and where?"""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -63,7 +63,7 @@ def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
 
 
 def state(environment: Mapping[str, str]) -> Findings:
-    """Can sessions be written, durably, and is there room?"""
+    """Can sessions be written durably, and is there enough disk space?"""
     folder = state_folder(environment)
     probe = folder / f"doctor-{os.getpid()}.probe"
     try:
@@ -83,12 +83,16 @@ def state(environment: Mapping[str, str]) -> Findings:
     room = f"{free_b / (1 << 30):.1f} GB free"
     if free_b < LITTLE_SPACE_B:
         level: State = "fail" if free_b < NO_SPACE_B else "warn"
-        return (DoctorFinding("state folder", level, f"{folder}: only {room}", "make room there"),)
+        return (
+            DoctorFinding(
+                "state folder", level, f"{folder}: only {room}", "free some disk space there"
+            ),
+        )
     return (DoctorFinding("state folder", "ok", f"{folder}: writable, {room}"),)
 
 
 def kept(environment: Mapping[str, str]) -> Findings:
-    """How much room do sessions take, what was deleted of late, and why does nothing go?"""
+    """How much disk space do sessions take, what was deleted lately, and what keeps the rest?"""
     try:
         chosen = read_settings(environment).settings
     except SettingsError:
@@ -119,8 +123,11 @@ def kept(environment: Mapping[str, str]) -> Findings:
 
 def _settings_mend(error: SettingsError, path: Path) -> str:
     if str(error).startswith(tuple(VARIABLES)):
-        return "mend the variable, or unset it"
-    return f"mend that line of {path}; until then nothing runs, and `indwell login` cannot write it"
+        return "correct the variable, or unset it"
+    return (
+        f"correct that line of {path}; until then Indwell does not run, and `indwell login` "
+        "cannot write the file"
+    )
 
 
 def clock() -> Findings:
@@ -177,7 +184,7 @@ def _holds_key(path: Path) -> bool:
 
 
 def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
-    """What only this shell knows: an editor that was started from the desktop does not see it."""
+    """Warn about variables of this shell, which an editor started from the desktop does not see."""
     names = [name for name in VARIABLES if environment.get(name, "").strip()]
     if not names:
         return ()

@@ -27,7 +27,7 @@ from indwell.workspace.disk import DiskWorkspace
 def settings_here(
     environment: Mapping[str, str], folder: Path
 ) -> tuple[Settings, FolderTrust] | None:
-    """The user's settings, and the trust in ``folder``; None: another check says why."""
+    """The user's settings, and the trust in ``folder``; None if another check reports why."""
     trust = FolderTrust(environment)
     try:
         chosen = read_settings(environment).settings
@@ -38,13 +38,13 @@ def settings_here(
 
 
 def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
-    """How well commands are held here, and what would hold them better."""
+    """How well the sandbox confines commands here, and how to confine them better."""
     held = strength()
     state: State = "ok" if held.level in {"S3", "S3m"} else "warn"
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
-    except SettingsError:  # said by the check of the settings
+    except SettingsError:  # the check of the settings reports this
         return (DoctorFinding("sandbox", state, state_words(held) + home_words(held), held.reason),)
     is_restricted = standing.state != "trusted"
     words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
@@ -52,23 +52,26 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Is the folder trusted in which the doctor was called?"""
+    """Is the current folder trusted?"""
     try:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:
-        return ()  # said by the check of the settings
+        return ()  # the check of the settings reports this
     if standing.state == "trusted":
         return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
-    sentence = f"{folder} is restricted, so nothing in it is changed, run or obeyed: {standing.by}"
+    sentence = (
+        f"{folder} is restricted: Indwell changes and runs nothing in it, and ignores its "
+        f"instructions;  {standing.by}"
+    )
     if "indwell trust" in standing.remedy:
-        mend = "`indwell trust` says what it would enable"
+        mend = "`indwell trust` shows what trust would enable"
         return (DoctorFinding("trust", "skipped", sentence, mend),)
     return (DoctorFinding("trust", "warn", sentence, standing.remedy),)
 
 
 def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
-    """What was allowed for always in this folder, and which rules the settings have."""
+    """The standing permissions of this folder, and the rules of the settings."""
     kept = RuleBook(state_folder(environment) / "permissions" / f"{folder_name(folder)}.json")
     if kept.problem:
         return (DoctorFinding("allowed", "warn", kept.problem),)
@@ -77,27 +80,31 @@ def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
     except SettingsError:
         return ()
     found = {
-        "for always here": len(kept.granted),
+        "always allowed here": len(kept.granted),
         "by `rules_allow`": len(chosen.rules_allow),
         "asked for by `rules_ask`": len(chosen.rules_ask),
         "denied by `rules_deny`": len(chosen.rules_deny),
     }
     words = ", ".join(f"{number} {what}" for what, number in found.items() if number)
     if not words:
-        return (DoctorFinding("allowed", "ok", "you have no rules and no standing answers here"),)
-    always = "`indwell permissions` lists what is for always" if kept.granted else ""
-    rules = f"your rules stand in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
+        return (
+            DoctorFinding(
+                "allowed", "ok", "you have no rules, and allowed nothing permanently here"
+            ),
+        )
+    always = "`indwell permissions` lists what is always allowed" if kept.granted else ""
+    rules = f"your rules are in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
     mend = "; ".join(filter(None, (always, rules)))
     return (DoctorFinding("allowed", "ok", words, mend),)
 
 
 def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
-    """Those that would run in the folder in which the doctor was called."""
+    """The hooks that would run in the current folder."""
     trust = FolderTrust(environment)
     try:
         chosen = read_settings(environment, roots=(folder,), trust=trust).settings
     except SettingsError:
-        return ()  # said by the check of the settings
+        return ()  # the check of the settings reports this
     found = hooks_of(DiskWorkspace([folder]), lambda: chosen, trust).look().hooks
     if not found:
         return (DoctorFinding("hooks", "ok", "there are none"),)
@@ -110,11 +117,11 @@ def hooks(environment: Mapping[str, str], folder: Path) -> Findings:
 
 
 _SENTENCE = 300  # characters of a problem
-_MEND = "mend the SKILL.md, or move its folder away"
+_MEND = "correct the SKILL.md, or move its folder away"
 
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
-    """How many skills count in ``folder``, and what is wrong with the others."""
+    """How many skills are available in ``folder``, and the problems of the others."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
@@ -140,14 +147,14 @@ _NAMES = 200  # of the names
 
 
 def agents(environment: Mapping[str, str], folder: Path) -> Findings:
-    """The names that count in ``folder``, and what is wrong with other files."""
+    """The sub-agents available in ``folder``, and the problems of other files."""
     here = settings_here(environment, folder)
     if here is None:
         return ()
     chosen, trust = here
     found = find_agents((folder,), trust, chosen.deny)
     names = DoctorFinding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
-    mend = "mend the file, or move it away"
+    mend = "correct the file, or move it away"
     problems = (
         DoctorFinding("sub-agent", "warn", short_line(one, _SENTENCE), mend)
         for one in found.problems

@@ -1,1 +1,1 @@
-"""``indwell replay``: recorded conversations run again, to compare presets."""
+"""``indwell replay``: replays recorded conversations to compare compaction presets."""

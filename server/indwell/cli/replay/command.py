@@ -1,4 +1,4 @@
-"""The command ``indwell replay``: runs recorded conversations again, and reports each preset."""
+"""The command ``indwell replay``: replays recorded conversations and reports each preset."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
-_WIDTH = 100  # characters, where no terminal says it
+_WIDTH = 100  # characters, if there is no terminal
 FORMATS = (".svg", ".png")
 NO_MATPLOTLIB = (
     f"--plot: matplotlib draws the picture and is not installed; run `{sys.executable} -m pip "
     "install matplotlib`"
 )
 _TITLE = 80  # characters above a picture
-_NOTES = 5  # shown of what was mended; the rest is a number
+_NOTES = 5  # notes shown; the rest are counted
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
@@ -51,12 +51,11 @@ class ReplayReport(msgspec.Struct, frozen=True):
     Attributes:
         window: Tokens.
         names: Of the sessions.
-        notes: What was mended in them.
+        notes: What was repaired in them.
         presets: Their names.
         each: For each session the figures of each preset.
         totals: For each preset.
-        prices: What price list costs are shown by, in words; empty: in prices of a million input
-            tokens.
+        prices: The price list of the costs, in words; empty: in prices of a million input tokens.
     """
 
     window: int
@@ -75,7 +74,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
-    """Pass ``results`` on, with a bar on a terminal."""
+    """Yield ``results``, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
         yield from results
         return
@@ -90,9 +89,9 @@ def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
 
 
 def print_json(report: ReplayReport, *, each: bool) -> None:
-    """One object with the totals; before it, if asked for, one for each session.
+    """Print one object with the totals, after one for each session if requested.
 
-    What was mended is told on stderr.
+    Notes on repairs go to stderr.
     """
     if each:
         for name, figures in zip(report.names, report.each, strict=True):
@@ -103,7 +102,7 @@ def print_json(report: ReplayReport, *, each: bool) -> None:
 
 
 def print_table(report: ReplayReport, *, each: bool) -> None:
-    """A table of the totals, and one for each session if asked for."""
+    """Print a table of the totals, and one for each session if requested."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
@@ -114,8 +113,8 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
     title = f"{n} session{'s' if n != 1 else ''}, window {report.window:,}"
     _print_table(console, title, _table(report.presets, report.totals))
     unit = f"US dollars, as {report.prices}" if report.prices else "a million input tokens"
-    lines = [f"cost in {unit}; what was lost and read again, and summaries, are in it"]
-    lines.append("what rows and presets are: `indwell replay --help`")
+    lines = [f"cost in {unit}; includes summaries and lost text that was read again"]
+    lines.append("`indwell replay --help` explains rows and presets")
     lines += _rules(report)
     lines += [f"mended: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
@@ -125,7 +124,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
 
 
 def _rules(report: ReplayReport) -> Iterator[str]:
-    """For each preset that broke rules: which, and in how many requests."""
+    """The rules that each preset broke, with the number of requests."""
     for name, figures in zip(report.presets, report.totals, strict=True):
         broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
         if broken:
@@ -138,13 +137,13 @@ def _object(report: ReplayReport, n: int, figures: Iterable[RequestSums]) -> dic
 
 
 def _print_table(console: Console, title: str, table: object) -> None:
-    """The title on a line of its own: a table would wrap it at its own width."""
+    """Print the title on its own line: a table would wrap it at the table's width."""
     console.print(one_line(title), markup=False, highlight=False, style="italic", soft_wrap=True)
     console.print(table)
 
 
 def _table(presets: Sequence[str], figures: Iterable[RequestSums]) -> object:
-    """Presets side by side: six of them fit on 80 columns, their twelve figures would not."""
+    """A table with presets as columns: 80 columns fit six presets, but not twelve figures."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -181,23 +180,23 @@ def _cells(one: RequestSums) -> tuple[str, ...]:
     )
 
 
-RATIO = 0.2  # of simulated summaries, if nothing else is asked for
+RATIO = 0.2  # default ratio of simulated summaries
 
 
 class ReplayOptions(msgspec.Struct, frozen=True):
-    """What the command line asks for, checked.
+    """The validated options.
 
     Attributes:
-        files: To read; ``-`` is stdin.
+        files: Recordings to read; ``-`` is stdin.
         presets: Names.
         window: Tokens.
         ratio: Of simulated summaries; 0: extraction by code.
         cache: The provider's rules.
         pause_s: Between two requests, where the recording has no times.
-        model: That writes the summaries; empty: they are simulated.
-        prices: Whose price list costs are shown by; empty: in prices of input tokens.
+        model: Writes the summaries; empty: they are simulated.
+        prices: The model whose prices apply; empty: in prices of input tokens.
         json: Print JSON.
-        each: And a line for each session.
+        each: Also print each session.
         plot: File for a picture; None: no picture.
     """
 
@@ -215,7 +214,7 @@ class ReplayOptions(msgspec.Struct, frozen=True):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """What is done with each recording; it travels to the workers."""
+    """The work on each recording; it is sent to worker processes."""
 
     presets: Sequence[str]
     window: int
@@ -226,27 +225,29 @@ class _Job(msgspec.Struct, frozen=True):
 
 
 def wish_of(options: argparse.Namespace) -> ReplayOptions:
-    """The wish of parsed options.
+    """Validate the parsed options.
 
     Raises:
-        UserError: One of them cannot be.
+        UserError: An option is invalid.
     """
     if options.window < 1:
-        raise UserError("--window: a number of tokens, 1 or more")
+        raise UserError("--window: give a number of tokens, 1 or more")
     if options.window <= PREFIX_TOKENS:
         raise UserError(
-            f"--window: {options.window:,} tokens do not even take the {PREFIX_TOKENS:,} that "
-            "stand for the system prompt and the tools"
+            f"--window: {options.window:,} tokens are too few for the {PREFIX_TOKENS:,} of the "
+            f"system prompt and the tools"
         )
     ratio = RATIO if options.summary_ratio is None else options.summary_ratio
     if not 0 <= ratio <= 1:
-        raise UserError("--summary-ratio: between 0 and 1")
+        raise UserError("--summary-ratio: give a number between 0 and 1")
     if options.model and options.summary_ratio is not None:
-        raise UserError("--summary-ratio: the summaries of --model are as long as it writes them")
+        raise UserError(
+            "--summary-ratio: leave it out with --model, which decides on the length itself"
+        )
     if not 0 <= options.pause < float("inf"):
-        raise UserError("--pause: seconds, 0 or more")
+        raise UserError("--pause: give seconds, 0 or more")
     if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
-        raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
+        raise UserError(f"--plot: the file name must end with {' or '.join(FORMATS)}")
     if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
         raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
     if options.plot is not None and find_spec("matplotlib") is None:
@@ -286,10 +287,10 @@ def preset_names(given: str) -> tuple[str, ...]:
 
 
 def cache_rules(name: str, **given: float | None) -> CacheRules:
-    """The rules called ``name``, with single ones of them as they are given.
+    """The cache rules called ``name``, with single rules replaced by options.
 
     Raises:
-        UserError: There is no such name, or a number cannot be.
+        UserError: The name is unknown, or a number is out of range.
     """
     if name not in CACHES:
         raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
@@ -302,11 +303,11 @@ def cache_rules(name: str, **given: float | None) -> CacheRules:
 
 
 def replay(wish: ReplayOptions) -> int:
-    """Replay, and print.
+    """Replay the recordings and print the report.
 
     Raises:
         UserError: A file cannot be read, or holds no conversation.
-        NobodyThere: The model that should write summaries cannot be asked.
+        NobodyThere: The model for the summaries does not answer.
     """
     read = [read_sessions(file) for file in wish.files]
     sessions = [one for found, _ in read for one in found]
@@ -335,10 +336,10 @@ def replay(wish: ReplayOptions) -> int:
 
 
 def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
-    """The price list to go by, and in words whose it is; None: none is known, so ratios count.
+    """The price list and its source in words; None: no prices, so costs are ratios.
 
     Raises:
-        UserError: One is asked for that nobody knows.
+        UserError: The prices of the requested model are not known.
     """
     if not (wish.prices or wish.model):
         return None
@@ -347,8 +348,8 @@ def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
     listed = listed_rates(wish.prices or wish.model, anywhere=bool(wish.prices))
     if listed is None and wish.prices:
         raise UserError(
-            f"--prices: the price of {wish.prices!r} is not known: not in your settings, not at "
-            "your endpoint, and in no list; name another"
+            f"--prices: the price of {wish.prices!r} is not known: it is not in your settings, "
+            f"at your endpoint or in any list; name another model"
         )
     return listed
 
@@ -356,7 +357,7 @@ def _rates(wish: ReplayOptions) -> tuple[TokenRates, str] | None:
 def _all(
     wish: ReplayOptions, sessions: Sequence[Recorded], rates: TokenRates
 ) -> Iterator[tuple[RequestSums, ...]]:
-    """The figures of each session under each preset."""
+    """Measure each session under each preset."""
     job = _Job(wish.presets, wish.window, wish.ratio, wish.cache, wish.pause_s, rates)
     if wish.model:
         from indwell.cli.replay.model import model_summaries
@@ -372,7 +373,7 @@ def _all(
 def measured(
     job: _Job, session: Recorded, summarise: Summarise | None = None
 ) -> tuple[RequestSums, ...]:
-    """One recording under each preset; the texts are read once."""
+    """Measure one recording under each preset; its texts are read once."""
     reader = Reader()
     figures: list[RequestSums] = []
     for name in job.presets:
@@ -407,7 +408,7 @@ def drawn(
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    # A session's name is text, never a formula; an SVG's words stay words.
+    # Treat a session's name as text, not as a formula; keep text as text in an SVG.
     with rc_context({"text.parse_math": False, "svg.fonttype": "none"}), BytesIO() as picture:
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Recordings read for ``indwell replay``: files, packed or not, or stdin; damage is told."""
+"""Reads recordings for ``indwell replay`` from plain or gzip files or stdin; reports damage."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from indwell.sessions.imports import Recorded, recorded_sessions
 from indwell.sessions.log_lines import whole_lines
 
 STDIN = "-"
-GZIP = b"\x1f\x8b"  # what packed files begin with
-_UNPACKED_B = 64 << 10  # bytes at a time: so much in front of a damage is lost with it
+GZIP = b"\x1f\x8b"  # the first bytes of gzip files
+_UNPACKED_B = 64 << 10  # bytes at a time: up to this much before a damaged place is lost
 
 
 def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
-    """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file or of stdin, and what was left out.
+    """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file or of stdin, and notes on omissions.
 
     Raises:
         UserError: It cannot be read.
@@ -35,18 +35,18 @@ def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
 
 
 def named_notes(one: Recorded) -> Iterator[str]:
-    """What was mended or left out, each with the name of the conversation or file."""
+    """Notes on repairs and omissions, each with the name of the conversation or file."""
     return (f"{one.id}: {note}" for note in one.notes)
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines; one that is far too long is none."""
+    """Yield whole lines; skip lines that are far too long."""
     for line, size in whole_lines(pieces):
         yield line if len(line) == size else b"too long"
 
 
 def _unpacked(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
-    """The bytes, unpacked if they are packed; where they are damaged they end, and that is told."""
+    """Yield the bytes, unpacked from gzip; at damage stop and report it."""
     first = next(pieces, b"")
     if not first.startswith(GZIP):
         yield first
@@ -56,22 +56,22 @@ def _unpacked(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
     n_bytes = 0
     rest = first
     while rest or (rest := next(pieces, b"")):
-        if unpack.eof:  # several packed files, one behind the other, are one
+        if unpack.eof:  # several gzip files in a row form one file
             unpack = zlib.decompressobj(wbits=31)
         try:
             piece = unpack.decompress(rest, _UNPACKED_B)
         except zlib.error as error:
-            trouble.append(f"the packed file is damaged behind {n_bytes:,} bytes ({error})")
+            trouble.append(f"the gzip file is damaged after {n_bytes:,} bytes ({error})")
             return
         n_bytes += len(piece)
         rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
         yield piece
     yield unpack.flush()
     if not unpack.eof:
-        trouble.append(f"the packed file is cut off behind {n_bytes:,} bytes")
+        trouble.append(f"the gzip file is cut off after {n_bytes:,} bytes")
 
 
 def stdin_pieces() -> Iterator[bytes]:
-    """What comes on stdin, as it comes."""
+    """Yield the bytes of stdin as they arrive."""
     while piece := sys.stdin.buffer.read(PIECE_B):
         yield piece

@@ -1,9 +1,8 @@
-"""Summaries for ``indwell replay --model``: a real endpoint writes them, as it does for the agent.
+"""Summaries for ``indwell replay --model``, written by a real endpoint as for the agent.
 
-They are asked for through ``agent.compaction.summarise_call``, so limits, budgets, checks and
-what happens on failure are those of a session.
-The model is asked as a small one is: it reads the part alone, for
-no cache holds the conversation of a replay.
+The requests go through ``agent.compaction.summarise_call``, so limits, budgets, checks and
+failures are those of a session. As with a small model, each request has only the part to
+summarise, because no cache holds the conversation of a replay.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def model_summaries(name: str) -> Iterator[Summarise]:
     """Summaries by the model ``name`` of the endpoint in the settings; from the main thread.
 
     Raises:
-        UserError: It cannot be asked: no endpoint, no key.
+        UserError: There is no endpoint or no key.
     """
     loaded = read_settings(os.environ)
     settings = msgspec.structs.replace(loaded.settings, model=name)
@@ -74,7 +73,7 @@ def _spent(session: Session, n_calls: int) -> str:
 
 
 class _Asking:
-    """Implements ``Summarise``; asks one at a time."""
+    """Implements ``Summarise``; sends one request at a time."""
 
     def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
         self._session, self._model, self._runner = session, model, runner
@@ -85,7 +84,7 @@ class _Asking:
 
     @property
     def n_calls(self) -> int:
-        """Those that were answered."""
+        """The number of answered requests."""
         return self._watched.n_calls
 
     def __call__(
@@ -113,14 +112,14 @@ class _Asking:
 
 
 class _Watched:
-    """A ``Provider`` that remembers a failure which no other summary would be spared."""
+    """A ``Provider`` that remembers a failure that every other summary would meet too."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self.hopeless, self.n_calls = "", 0
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Ask the provider itself."""
+        """Forward the request to the provider."""
         try:
             reply = await self._provider.complete(request, on_event)
         except _HOPELESS as error:
@@ -131,7 +130,7 @@ class _Watched:
 
 
 def price(before: Usage, after: Usage, rates: TokenRates) -> float:
-    """What the calls between two sums of usage cost, times a million."""
+    """The cost of the calls between two usage totals, times a million."""
     cached = after.cached - before.cached
     written = after.cache_write - before.cache_write
     plain = after.input - before.input - cached - written
@@ -145,13 +144,13 @@ def price(before: Usage, after: Usage, rates: TokenRates) -> float:
 
 
 def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str] | None:
-    """The prices of a model, in US dollars for a million tokens, and in words whose they are.
+    """The prices of a model in US dollars per million tokens, and their source in words.
 
-    The user's own settings count first, then what its endpoint asks.
+    The user's settings come first, then the prices of the endpoint.
 
     Args:
-        name: Of the model.
-        anywhere: Else take those of any other endpoint.
+        name: The model.
+        anywhere: Otherwise use the prices of any other endpoint.
     """
     from indwell.providers.facts import facts_for, prices_anywhere
     from indwell.providers.pricing import OwnRates, overridden
@@ -172,7 +171,7 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
 
 
 def _session(settings: Settings, model: Model) -> Session:
-    """A session that is never saved and has no turn: only its summaries are used."""
+    """A session without turns that is never saved; only its summaries are used."""
     place = SessionPlace("replay", MemoryLog(), NOWHERE)
     session = make_session(
         place,

@@ -1,1 +1,1 @@
-"""``indwell review``: the agent's pending changes, reviewed in a terminal."""
+"""``indwell review``: reviews the agent's pending changes in a terminal."""

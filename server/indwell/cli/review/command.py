@@ -43,7 +43,7 @@ class HunkRow(msgspec.Struct, frozen=True):
 
 
 class SkippedHunk(msgspec.Struct, frozen=True):
-    """What was not done, and why; ``hunk`` is empty if it is about the whole file."""
+    """A skipped verdict and the reason; ``hunk`` is empty if it concerns the whole file."""
 
     path: str
     why: str
@@ -51,16 +51,16 @@ class SkippedHunk(msgspec.Struct, frozen=True):
 
 
 class ReviewReport(msgspec.Struct, frozen=True):
-    """What is pending, or what became of a verdict.
+    """The pending changes, or the result of a verdict.
 
     Attributes:
         folder: The workspace.
-        hunks: Pending ones, as they are afterwards.
-        accepted: Ids that were accepted.
-        rejected: Ids that were taken back.
-        kept: What a verdict was not carried out for.
-        unsaved: Files that an editor has not saved yet, with how many hunks.
-        copies: Where the files of before are kept.
+        hunks: The hunks that are pending afterwards.
+        accepted: Ids of accepted hunks.
+        rejected: Ids of rejected hunks.
+        kept: Hunks whose verdict was not carried out.
+        unsaved: Files that an editor has not saved yet, with their number of hunks.
+        copies: Where the earlier versions of the files are kept.
     """
 
     folder: str
@@ -73,7 +73,7 @@ class ReviewReport(msgspec.Struct, frozen=True):
 
 
 def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
-    """Hunks as they are printed."""
+    """Hunks for the report."""
     return tuple(
         HunkRow(
             id=one.id,
@@ -91,25 +91,25 @@ def rows(hunks: Iterable[Hunk]) -> tuple[HunkRow, ...]:
 
 
 def kept_of(done: VerdictOutcome, looked: FileLook) -> tuple[SkippedHunk, ...]:
-    """Everything that was asked for and not done."""
+    """All requested verdicts that were not carried out."""
     return (
         *(SkippedHunk(named(hunk.path), why, hunk.id) for hunk, why in done.kept),
         *(SkippedHunk(named(path), why) for path, why in done.failed),
-        *(SkippedHunk("", "it is not pending any more", one) for one in done.unknown),
+        *(SkippedHunk("", "it is no longer pending", one) for one in done.unknown),
         *(SkippedHunk(named(path), UNSAVED) for path in looked.unsaved),
     )
 
 
 def named(path: Path) -> str:
-    """A path that JSON can carry."""
+    """A path as valid JSON text."""
     return str(path)
 
 
-MOST_SESSIONS = 20  # of the newest, that are asked whether an editor has them open
+MOST_SESSIONS = 20  # newest sessions that are checked for an open editor
 
 
 class ReviewOptions(msgspec.Struct, frozen=True):
-    """What was asked for on the command line."""
+    """The options of the command line."""
 
     files: tuple[str, ...] = ()
     session: str = ""
@@ -121,14 +121,14 @@ class ReviewOptions(msgspec.Struct, frozen=True):
 
 
 class WrongLine(UserError):
-    """The command line is wrong."""
+    """The arguments are wrong."""
 
 
 def review(wish: ReviewOptions) -> int:
-    """Do it; 0 done, 1 something was not done.
+    """Review; 0 done, 1 something was not done.
 
     Raises:
-        WrongLine: The command line is wrong.
+        WrongLine: The arguments are wrong.
     """
     try:
         return wait_for(_review(wish))
@@ -217,41 +217,44 @@ def _report(folder: Path, looked: FileLook) -> ReviewReport:
 
 
 def _folder(here: Path, state: Path) -> Path:
-    """The workspace: this folder, or the nearest above it in which an agent has changed files."""
+    """The workspace: this folder, or the nearest parent in which an agent has changed files."""
     here = here.resolve()
     known = (one for one in (here, *here.parents) if exists(review_folder(state, one)))
     return next(known, here)
 
 
 def _wanted(wish: ReviewOptions, pending: Collection[Hunk], store: SessionStore) -> WantedFiles:
-    """What is looked at.
+    """The files and hunks to review.
 
     Raises:
-        WrongLine: It names nothing, or several things.
+        WrongLine: The arguments name nothing, or several things.
     """
     is_narrow = wish.files or wish.session or wish.turn is not None
     if wish.verdict is not None and not (is_narrow or wish.everything):
-        raise WrongLine(f"--{wish.verdict}: name FILE, --session or --turn, or say --all")
+        raise WrongLine(f"--{wish.verdict}: name FILE, --session or --turn, or use --all")
     if wish.everything and is_narrow:
-        raise WrongLine("--all: leave FILE, --session and --turn away, or leave --all away")
+        raise WrongLine("--all: leave out either --all or FILE, --session and --turn")
     places = tuple(_place(one, pending) for one in wish.files)
     session = _session(wish.session, pending, store) if wish.session else ""
     if wish.turn is None:
         return WantedFiles(places, session)
     if wish.turn < 1:
-        raise WrongLine(f"--turn: {wish.turn} is no number of a turn; the first one is 1")
+        raise WrongLine(f"--turn: {wish.turn} is not the number of a turn; the first turn is 1")
     actors = {one for hunk in pending for one in hunk.actors if one.turn == wish.turn}
     sessions = sorted({one.session for one in actors})
     if not session and len(sessions) > 1:
-        raise WrongLine(f"--turn: say which with --session: {', '.join(sessions)}")
+        raise WrongLine(
+            f"--turn: several sessions have this turn; choose one with --session: "
+            f"{', '.join(sessions)}"
+        )
     return WantedFiles(places, session or next(iter(sessions), ""), wish.turn)
 
 
 def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
-    """The whole id of a session.
+    """The full id of a session.
 
     Raises:
-        WrongLine: There is none, or several begin so.
+        WrongLine: No session matches, or several do.
     """
     theirs = {actor.session for one in pending for actor in one.actors}
     known = tuple(dict.fromkeys((*sorted(theirs), *store.ids())))
@@ -265,10 +268,10 @@ def _session(given: str, pending: Collection[Hunk], store: SessionStore) -> str:
 
 
 def _place(given: str, pending: Collection[Hunk]) -> Path:
-    """A file or folder; one that is gone counts if something is pending there.
+    """A file or folder; a deleted one is valid while it has pending changes.
 
     Raises:
-        WrongLine: There is no such thing.
+        WrongLine: It does not exist.
     """
     path = Path(given)
     place = Path(os.path.normpath(Path.cwd() / path))
@@ -276,5 +279,5 @@ def _place(given: str, pending: Collection[Hunk]) -> Path:
         return place.resolve()
     place = place.parent.resolve() / place.name
     if not any(one.path.is_relative_to(place) for one in pending):
-        raise WrongLine(f"{given!r}: there is no such file, and nothing is pending of it")
+        raise WrongLine(f"{given!r}: there is no such file, and it has no pending changes")
     return place

@@ -1,4 +1,4 @@
-"""Looks at the files on disk for ``indwell review``, and lets the ledger learn what they read."""
+"""Reads the files on disk for ``indwell review``, and updates the ledger with their text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import line_at
 
-UNSAVED = "not saved in your editor yet: review it there, or save it and come back"
+UNSAVED = "not saved in your editor yet: review it there, or save it and run this again"
 
 
 class WantedFiles(msgspec.Struct, frozen=True):
-    """What is looked at.
+    """The files and hunks to review.
 
     Attributes:
-        places: Files, and folders with all in them; none for everything.
+        places: Files, and folders with their contents; empty for everything.
         session: Only what this one changed; empty for all.
         turn: Only what this turn of it changed; 0 for all.
     """
@@ -33,22 +33,22 @@ class WantedFiles(msgspec.Struct, frozen=True):
     turn: int = 0
 
     def has_path(self, path: Path) -> bool:
-        """Is a file among them?"""
+        """Is the file selected?"""
         return not self.places or any(path.is_relative_to(one) for one in self.places)
 
     def has(self, hunk: Hunk) -> bool:
-        """Is a hunk among them?"""
+        """Is the hunk selected?"""
         return self.has_path(hunk.path) and any(
             self.session in {"", one.session} and self.turn in {0, one.turn} for one in hunk.actors
         )
 
 
 class FileLook(msgspec.Struct, frozen=True):
-    """What stands there.
+    """The pending changes on disk.
 
     Attributes:
-        hunks: Pending ones that can be judged here, file by file, from top to bottom.
-        texts: What their files read; None for one that is gone or no text.
+        hunks: Pending hunks that can be reviewed here, file by file, from top to bottom.
+        texts: The text of each file; None if it is deleted or not text.
         unsaved: Hunks that only the editor's buffer has, by file.
     """
 
@@ -64,13 +64,13 @@ async def look(
     *,
     is_edited: Callable[[Collection[str]], bool],
 ) -> FileLook:
-    """Look at every file that the ledger follows, as far as it is wanted.
+    """Read every selected file that the ledger follows.
 
     Args:
-        ledger: Learns what the files read, but for those that an editor has not saved.
+        ledger: Updated with the files' text, except for files that an editor has not saved.
         workspace: The files.
-        wanted: Which.
-        is_edited: Has an editor this workspace open, perhaps with one of these sessions? Blocks.
+        wanted: The selection.
+        is_edited: Tells whether an editor has one of these sessions open. Blocks.
     """
     found = FileLook()
     for path in filter(wanted.has_path, ledger.known()):
@@ -95,12 +95,12 @@ async def look(
 
 
 def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
-    """Does ``text`` read as if some of these changes had never come to it? Pure.
+    """Tell whether ``text`` lacks some of these changes. Pure.
 
     Args:
-        known: What the file is known to read, with all of them.
-        text: What stands on disk; None if there is no file.
-        hunks: The pending ones of the file.
+        known: The text of the file with all changes.
+        text: The text on disk; None if there is no file.
+        hunks: The pending hunks of the file.
     """
     if known == text:
         return False
@@ -119,7 +119,7 @@ def lacks(known: str | None, text: str | None, hunks: Sequence[Hunk]) -> bool:
 
 
 async def _text(workspace: Workspace, path: Path) -> tuple[str | None, bool]:
-    """What a file reads, and whether that is known: what is no text is left as it was."""
+    """The text of a file, and whether it is known: files that are not text are not touched."""
     try:
         return (await workspace.read(path)).text, True
     except (NotText, TooLarge):

@@ -1,4 +1,4 @@
-"""How ``indwell review`` shows hunks: in colour at a terminal, as plain lines elsewhere."""
+"""Shows hunks for ``indwell review``: in colour at a terminal, as plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KINDS = {
 
 
 class TerminalScreen:
-    """Prints for people.
+    """Prints the review for people.
 
     Args:
-        console: Where to.
+        console: Receives the output.
         roots: File names are relative to the first.
     """
 
@@ -35,11 +35,11 @@ class TerminalScreen:
         self._roots = roots
 
     def name(self, path: Path) -> str:
-        """A file as people read it; nothing in it can drive the terminal."""
+        """A file name for people; nothing in it can control the terminal."""
         return one_line(display(path, self._roots))
 
     def heading(self, hunk: Hunk) -> str:
-        """One line: where, whose, how much."""
+        """One line: the place, the turn and the size of a hunk."""
         facts = [f"+{len(hunk.new)} −{len(hunk.old)}", whose(hunk)]
         facts += [_KINDS[hunk.kind]] if hunk.kind in _KINDS else []
         facts += ["changed by you since"] if hunk.is_touched else []
@@ -47,22 +47,22 @@ class TerminalScreen:
         return f"{self.name(hunk.path)}:{hunk.line}  {' · '.join(facts)}"
 
     def hunk(self, hunk: Hunk, text: str | None, *, number: int, total: int) -> None:
-        """One hunk with the lines around it, whole: a verdict is on what was shown."""
+        """Show a whole hunk with context, because the verdict applies to what was shown."""
         self._print(Text(f"\n({number}/{total}) {self.heading(hunk)}", style="bold"))
         for sign, line in lines_of(hunk, text):
             self._print(Text(f"{sign}{line}", style=_COLOURS.get(sign, "dim")))
 
     def listed(self, hunks: Sequence[Hunk]) -> None:
-        """A line for each."""
+        """Show a line for each hunk."""
         for one in hunks:
             self._print(Text(f"{one.id}  {self.heading(one)}"))
 
     def say(self, words: str, style: str = "") -> None:
-        """A sentence or some."""
+        """Print sentences."""
         self._print(Text(visible(words), style=style))
 
     def warn(self, words: str) -> None:
-        """What was not done, or should be known."""
+        """Print a warning."""
         self.say(words, "yellow")
 
     def _print(self, text: Text) -> None:
@@ -70,7 +70,7 @@ class TerminalScreen:
 
 
 def whose(hunk: Hunk) -> str:
-    """Which turns made it; a session only where there are several."""
+    """The turns that made the hunk; the session only if there are several."""
     sessions = dict.fromkeys(one.session for one in hunk.actors)
     turns = [str(one.turn) for one in hunk.actors]
     words = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(turns)}"
@@ -78,13 +78,13 @@ def whose(hunk: Hunk) -> str:
 
 
 def lines_of(hunk: Hunk, text: str | None) -> Iterator[tuple[str, str]]:
-    r"""The lines of a hunk in its surroundings, each with its sign; nothing hides in them.
+    r"""The lines of a hunk with context, each with its sign; control characters are visible.
 
-    Where only some lines end in ``\r\n``, those ends are shown: they may be all that differs.
+    If only some lines end in ``\r\n``, those ends are shown: they may be the only difference.
 
     Args:
-        hunk: Of which.
-        text: What its file reads now.
+        hunk: The hunk.
+        text: The present text of its file.
     """
     whole = split_lines(text) if text is not None and hunk.kind != "opaque" else []
     first, stop = hunk.line - 1, hunk.line - 1 + len(hunk.new)

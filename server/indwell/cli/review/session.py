@@ -1,4 +1,4 @@
-"""One run of ``indwell review``: which hunk comes next, questions, verdicts and their results."""
+"""One run of ``indwell review``: the order of hunks, questions, verdicts and their results."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ Verdict: TypeAlias = Literal["accept", "reject"]
 
 KEYS = "[a]ccept, [r]eject, [n]ext, [b]ack, [A]/[R] rest of the file, [q]uit, [?]"
 HELP = """\
-a  accept: the change counts as yours, the file stays as it is
-r  reject: take the change back, your own lines stay
-A  accept this and all that follow in this file
-R  reject this and all that follow in this file
-n  leave it pending, go to the next (Enter does the same)
-b  back to the one before
-q  quit; what was answered stays done
+a  accept: the change counts as yours, the file stays unchanged
+r  reject: undo the change, your own lines stay
+A  accept this one and all later ones in this file
+R  reject this one and all later ones in this file
+n  leave it pending, show the next one (or press Enter)
+b  show the previous one
+q  quit; your answers so far stay in force
 ?  this help"""
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """Carry out a verdict on these, which were shown or are the rest of the file."""
+    """Carry out a verdict on these hunks, which were shown or are the rest of the file."""
 
     verdict: Verdict
     hunks: tuple[Hunk, ...]
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Show the hunk with this index; one behind the last ends it."""
+    """Show the hunk with this index; an index after the last one ends the review."""
 
     at: int
 
@@ -53,7 +53,7 @@ class Quit(msgspec.Struct, frozen=True):
 
 
 class Tell(msgspec.Struct, frozen=True):
-    """Say something, and ask again."""
+    """Show a message, and ask again."""
 
     words: str
 
@@ -62,7 +62,7 @@ Step: TypeAlias = Judge | Move | Quit | Tell
 
 
 def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
-    """What a typed line means while ``hunks[at]`` is shown; capital letters mean more."""
+    """The meaning of a typed line while ``hunks[at]`` is shown; capitals are for the rest."""
     current = hunks[at]
     match typed.strip():
         case "a" | "r" as key:
@@ -81,11 +81,11 @@ def step(hunks: Sequence[Hunk], at: int, typed: str) -> Step:
         case "?":
             return Tell(HELP)
         case other:
-            return Tell(f"{other[:20]!r} is none of the letters; ? explains them")
+            return Tell(f"{other[:20]!r} is not one of the letters; ? explains them")
 
 
 def place_of(hunks: Sequence[Hunk], shown: Hunk, at: int) -> int:
-    """Where a hunk stands now that the list is another: itself, else what came to its place."""
+    """The index of a hunk in a new list: its own, else that of the hunk in its place."""
     found = (index for index, one in enumerate(hunks) if one.id == shown.id)
     return min(next(found, at), len(hunks))
 
@@ -94,10 +94,10 @@ _WORDS: Mapping[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
 
 class ReviewTally:
-    """What was answered so far, for people.
+    """The verdicts so far, for people.
 
     Args:
-        n_left: Hunks that are pending.
+        n_left: Number of pending hunks.
     """
 
     def __init__(self, n_left: int) -> None:
@@ -106,7 +106,7 @@ class ReviewTally:
 
     @property
     def n_done(self) -> int:
-        """All that was carried out."""
+        """The number of verdicts that were carried out."""
         return sum(self._n_done.values())
 
     @property
@@ -117,23 +117,23 @@ class ReviewTally:
         return ", ".join([*counts, left])
 
     def add(self, verdict: Verdict, number: int, *, n_left: int) -> None:
-        """A verdict was carried out for so many."""
+        """Count a verdict that was carried out."""
         self._n_done[verdict] += number
         self._n_left = n_left
 
 
 class TerminalReview:
-    """What is wanted of which files.
+    """The review of the selected hunks at a terminal.
 
     Args:
         ledger: Shared with editors that have the workspace open.
         workspace: The files on disk.
-        wanted: Which hunks.
-        is_edited: See ``review_look.look``.
-        screen: Where to show it.
+        wanted: The selected hunks.
+        is_edited: As for ``look``.
+        screen: Shows the review.
 
     Attributes:
-        copies: Where files are kept as they were before something was taken back from them.
+        copies: Where files are copied to before a reject changes them.
     """
 
     def __init__(
@@ -152,14 +152,14 @@ class TerminalReview:
         self.copies: dict[Path, Path] = {}
 
     async def look(self) -> FileLook:
-        """What is pending now; an editor may have answered something meanwhile."""
+        """The hunks that are pending now; an editor may have reviewed some in the meantime."""
         await self._ledger.refresh()
         return await look(self._ledger, self._workspace, self._wanted, is_edited=self._is_edited)
 
     async def carry_out(
         self, verdict: Verdict, hunks: Sequence[Hunk], *, force: bool = False
     ) -> VerdictOutcome:
-        """Carry a verdict out for these; files are kept aside before anything is taken back."""
+        """Carry out a verdict on these hunks; copy the files before a reject."""
         if not hunks:
             return VerdictOutcome()
         scope = Scope(
@@ -176,7 +176,7 @@ class TerminalReview:
         return done
 
     async def walk(self, looked: FileLook) -> int:
-        """Ask for one hunk after the other; 1 if something that was answered was not done."""
+        """Ask about one hunk after the other; 1 if a verdict could not be carried out."""
         tally = ReviewTally(len(looked.hunks))
         try:
             return await self._walk(looked, tally)
@@ -220,12 +220,12 @@ class TerminalReview:
             self._screen.say(said.words)
 
     async def _judge(self, judge: Judge) -> VerdictOutcome:
-        """Carry it out, and ask again where somebody else has a part in it."""
+        """Carry out a verdict, and ask again if a hunk has lines of somebody else."""
         done = await self.carry_out(judge.verdict, judge.hunks)
         for hunk, why in done.kept:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
         if done.kept:
-            question = "Take it back all the same, with those lines? [y/N] "
+            question = "Reject it anyway, with those lines? [y/N] "
             said = await chosen(question, YES_OR_NO, lambda: self._screen.say("Type y or n."))
             if said:
                 kept = tuple(hunk for hunk, _ in done.kept)
@@ -239,11 +239,11 @@ class TerminalReview:
         for path, why in done.failed:
             self._screen.warn(f"{self._screen.name(path)}: {why}")
         if done.unknown:
-            self._screen.warn("it has changed since it was shown; look at it again")
+            self._screen.warn("it has changed since it was shown; review it again")
         return done
 
     async def print_diff(self, looked: FileLook) -> int:
-        """Print everything that is wanted as one diff."""
+        """Print the selected hunks as one diff."""
         for path in dict.fromkeys(one.path for one in looked.hunks):
             hunks = [one for one in looked.hunks if one.path == path]
             name = display(path, self._workspace.roots)
@@ -259,12 +259,12 @@ class TerminalReview:
         return 0
 
     def tell_aside(self, looked: FileLook) -> None:
-        """Say what is not asked about, and why."""
+        """Report the hunks that the review skips, and why."""
         for path, hunks in looked.unsaved.items():
             self._screen.warn(f"{self._screen.name(path)}: {_changes(len(hunks))}, {UNSAVED}")
 
     def tell_done(self, verdict: Verdict, done: VerdictOutcome) -> None:
-        """Say what a verdict was carried out for."""
+        """Report the hunks that a verdict was carried out on."""
         for path in dict.fromkeys(one.path for one in done.hunks):
             number = sum(one.path == path for one in done.hunks)
             self._screen.say(f"{_WORDS[verdict]}: {self._screen.name(path)} ({_changes(number)})")
@@ -272,25 +272,25 @@ class TerminalReview:
             self._screen.say(f"nothing was {_WORDS[verdict]}")
 
     def tell_copies(self) -> None:
-        """Say where files are kept as they were."""
+        """Report where the copies of the files are."""
         for path, copy in self.copies.items():
             self._screen.say(f"as it was: {self._screen.name(path)} is kept in {copy}", "dim")
 
     def warn(self, words: str) -> None:
-        """Say what was not done."""
+        """Report a verdict that was not carried out."""
         self._screen.warn(words)
 
     async def _keep(self, path: Path) -> None:
-        """Keep a file as it is, once in a run; where it cannot be, nothing is taken back from it.
+        """Copy a file once per run; if that fails, nothing in the file is rejected.
 
         Raises:
-            ToolError: No copy can be kept.
+            ToolError: The copy cannot be written.
         """
         if path in self.copies:
             return
         try:
             snapshot = await self._workspace.read(path)
-        except ToolError:  # gone, or no text: what puts that back keeps its own copy
+        except ToolError:  # deleted, or not text: the code that restores it keeps its own copy
             return
         copy = await self._workspace.keep(snapshot)
         if copy is not None:

@@ -54,22 +54,22 @@ from indwell.workspace.text import split_lines
 _PLACE = lazy_pattern(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
 
 _OPTIONS = {"budget_session": "--max-cost", "budget_turn_tokens": "--max-tokens"}
-"""How a budget is called here, if it is the one of the command line that counts."""
+"""The option for each budget, for a limit that the command line set."""
 
 
 class WrongPlace(UserError):
-    """``--file`` names nothing that can be sent."""
+    """``--file`` names no file that can be sent."""
 
 
 async def selection_of(place: str, workspace: Workspace, settings: Settings) -> Selection:
-    """Of ``PATH`` or ``PATH:L1-L2``.
+    """The selection for ``PATH`` or ``PATH:L1-L2``.
 
     Raises:
         WrongPlace: There is no such file, it may not be sent, or it has no such lines.
     """
     match = _PLACE.match(place)
     if match is None:
-        raise WrongPlace("the name is empty; write PATH or PATH:L1-L2")
+        raise WrongPlace("the path is empty; write PATH or PATH:L1-L2")
     try:
         path = workspace.resolve(match["path"])
         snapshot = await workspace.read(path)
@@ -95,13 +95,13 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
 
 
 def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
-    """The other name by which a rule keeps the file back; blocks."""
+    """The other name of the file that a deny rule matches; blocks."""
     secret = SecretPlaces(workspace.roots, lambda: deny).look()
     return denied_name(path, workspace.roots, secret, deny)
 
 
 def run(wish: RunOptions) -> int:
-    """Run it; gives the exit code."""
+    """Run the prompts; returns the exit code."""
     shown = TerminalView(Console(), errors=Console(stderr=True))
     view: events.Listener = _print_json if wish.json else shown
     if refused := _refused(wish):
@@ -126,16 +126,16 @@ def run(wish: RunOptions) -> int:
         view(_failed(str(error), wish.words))
         return 1
     except KeyboardInterrupt as stop:
-        return code_of_stop(stop)  # the turn has told its end already
+        return code_of_stop(stop)  # the turn has shown its end already
     except asyncio.CancelledError:
-        return 1  # nobody reads any more
+        return 1  # the reader has closed the output
 
 
 def _refused(wish: RunOptions) -> str:
-    """Why nothing is begun for these words, if it is a command that cannot be done."""
+    """Why this prompt cannot run, if it is a command that is impossible here."""
     if is_compact(wish.words) and not wish.session:
-        return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
-    if wish.words.lstrip().startswith("/"):  # else nothing is looked up
+        return f"there is no conversation to shorten yet; resume one with `--continue {COMPACT}`"
+    if wish.words.lstrip().startswith("/"):  # other prompts need no look-up
         from indwell.wiring.project.skills import names_here
 
         names = names_here((wish.folder,), os.environ, is_given=wish.trust)
@@ -144,7 +144,7 @@ def _refused(wish: RunOptions) -> str:
 
 
 async def _timed(wish: RunOptions, view: events.Listener) -> int:
-    """Do it within its time; gives the exit code."""
+    """Run within the time limit; returns the exit code."""
     view = stopping(_placing(view))
     untold = _failed("", wish.words)
     return await within(wish.limits.seconds, view, partial(_turns, wish), untold)
@@ -167,7 +167,7 @@ async def _turns(wish: RunOptions, view: events.Listener, ending: AsyncExitStack
     selection = None
     if wish.place is not None:
         selection = await selection_of(wish.place, service.workspace, settings)
-    # Before there is a session: a line that is no prompt leaves no empty one behind.
+    # Read it before the session opens, so that an invalid line leaves no empty session.
     lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
     session, words = await session_of(wish, service)
     opened.append(session)
@@ -197,7 +197,7 @@ def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
 
 
 async def _end(service: Service, opened: Sequence[Session]) -> None:
-    """Close all; then delete old sessions, as the server does."""
+    """Close everything; then delete old sessions, as the server does."""
     settings = service.settings
     await service.stop()
     for session in opened:
@@ -215,9 +215,9 @@ async def _one_by_one(
     limiting: Limiting,
     view: events.Listener,
 ) -> int:
-    """A turn for each prompt, until a limit ends it; what goes ``along`` goes with the first.
+    """Run a turn for each prompt until a limit is reached; ``along`` goes with the first.
 
-    Gives the exit code: of the limit, else of the first turn that did not end well.
+    Returns the exit code: of the limit, else of the first turn that failed.
     """
     code = DONE
     async for given in prompts:
@@ -234,7 +234,7 @@ async def _one_by_one(
 
 
 async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
-    """Run a turn of the current session to its end; who stops this stops the turn in order."""
+    """Run a turn of the current session to its end; a cancellation stops the turn in order."""
     ticket = service.turns.submit(service.waiting(prompt), _nothing)
     try:
         return await ticket.wait()
@@ -245,12 +245,12 @@ async def _finished(service: Service, prompt: Prompt) -> events.TurnFinished:
 
 
 async def _nothing(session: Session, finished: events.TurnFinished) -> None:
-    """The end was shown as an event."""
+    """Do nothing: an event has shown the end."""
     del session, finished
 
 
 def _placing(view: events.Listener) -> events.Listener:
-    """``view``, told where the address stands that nobody answers at."""
+    """``view`` with a hint to the settings where the endpoint does not answer."""
 
     def tell(event: events.Event) -> None:
         if isinstance(event, events.TurnFinished) and event.retryable:
@@ -262,14 +262,14 @@ def _placing(view: events.Listener) -> events.Listener:
 
 
 def _sweep(settings: Settings, session: str) -> None:
-    """Delete old sessions, as the server does, and say so."""
+    """Delete old sessions, as the server does, and report it."""
     state = state_folder(os.environ)
     if sweep_now(state, settings, session) is not None:
         print(gone_words(take_untold(state)), file=sys.stderr)
 
 
 async def _what_runs_here() -> str:
-    """The end of a sentence about a missing model: a server on this machine that could be used."""
+    """The end of the message about a missing model: a usable server on this machine."""
     from indwell.providers.discovery import find_servers
 
     ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
@@ -296,7 +296,7 @@ def _failed(message: str, draft: str) -> events.TurnFinished:
 
 
 class Limiting:
-    """Keeps a session within limits.
+    """Enforces the limits of a session.
 
     Raises:
         UserError: A limit of money, and the price is not known.
@@ -307,7 +307,7 @@ class Limiting:
         if limits.cost is not None and parts.model.cost(Usage(input=1, output=1)) is None:
             raise UserError(
                 f"the price of {session.conversation.config.model!r} is not known, so --max-cost "
-                "cannot be kept; set `price_in` and `price_out`, or say --max-tokens"
+                f"cannot be enforced; set `price_in` and `price_out`, or use --max-tokens"
             )
         self._session, self._limits = session, limits
         self._budgets, self._round_limit = parts.limits.budgets, parts.limits.rounds
@@ -315,13 +315,13 @@ class Limiting:
         self._n_rounds = 0
 
     def begin_turn(self) -> str:
-        """Give the next turn what is left; why it may not begin, if nothing is."""
+        """Give the next turn the remaining budget; returns why it may not start if none remains."""
         limits, budgets = self._limits, self._budgets
         rounds = self._round_limit
         if limits.rounds is not None:
             rounds = min(rounds, limits.rounds - self._n_rounds)
             if rounds <= 0:
-                return f"not begun: --max-rounds {limits.rounds} is used up"
+                return f"not started: --max-rounds {limits.rounds} is used up"
         if limits.cost is not None:
             most = self._cost + limits.cost
             budgets = msgspec.structs.replace(budgets, session=_least(budgets.session, most))
@@ -329,7 +329,7 @@ class Limiting:
             used = _tokens(self._session.spending.usage) - _tokens(self._usage)
             left = limits.tokens - used
             if left <= 0:
-                return f"not begun: --max-tokens {limits.tokens:,} is used up"
+                return f"not started: --max-tokens {limits.tokens:,} is used up"
             budgets = msgspec.structs.replace(
                 budgets, turn_tokens=int(_least(budgets.turn_tokens, left))
             )
@@ -339,12 +339,12 @@ class Limiting:
         return ""
 
     def end_turn(self, finished: events.TurnFinished) -> int:
-        """Count it; gives the exit code that it means."""
+        """Count the turn's usage; returns its exit code."""
         self._n_rounds += finished.rounds
         return code_of(finished)
 
     def wording(self, view: events.Listener) -> events.Listener:
-        """``view``, told of a limit by the name of the option that set it."""
+        """``view`` with limits named by the option that set them."""
 
         def tell(event: events.Event) -> None:
             view(self._worded(event) if isinstance(event, events.TurnFinished) else event)
@@ -352,7 +352,7 @@ class Limiting:
         return tell
 
     def _worded(self, finished: events.TurnFinished) -> events.TurnFinished:
-        """The end with the names of options, where these were the limit."""
+        """The end of a turn, with the option's name where that was the limit."""
         message = finished.message
         if finished.ending == "budget":
             given = {"--max-cost": self._limits.cost, "--max-tokens": self._limits.tokens}
@@ -365,17 +365,17 @@ class Limiting:
 
 
 def code_of(finished: events.TurnFinished) -> int:
-    """The exit code that the end of a turn means."""
+    """The exit code for the end of a turn."""
     if finished.ending in {"limit", "budget"}:
         return LIMITED
     return DONE if finished.ending == "done" else FAILED
 
 
 class Timed:
-    """A listener that hears why a turn was stopped, where that was the time limit.
+    """A listener that reports the time limit as the reason of a stop.
 
     Attributes:
-        is_told: Was that said?
+        is_told: Has the reason been shown?
     """
 
     def __init__(self, view: events.Listener, clock: asyncio.Timeout, seconds: float) -> None:
@@ -383,10 +383,10 @@ class Timed:
         self._view, self._clock, self._seconds = view, clock, seconds
 
     def __call__(self, event: events.Event) -> None:
-        """Hand it on."""
+        """Pass the event on."""
         if isinstance(event, events.TurnFinished) and self._clock.expired():
             self.is_told = True
-            words = f"stopped: the {self._seconds:g} s of --time-limit are over"
+            words = f"stopped: the {self._seconds:g} s of --time-limit have passed"
             event = msgspec.structs.replace(event, message=words)
         self._view(event)
 
@@ -397,13 +397,13 @@ async def within(
     work: Callable[[events.Listener, AsyncExitStack], Awaitable[int]],
     untold: events.TurnFinished,
 ) -> int:
-    """The exit code of ``work``, which may take so long; what it leaves to its end is not counted.
+    """Run ``work`` within a time limit that excludes its clean-up; returns its exit code.
 
     Args:
-        seconds: None: it takes as long as it takes.
-        view: Hears that the time is over.
-        work: Given a listener, and a stack of what is to be done when it has ended.
-        untold: Told, with that reason, if the time is over while no turn runs.
+        seconds: None: no limit.
+        view: Receives the event that the time is over.
+        work: Takes a listener, and a stack of callbacks to run when it has ended.
+        untold: Called with the reason if the time is over while no turn runs.
     """
     async with AsyncExitStack() as ending:
         if seconds is None:

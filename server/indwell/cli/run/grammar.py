@@ -12,17 +12,17 @@ import msgspec
 from indwell.settings.model import Mode
 
 Format: TypeAlias = Literal["text", "jsonl"]
-"""What stands on stdin: one text, or a prompt on each line."""
+"""What stdin holds: one text, or one prompt per line."""
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """What a run may take at most; None: as much as the settings allow.
+    """The limits of a run; None: only those of the settings.
 
     Attributes:
         cost: US dollars.
-        tokens: In and out of all model calls.
+        tokens: Input and output of all model calls.
         rounds: Model calls.
-        seconds: From its beginning to its end.
+        seconds: Of the whole run.
     """
 
     cost: float | None = None
@@ -38,12 +38,13 @@ _EPILOG = (
 
 
 def limit_options(run: argparse.ArgumentParser) -> None:
-    """Put them into the grammar."""
+    """Add the options to the parser."""
     run.epilog = _EPILOG
     run.add_argument(
         "--stdin",
         action="store_true",
-        help="read the prompt from stdin; with words, a text that they are about",
+        help="read the prompt from stdin; with a prompt on the command line, read a text that it "
+        "is about",
     )
     run.add_argument(
         "--input-format",
@@ -56,33 +57,34 @@ def limit_options(run: argparse.ArgumentParser) -> None:
         "--max-cost",
         type=_dollars,
         metavar="USD",
-        help="end before a model call that could make this run cost more",
+        help="end the run before a model call that could exceed this cost",
     )
     run.add_argument(
         "--max-tokens",
         type=_count,
         metavar="N",
-        help="end before a model call that could make it take more tokens, in and out",
+        help="end the run before a model call that could exceed this number of input and output "
+        "tokens",
     )
     run.add_argument(
         "--max-rounds",
         type=_count,
         metavar="N",
-        help="end it after N model calls and a closing word; sub-agents' own not counted",
+        help="end the run after N model calls and a closing one; calls of sub-agents do not count",
     )
     run.add_argument(
-        "--time-limit", type=_seconds, metavar="SECONDS", help="end it after so many seconds"
+        "--time-limit", type=_seconds, metavar="SECONDS", help="end the run after this many seconds"
     )
 
 
 def limits_of(options: argparse.Namespace) -> RunLimits:
-    """What was said."""
+    """The limits of the parsed options."""
     return RunLimits(options.max_cost, options.max_tokens, options.max_rounds, options.time_limit)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 13 and int(text)):  # noqa: PLR2004
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
@@ -104,11 +106,11 @@ def _positive(text: str, what: str) -> float:
     return number
 
 
-NEWEST = "newest"  # no session can have this name: ids begin with a date
+NEWEST = "newest"  # cannot be a session: ids begin with a date
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
+    """The options of the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
     ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
     says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the

@@ -38,14 +38,14 @@ from indwell.workspace.disk import DiskWorkspace
 
 
 def carrying_out(settings: Settings) -> Settings:
-    """The settings of a turn that carries a plan out: ``review`` where they only let it read."""
+    """The settings of a turn that carries out a plan: mode ``review`` where they say ``plan``."""
     if settings.mode != "plan":
         return settings
     return msgspec.structs.replace(settings, mode="review")
 
 
-NOTHING = "no change of later turns stands in the files"
-ANSWER_S = 24 * 3600.0  # who sits at a terminal may take any time
+NOTHING = "the files hold no changes of later turns"
+ANSWER_S = 24 * 3600.0  # a person at a terminal may take any time
 
 
 async def taken_back(
@@ -58,8 +58,8 @@ async def taken_back(
 ) -> Rewind:
     """Take the conversation back, then the files if there is a ``ledger``.
 
-    What would lose the user's work is asked about on a terminal, and kept everywhere else. The
-    notices tell what became of the files.
+    Where a restore would lose the user's work, a terminal asks; without one the work is kept. The
+    notices report the outcome for the files.
 
     Raises:
         SessionError: There is no such session or turn, it is open, or it cannot be written.
@@ -74,21 +74,23 @@ async def taken_back(
 
 
 def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = False) -> None:
-    """Say what was taken back, and how to go on."""
+    """Report the rewind, and how to resume."""
     if as_json:
         data = {"session": session, **made._asdict()}
         sys.stdout.write(json_line(data) + "\n")
         return
     tell_notices(made.notices)
     where = f"the end of turn {made.turn}" if made.turn else "its beginning"
-    print(f"taken back to {where}" + ("" if files else "; files stay as they are (--files)"))
+    print(
+        f"rewound to {where}" + ("" if files else "; files are unchanged (--files restores them)")
+    )
     if made.draft:
-        print(f"what was said next: {visible(made.draft)}")
-    print(f'go on with it: `indwell run --resume {session} "…"`')
+        print(f"your next prompt was: {visible(made.draft)}")
+    print(f'resume it: `indwell run --resume {session} "…"`')
 
 
 def tell_notices(notices: Sequence[str]) -> None:
-    """Say what the user should know, beside what is printed."""
+    """Print notices for the user on stderr."""
     for notice in notices:
         print(visible(notice), file=sys.stderr)
 
@@ -97,12 +99,12 @@ GO_ON = "Go on where you stopped."
 
 
 class LeanModels:
-    """Makes the model of the one session of a command; implements ``ModelMaker``."""
+    """Creates the model of a command's only session; implements ``ModelMaker``."""
 
     async def get(self, settings: Settings) -> Model:
-        """The model; the sandbox is tried meanwhile, which waits for other programs.
+        """Create the model; probe the sandbox at the same time, which waits for other programs.
 
-        From here on the interpreter searches for garbage: what was imported before stays for good.
+        Garbage collection starts here; it skips the modules that are already imported.
 
         Raises:
             UserError: No model is chosen, or its key is missing.
@@ -117,22 +119,22 @@ class LeanModels:
         return model
 
     def begin(self, settings: Settings) -> None:
-        """Nothing: the session is opened at once."""
+        """Do nothing: the session opens at once."""
         del settings
 
 
 async def session_of(wish: RunOptions, service: Service) -> tuple[Session, str]:
-    """The session that the words go to, and the words.
+    """The session of the prompt, and the prompt.
 
     Raises:
-        UserError: There can be none.
+        UserError: No session can be opened.
     """
     store = SessionStore(state_folder(os.environ), service.root)
     return await (_resumed if wish.session else _begun)(wish, service, store)
 
 
 async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """A new session, perhaps with the task of another one, and the words for it."""
+    """A new session, perhaps with the task of another one, and its prompt."""
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await service.sessions.get("new")
     if not origin:
@@ -141,10 +143,10 @@ async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tup
 
 
 async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:
-    """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
+    """The resumed session and its prompt: a new one, an unanswered one, or a request to continue.
 
     Raises:
-        UserError: It cannot be gone on with.
+        UserError: It cannot be resumed.
     """
     identifier = await asyncio.to_thread(_identified, wish.session, store)
     if wish.turn is not None:
@@ -161,12 +163,12 @@ async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> t
 
 
 def _words(wish: RunOptions, draft: str) -> str:
-    """What the user says now, or what was left unsaid."""
+    """The user's prompt, or the saved draft."""
     return wish.words if wish.words.strip() else draft or GO_ON
 
 
 async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
-    """Take the conversation back, and the files if that is wanted.
+    """Rewind the conversation, and restore the files if requested.
 
     Raises:
         SessionError: It cannot be.
@@ -182,15 +184,15 @@ async def rewound(wish: RunOptions) -> tuple[str, Rewind]:
 
 
 def _identified(given: str, store: SessionStore) -> str:
-    """The whole id of a session of this folder.
+    """The full id of a session of this folder.
 
     Raises:
-        SessionError: There is none, or several begin so.
+        SessionError: No session matches, or several do.
     """
     known = store.ids()
     if given == NEWEST:
         if not known:
-            raise SessionError("there is no session of this folder to go on with; begin one")
+            raise SessionError("this folder has no session to resume; begin one with `indwell run`")
         return known[0]
     session = whole_id(given, known)
     store.check(session)

@@ -57,10 +57,10 @@ class _Audit(msgspec.Struct, frozen=True):
 
 
 def audit(options: argparse.Namespace) -> int:
-    """Print it; 0 if it is done.
+    """Print the audit; 0 if that works.
 
     Raises:
-        UserError: There is no such session, or it cannot be read.
+        UserError: The session does not exist or cannot be read.
     """
     session, reading = _read(options.session)
     found = acts(reading.records)
@@ -93,7 +93,7 @@ def _read(given: str) -> tuple[str, LogReading]:
     kept = dict(logs(state, folder=folder))
     session = whole_id(given, tuple(kept)) if given else next(iter(kept), "")
     if session not in kept:
-        which = f"there is no session {given!r}" if given else "no session is kept for this folder"
+        which = f"there is no session {given!r}" if given else "this folder has no session"
         raise SessionError(f"{which}; `indwell sessions --all` lists them")
     try:
         return session, log_lines.read(pieces_of(kept[session]), passing=_PASSED_OVER)
@@ -106,10 +106,12 @@ def _notices(reading: LogReading, found: Sequence[Act]) -> tuple[str, ...]:
     copied = [one for one in reading.records if isinstance(one, Forked) and one.whole]
     if copied:
         which = f"{copied[-1].session}, up to its turn {copied[-1].turn}"
-        told.append(f"what stands first was done in session {which}, of which this is a fork")
+        told.append(
+            f"the first turns come from session {which}, which this session was forked from"
+        )
     if any(act.decision is None for act in found):
         told.append(
-            "some was done before Indwell wrote down its decisions; which rule allowed it is not "
+            "some calls are older than the record of decisions; which rule allowed them is not "
             "known"
         )
     return tuple(told)
@@ -140,7 +142,7 @@ def _show_act(console: Console, act: Act) -> None:
 
 
 def decided_words(act: Act) -> str:
-    """What was decided on a call, by which rule, and what the user said, in one line."""
+    """The decision on a call, its rule, and the user's answer, in one line."""
     by = f" by {act.rule}" if act.rule else ""
     because = f": {act.reason}" if act.reason else ""
     sandbox = "" if "outside" in act.widening else act.sandbox
@@ -163,15 +165,15 @@ def decided_words(act: Act) -> str:
 
 def _sum(made: _Audit) -> str:
     if not made.acts:
-        return "nothing was changed, run, asked for or denied (what was only read is not listed)"
+        return "nothing was changed, run, asked for or denied (reads are not listed)"
     n_asked = sum(act.decision == "ask" for act in made.acts)
     ends = ", ".join(f"{number} {end}" for end, number in sorted(made.sums.items()))
     calls = "1 call" if len(made.acts) == 1 else f"{len(made.acts)} calls"
-    return f"{calls}, {n_asked} asked for: {ends}; what was only read is not listed"
+    return f"{calls}, {n_asked} asked for: {ends}; reads are not listed"
 
 
 def _without_network(sandbox: str) -> str:
-    """How a command was held, without what did not hold for this one."""
+    """The sandbox of a command, without the parts that did not apply to it."""
     return sandbox.removesuffix(", no network")
 
 

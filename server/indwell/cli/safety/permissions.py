@@ -30,7 +30,7 @@ from indwell.wiring.bounds.command_bounds import strength
 
 
 class PermissionsOutput(msgspec.Struct, frozen=True):
-    """What ``--json`` prints: the rules in force, and how many were taken back."""
+    """The output of ``--json``: the rules in force, and the number of revoked ones."""
 
     folder: str
     rules: tuple[str, ...]
@@ -38,10 +38,10 @@ class PermissionsOutput(msgspec.Struct, frozen=True):
 
 
 def permissions(options: argparse.Namespace) -> int:
-    """Do it; 0 if it is done, 1 if it cannot be.
+    """List or revoke permissions; 0 done, 1 not possible.
 
     Raises:
-        UserError: The command line names a number that is not in the list.
+        UserError: The arguments name a number that is not in the list.
     """
     folder = Path.cwd()
     book = rules_of_folder(folder)
@@ -58,7 +58,7 @@ def permissions(options: argparse.Namespace) -> int:
 
 
 def rules_of_folder(folder: Path) -> RuleBook:
-    """What was allowed for always in a folder."""
+    """The standing permissions of a folder."""
     name = folder_name(folder.resolve())
     return RuleBook(state_folder(os.environ) / "permissions" / f"{name}.json")
 
@@ -68,11 +68,15 @@ def _revoke(options: argparse.Namespace, book: RuleBook) -> int:
     if options.all:
         return book.revoke(known)
     if not options.which:
-        raise UserError("say which: their numbers in `indwell permissions`, or --all")
+        raise UserError(
+            "name the permissions by their numbers in `indwell permissions`, or use --all"
+        )
     chosen = []
     for word in options.which:
         if not (word.isascii() and word.isdigit() and 1 <= int(word) <= len(known)):
-            raise UserError(f"{word!r} is no number in the list, which has {len(known)}")
+            raise UserError(
+                f"{word!r} is not a number from the list, which has {len(known)} entries"
+            )
         chosen.append(known[int(word) - 1])
     return book.revoke(chosen)
 
@@ -82,20 +86,20 @@ def _tell(told: PermissionsOutput, *, as_json: bool) -> None:
         print(json_line(told))
         return
     if told.revoked:
-        print(f"{told.revoked} taken back; running servers heed it at once.")
+        print(f"{told.revoked} revoked. Running servers apply this at once.")
     if not told.rules:
-        print(f"Nothing is allowed for always in {one_line(told.folder)}.")
+        print(f"Nothing is always allowed in {one_line(told.folder)}.")
         return
-    print(f"Allowed for always in {one_line(told.folder)}, each exactly as it stands:")
+    print(f"Always allowed in {one_line(told.folder)}, each exactly as written:")
     for number, rule in enumerate(told.rules, 1):
         print(f"{number:4}  {one_line(rule)}")
 
 
-LIMIT_B = 1 << 20  # of a file with rules
+LIMIT_B = 1 << 20  # bytes of a file with rules
 
 
 class _PermissionLine(msgspec.Struct, frozen=True):
-    """One line of ``--stdin``; what it leaves out is as the options and settings say."""
+    """One line of ``--stdin``; the options and settings fill in missing fields."""
 
     command: str
     rules: PatternRules | None = None
@@ -105,17 +109,17 @@ class _PermissionLine(msgspec.Struct, frozen=True):
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Do it; 0 whatever the decision is.
+    """Explain the decision on a command; always 0.
 
     Raises:
-        UserError: The command line, the rules or the settings cannot be used.
+        UserError: The arguments, the rules or the settings are invalid.
     """
     base = _base(options)
     cwd = str(Path(options.cwd or ".").resolve())
     if options.stdin:
         return _answer_lines(base, cwd)
     if not options.words:
-        raise UserError("say which command, behind --")
+        raise UserError("give the command after --")
     words: list[str] = options.words
     text = words[0] if len(words) == 1 else shlex.join(words)
     command = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -131,7 +135,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _here(command: str, cwd: str, policy: Policy) -> str:
-    """What it would be in a session in this folder, on this machine; blocks, for 20 ms."""
+    """The decision in a session in this folder on this machine; blocks for 20 ms."""
     folder, held = Path(cwd), strength()
     trust = FolderTrust(os.environ)
     trust.look([folder], _settings())
@@ -150,7 +154,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
 
 
 def _answer_lines(base: Policy, cwd: str) -> int:
-    """One answer a line; a line that cannot be read is denied, and says why."""
+    """Answer each line; an unreadable line is denied with the reason."""
     decoder, output = msgspec.json.Decoder(_PermissionLine), sys.stdout.buffer
     for raw in sys.stdin.buffer:
         if not raw.strip():
@@ -209,10 +213,10 @@ def _read_rules(path: Path) -> PatternRules:
 
 
 def _checked(rules: PatternRules) -> PatternRules:
-    """Patterns as the settings take them.
+    """Validate patterns as the settings do.
 
     Raises:
-        SettingsError: One is no pattern.
+        SettingsError: One is not a pattern.
     """
     allow, ask, deny = (
         convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")
@@ -225,9 +229,9 @@ def _at(policy: Policy, folder: str) -> Policy:
 
 
 def _knowing_secrets(policy: Policy) -> Policy:
-    """As in a session: without a sandbox, a command may not read what leads to secret files.
+    """The policy of a session: without a sandbox, commands may not read links to secret files.
 
-    Takes a second at the most, in a folder of 100,000 files.
+    Takes at most a second in a folder of 100,000 files.
     """
     roots = tuple(filter(Path.is_dir, map(Path, policy.roots)))
     if policy.writes_confined or not roots:

@@ -1,4 +1,4 @@
-"""``indwell trust``: trusts a folder as it is, or no longer, and lists what was answered."""
+"""``indwell trust``: trusts a folder with its present files, revokes trust, lists the answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from indwell.settings.trust_store import TrustStore
 
 
 class TrustOutput(msgspec.Struct, frozen=True):
-    """What ``--json`` prints of one folder; ``files`` is what is executed or obeyed in it."""
+    """The output of ``--json`` for a folder; ``files`` are those that Indwell runs or follows."""
 
     folder: str
     state: str
@@ -32,16 +32,16 @@ class TrustOutput(msgspec.Struct, frozen=True):
 
 
 def trust(options: argparse.Namespace) -> int:
-    """Do it; 0 if it is done, 1 if it is not, 2 if nobody can be asked.
+    """Run the command; 0 done, 1 not done, 2 if no terminal can ask.
 
     Raises:
-        UserError: It cannot be done at all.
+        UserError: The folder does not exist, or the answer cannot be stored.
     """
     if options.list:
         return _list(as_json=options.json)
     folder = Path(options.folder).resolve()
     if not folder.is_dir():
-        raise UserError(f"{options.folder!r} is no folder")
+        raise UserError(f"{options.folder!r} is not a folder")
     try:
         if options.revoke:
             return _revoke(folder, as_json=options.json)
@@ -62,9 +62,9 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
     shown = _to_be_asked(shown)
     if not is_sure:
         if as_json or not is_typed():
-            # All that a --yes would be for, also the instructions of folders.
+            # Everything that --yes would accept, including the instructions of folders.
             _tell(msgspec.structs.replace(standing, items=shown.items), as_json=as_json)
-            print("say --yes to trust it as it is now", file=sys.stderr)
+            print("to trust its present files, add --yes", file=sys.stderr)
             return 2
         print(visible(shown.question))
         code = yes_or_no("Trust it?", MEANINGS)
@@ -78,12 +78,12 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
 
 
 def _is_whole(shown: TrustStanding) -> bool:
-    """Is all of it as it was trusted, also the instructions of folders?"""
+    """Is everything as it was trusted, including the instructions of folders?"""
     return shown.before is not None and is_unchanged(shown.before, shown.items)
 
 
 def _to_be_asked(standing: TrustStanding) -> TrustStanding:
-    """As if nobody had said no: what is shown is what will be kept."""
+    """The trust without an earlier no: the screen shows exactly what will be stored."""
     before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
 
@@ -97,7 +97,7 @@ def _revoke(folder: Path, *, as_json: bool) -> int:
     elif was_known:
         print(f"forgotten: {one_line(str(folder))}")
     else:
-        print(f"nothing was said of {one_line(str(folder))}")
+        print(f"there is no answer for {one_line(str(folder))}")
     if after.state == "trusted":
         print(f"it is still trusted by {after.by}", file=sys.stderr)
         return 1
@@ -124,7 +124,7 @@ def _list(*, as_json: bool) -> int:
     for one in told:
         print(f"{one.state}: {one_line(one.folder)} ({one.by})")
     if not told:
-        print("you have said nothing of any folder")
+        print("you have answered for no folder yet")
     return 0
 
 

@@ -1,1 +1,1 @@
-"""``indwell serve``: starts the language server and gives it its parts."""
+"""``indwell serve``: starts the language server and wires its parts."""

@@ -8,19 +8,19 @@ import sys
 
 from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 
-SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
+SWITCH_S = 0.001  # seconds after which an importing thread yields to the editor's messages
 
 
 def serve(*, scripted: bool, pace_s: float) -> int:
-    """Serve one editor until it says goodbye (0) or hangs up without (1).
+    """Serve one editor until it sends ``exit`` (0) or disconnects without it (1).
 
     ``initialize`` is answered before the rest of the server is loaded.
     """
     try:
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(
-                "indwell: this serves an editor, and waits for one on stdin; `indwell --help` "
-                "lists what a person can do, Ctrl-C ends it\n"
+                "indwell: waiting for an editor on stdin. Press Ctrl-C to stop; `indwell --help` "
+                "lists the commands for the terminal\n"
             )
         opened = open_line(claim_stdio())
     except NoLine as error:
@@ -34,17 +34,17 @@ def serve(*, scripted: bool, pace_s: float) -> int:
 
 
 def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
-    """Serve the one editor that comes to a port of this machine with the token.
+    """Serve the one editor that connects to a local port with the token.
 
     Raises:
-        WrongAddress: The address or the token cannot be used.
+        WrongAddress: The address or the token is invalid.
     """
     import secrets
 
     from indwell.lsp.wire.tcp import accept_editor, address_of, check_token, listening
 
     host, port = address_of(address)
-    given = os.environ.pop("INDWELL_TOKEN", "")  # commands of the agent do not inherit it
+    given = os.environ.pop("INDWELL_TOKEN", "")  # the agent's commands must not inherit it
     token = check_token(given) if given else secrets.token_urlsafe(32)
     with listening(host, port) as listener:
         shown_host = f"[{host}]" if ":" in host else host
@@ -60,8 +60,8 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
 
 
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
-    """Serve a line after ``initialize``."""
-    # What modules make stays, so searching it for garbage while they load is 30 ms for nothing.
+    """Serve a connection after ``initialize``."""
+    # Modules create no garbage while they load; collecting it would waste 30 ms.
     gc.disable()
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server

@@ -1,4 +1,4 @@
-"""The log on stderr: a few lines a second, no secrets, and never in anybody's way (LSP-27)."""
+"""The log on stderr: rate-limited, without secrets, never blocking the server (LSP-27)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from indwell.secrets.names import secrets_of
 from indwell.settings.credentials import redacted
 
 LINES_A_SECOND = 20  # on average
-BURST = 200  # lines at once: the whole of a traceback, and what led to it
+BURST = 200  # lines at once: a whole traceback and the lines before it
 LINE_LIMIT = 4_000  # characters of one record
-WAITING_LIMIT = 1_000  # records that a stderr nobody reads may hold up
+WAITING_LIMIT = 1_000  # records that wait while nobody reads stderr
 
 
 class Throttle:
-    """Lets ``rate`` lines a second through, and ``burst`` at once; counts the rest.
+    """Passes ``rate`` lines a second and ``burst`` at once; counts the dropped lines.
 
     Args:
         monotonic: Seconds of a clock that never goes back.
@@ -36,7 +36,7 @@ class Throttle:
         self._dropped = 0
 
     def admit(self) -> int | None:
-        """None if this one is too many; else how many were left out before it."""
+        """None if this line is dropped; else how many lines were dropped before it."""
         now = self._monotonic()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -53,7 +53,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 def _takes_more() -> bool:
-    """Can stderr take a line at once? Where nobody can say, no."""
+    """Can stderr take a line without blocking? False where the system cannot tell."""
     try:
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):
@@ -61,12 +61,12 @@ def _takes_more() -> bool:
 
 
 class StderrHandler(logging.Handler):
-    """Writes records from a thread of its own: an editor that reads no stderr blocks nobody.
+    """Writes records in a thread, so that an editor that never reads stderr blocks nothing.
 
     Args:
-        secrets: Never written.
+        secrets: Redacted from every line.
         write: Takes a line, and may block.
-        start: Starts the thread; a RuntimeError says that the system has no room for another.
+        start: Starts the thread; RuntimeError means that the system cannot start another.
         is_ready: Can ``write`` take a line without blocking? Asked while there is no thread.
     """
 
@@ -87,7 +87,7 @@ class StderrHandler(logging.Handler):
         self._start = start
         self._is_ready = is_ready
         self._has_thread = False
-        self._begin()  # now: later there may be no room for a thread
+        self._begin()  # start it now: later the system may be out of threads
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue a record, cut and redacted."""
@@ -109,13 +109,13 @@ class StderrHandler(logging.Handler):
             self._write_directly()
 
     def flush(self) -> None:
-        """Give the thread a moment at the end of the process; not more, nobody may be reading."""
+        """Give the thread a moment at the end of the process; nobody may be reading."""
         until = time.monotonic() + 0.2
         while self._lines.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.005)
 
     def _begin(self) -> None:
-        """Start the thread; without room for one the next record tries again."""
+        """Start the thread; if the system cannot, the next record tries again."""
         try:
             self._start(self._work)
         except RuntimeError:
@@ -123,7 +123,7 @@ class StderrHandler(logging.Handler):
         self._has_thread = True
 
     def _write_directly(self) -> None:
-        """Write what waits, as far as nobody is held up by it."""
+        """Write the waiting records as long as stderr does not block."""
         while self._is_ready() and not self._lines.empty():
             line = self._lines.get_nowait()
             try:
@@ -145,7 +145,7 @@ class StderrHandler(logging.Handler):
 
 
 def log_to_stderr(environment: Mapping[str, str]) -> None:
-    """Send warnings and errors of the whole process there."""
+    """Log warnings and errors of the whole process to stderr."""
 
     def write(line: str) -> None:
         sys.stderr.write(line)
@@ -153,6 +153,6 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
 
     handler = StderrHandler(secrets_of(environment), write, is_ready=_takes_more)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    # A library may set a level of its own, as openai does for OPENAI_LOG: it counts for nothing.
+    # Ignore levels that libraries set themselves, as openai does for OPENAI_LOG.
     handler.setLevel(logging.WARNING)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -1,1 +1,1 @@
-"""``indwell setup EDITOR``: the configuration of an editor, printed or put in place."""
+"""``indwell setup EDITOR``: prints or writes the configuration of an editor."""

@@ -1,4 +1,4 @@
-"""``indwell setup EDITOR``: print the configuration, put it in place, or take it out.
+"""``indwell setup EDITOR``: prints, writes or removes the configuration of an editor.
 
 A small private file in the state folder records what was written where.
 """
@@ -41,7 +41,7 @@ BACKUP = ".before-indwell"
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
-    """What the command line asked for."""
+    """The options of the command line."""
 
     editor: str
     write: bool = False
@@ -51,7 +51,7 @@ class SetupOptions(msgspec.Struct, frozen=True):
 
 
 class _SetupPlan(msgspec.Struct, frozen=True):
-    """Whatever is needed to change one file; ``path`` is where links lead to."""
+    """The change of one file; ``path`` has its links resolved."""
 
     shown: Path
     path: Path
@@ -60,7 +60,7 @@ class _SetupPlan(msgspec.Struct, frozen=True):
 
 
 def setup(wish: SetupOptions) -> int:
-    """Do it; 0 done, 1 it could not be done."""
+    """Run the command; 0 done, 1 not possible."""
     if wish.editor == "vscode":
         print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
@@ -77,17 +77,17 @@ def setup(wish: SetupOptions) -> int:
             return _show(wish, configuration, command, place)
         return _change(wish, configuration, command, place)
     except CannotMerge as problem:
-        by_hand = "Take out by hand what of this is in it" if wish.remove else "Put this in by hand"
-        sys.stderr.write(f"{_named(place.path)} was left alone: {problem}. {by_hand}:\n\n")
+        by_hand = "Remove the parts of this by hand" if wish.remove else "Add this by hand"
+        sys.stderr.write(f"{_named(place.path)} was not changed: {problem}. {by_hand}:\n\n")
         print(configuration.text(command))
         return 1
-    except (OSError, RuntimeError, ToolError, UserError) as error:  # RuntimeError: links in a ring
-        sys.stderr.write(f"{_named(place.path)} was left alone: {error}\n")
+    except (OSError, RuntimeError, ToolError, UserError) as error:  # RuntimeError: a cycle of links
+        sys.stderr.write(f"{_named(place.path)} was not changed: {error}\n")
         return 1
 
 
 def _home() -> Path:
-    """The user's folder.
+    """The user's home folder.
 
     Raises:
         UserError: It is not known.
@@ -97,7 +97,7 @@ def _home() -> Path:
     except (RuntimeError, KeyError):
         home = None
     if home is None or not home.is_absolute() or os.environ.get("HOME") == "":
-        raise UserError("Your home folder is not known (HOME is not set to it); nothing was done.")
+        raise UserError("Your home folder is not known, so nothing was changed. Set HOME to it.")
     return home
 
 
@@ -123,7 +123,7 @@ def _show(
         print(json_line(told))
         return 0
     print(text, end="")
-    sys.stderr.write(f"\nThis belongs into {place.path} (`--write` puts it there).\n")
+    sys.stderr.write(f"\nThis belongs in {place.path} (`--write` adds it).\n")
     _tell(configuration, command)
     return 0
 
@@ -131,12 +131,12 @@ def _show(
 def _tell(configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
     if command != PLAIN:
         sys.stderr.write(
-            f"The command is a whole path, {command[0]}: an editor that is started from the "
-            "desktop would not find it otherwise.\n"
+            f"The command is an absolute path, {command[0]}: an editor that you start from the "
+            f"desktop would not find it otherwise.\n"
         )
     for step in configuration.next_steps:
         sys.stderr.write(f"- {step}\n")
-    sys.stderr.write(f"- All of it: docs/editors/{configuration.page}\n")
+    sys.stderr.write(f"- More: docs/editors/{configuration.page}\n")
 
 
 def _change(
@@ -165,11 +165,11 @@ def _change(
         return 0
     done = "Removed from" if wish.remove else "Written to"
     at = _named(place.path)
-    print(f"{done} {at}." if is_changed else f"{at} is as it should be.")
+    print(f"{done} {at}." if is_changed else f"{at} is already up to date.")
     if backup is not None:
-        print(f"What it was before is in {visible(backup)}.")
+        print(f"Its earlier text is in {visible(backup)}.")
     if wish.remove and SERVER in (after.text or "").lower():
-        print("It still names Indwell, in lines that setup did not write; they stay.")
+        print("It still names Indwell in lines that setup did not write; those stay.")
     if not wish.remove:
         _tell(configuration, command)
     return 0
@@ -181,11 +181,11 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise CannotMerge("it is no UTF-8 text") from error
+        raise CannotMerge("it is not UTF-8 text") from error
 
 
 def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
-    """Show the difference; ask, if somebody is there."""
+    """Show the diff; ask at a terminal."""
     old, new = (
         visible(text.replace("\r\n", "\n")).split("\n")
         for text in (plan.before or "", plan.after.text or "")
@@ -200,7 +200,7 @@ def _is_wanted(plan: _SetupPlan, *, quiet: bool) -> bool:
 
 
 def _asked() -> str:
-    """The line that is typed; the question goes to stderr, where the difference is shown."""
+    """Read the typed line; the question goes to stderr, where the diff is shown."""
     sys.stderr.write("Change the file like this? [y/N] ")
     sys.stderr.flush()
     typed = sys.stdin.readline()
@@ -210,7 +210,7 @@ def _asked() -> str:
 
 
 def _print_diff(diff: str) -> None:
-    """Every line whole: in colours and wrapped in a terminal, as it is elsewhere."""
+    """Print every whole line: coloured and wrapped in a terminal, plain elsewhere."""
     console = Console(stderr=True)
     if console.is_terminal:
         console.print(Syntax(diff, "diff", word_wrap=True))
@@ -219,8 +219,9 @@ def _print_diff(diff: str) -> None:
 
 
 def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
-    """Write or remove it, with a copy of what it was; gives the copy's path."""
-    path, text = plan.path, plan.after.text  # many keep their configuration elsewhere, with a link
+    """Write or remove the file after copying it; returns the copy's path."""
+    # many users keep their configuration elsewhere and link to it
+    path, text = plan.path, plan.after.text
     roots = (_ground(path),)
     backup, old = None, None
     if plan.before is not None:
@@ -234,22 +235,22 @@ def _carry_out(plan: _SetupPlan, state: Path) -> str | None:
     problem = _keep_record(state, path, plan.after.record)
     if problem:
         sys.stderr.write(
-            f"What was written could not be noted ({problem}), so `--remove` may ask you to take "
-            "it out by hand.\n"
+            f"The record of this change could not be written ({problem}), so `--remove` may ask "
+            f"you to remove it by hand.\n"
         )
     return backup
 
 
 def _ground(path: Path) -> Path:
-    """The nearest folder above that is there."""
+    """The nearest existing parent folder."""
     return next(one for one in path.parents if one.is_dir())
 
 
 def _record_of(state: Path, path: Path) -> Record | None:
-    """The record of what setup wrote to ``path``; None if there is none that can be read."""
+    """The record of what setup wrote to ``path``; None without a readable one."""
     try:
         record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
-    except (OSError, msgspec.DecodeError):  # nothing is known then, and nothing is taken out
+    except (OSError, msgspec.DecodeError):  # without a record nothing is removed
         return None
     return record if record.path == str(path) else None
 
@@ -269,6 +270,6 @@ def _keep_record(state: Path, path: Path, record: Record | None) -> str:
 
 
 def _record_file(state: Path, path: Path) -> Path:
-    """A small private file for each configuration file, in the state folder."""
+    """The private record file in the state folder for a configuration file."""
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return state.resolve() / "setup" / f"{name}.json"

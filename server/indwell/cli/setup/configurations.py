@@ -77,7 +77,7 @@ HELIX = EditorConfiguration(
     comment="#",
     next_steps=(
         "Add more languages in the same way; `hx --health LANGUAGE` shows their own servers.",
-        "Start Helix anew (or :lsp-restart) and press Space a on a line.",
+        "Restart Helix (or :lsp-restart) and press Space a on a line.",
     ),
 )
 
@@ -90,8 +90,8 @@ KATE = EditorConfiguration(
     word=quoted,
     comment="",
     next_steps=(
-        "Kate speaks with one server for a language: Indwell takes the place of Python's.",
-        "Switch on Settings > Configure Kate > Plugins > LSP Client, and start Kate anew.",
+        "Kate uses one server per language: Indwell replaces the Python server.",
+        "Enable Settings > Configure Kate > Plugins > LSP Client, and restart Kate.",
         "Allow the command when Kate asks.",
     ),
 )
@@ -116,8 +116,8 @@ ZED = EditorConfiguration(
     word=quoted,
     comment="",
     next_steps=(
-        "Zed starts only servers that it or an extension knows.",
-        "Until there is one for Indwell, it stands in the place of pylsp, for Python.",
+        "Zed starts only servers that Zed or an extension defines.",
+        "Indwell has no extension yet, so it replaces pylsp for Python.",
     ),
 )
 

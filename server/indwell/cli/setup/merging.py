@@ -1,6 +1,6 @@
 """Adds a configuration to the text of a file, and removes it again byte for byte. Pure.
 
-TOML and JSON are merged. In other files the added part stands between two marked comments.
+TOML and JSON are merged. In other files two marked comments enclose the added part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tomlkit.exceptions import TOMLKitError
 
 
 class CannotMerge(Exception):
-    """The file cannot take it, or give it back, without losing something; says why, for people."""
+    """The configuration cannot be added or removed without losing text; the message says why."""
 
 
 _BEGIN = "{} >>> indwell setup (this part is written by `indwell setup`; --remove takes it out)"
@@ -26,15 +26,15 @@ _END = "{} <<< indwell setup"
 
 
 def block(text: str, comment: str) -> str:
-    """The part with its marks."""
+    """The part between its marks."""
     return f"{_BEGIN.format(comment)}\n{text.rstrip()}\n{_END.format(comment)}\n"
 
 
 def find(whole: str, comment: str) -> tuple[int, int] | None:
-    """Where the part stands, its last line's end with it; None without any marks.
+    """The range of the part, including its last line end; None without marks.
 
     Raises:
-        CannotMerge: Not exactly one beginning that is followed by one end, each a whole line.
+        CannotMerge: The marks are not one start line followed by one end line.
     """
     begin, end = _BEGIN.format(comment), _END.format(comment)
     if begin not in whole and end not in whole:
@@ -44,13 +44,13 @@ def find(whole: str, comment: str) -> tuple[int, int] | None:
     ends = [number for number, line in enumerate(lines) if end in line]
     is_whole = len(begins) == len(ends) == 1 and begins < ends
     if not is_whole or (lines[begins[0]].rstrip(), lines[ends[0]].rstrip()) != (begin, end):
-        raise CannotMerge("the marks of an earlier setup are damaged or doubled")
+        raise CannotMerge("the marks of an earlier setup are damaged or duplicated")
     start = sum(map(len, lines[: begins[0]]))
     return start, start + sum(map(len, lines[begins[0] : ends[0] + 1]))
 
 
 def gap(before: str) -> str:
-    """What goes between the user's text and the part: an empty line."""
+    """The separator between the user's text and the part: an empty line."""
     if not before or before.endswith("\n\n"):
         return ""
     return "\n" if before.endswith("\n") else "\n\n"
@@ -59,19 +59,19 @@ def gap(before: str) -> str:
 def take(whole: str, start: int, end: int, added: str) -> str:
     """The text without the part, and without the ``added`` line ends before it."""
     head, tail = whole[:start], whole[end:]
-    if added and head.endswith("\n\n"):  # else the user has taken the empty line out
+    if added and head.endswith("\n\n"):  # otherwise the user has removed the empty line
         head = head[: -len(added)]
     needs_end = head and tail and not head.endswith("\n")
     return f"{head}\n{tail}" if needs_end else head + tail
 
 
-_AROUND = 80  # characters on each side that tell two places apart
-_BY_CHARACTER = 4_000  # above that no comparison by character
-_LONG_LINES = 3  # so long a text stands once, or was copied by hand
+_AROUND = 80  # characters on each side that distinguish two places
+_BY_CHARACTER = 4_000  # above this, no comparison by character
+_LONG_LINES = 3  # a text of this many lines occurs once, unless it was copied by hand
 
 
 class InsertedText(msgspec.Struct, frozen=True):
-    """A text that was put in, and digests of what stood before and behind it."""
+    """An inserted text, and digests of the text before and after it."""
 
     text: str
     before: str
@@ -79,16 +79,16 @@ class InsertedText(msgspec.Struct, frozen=True):
 
 
 def pieces(before: str, after: str) -> tuple[InsertedText, ...]:
-    """What ``after`` has more than ``before``.
+    """The texts that ``after`` adds to ``before``.
 
     Raises:
-        CannotMerge: Something of ``before`` is not in it any more.
+        CannotMerge: A part of ``before`` is missing in ``after``.
     """
     found = []
     for start, end in _insertions(before, after):
         found.append(InsertedText(after[start:end], *_around(after, start, end)))
     if cut(after, found) != before:
-        raise CannotMerge("it is written in a way that a change would rewrite")
+        raise CannotMerge("its formatting would be lost by a change")
     return tuple(found)
 
 
@@ -96,7 +96,7 @@ def cut(text: str, found: Sequence[InsertedText]) -> str:
     """The text without the pieces.
 
     Raises:
-        CannotMerge: One of them is not there as it was put in, or more than once.
+        CannotMerge: A piece is missing, changed, or there more than once.
     """
     kept, done = [], 0
     for piece in found:
@@ -114,7 +114,7 @@ def _place(text: str, piece: InsertedText, begin: int) -> int:
         wanted = (piece.before, piece.behind)
         exact = [at for at in places if _around(text, at, at + len(piece.text)) == wanted]
     if len(exact) != 1 or exact[0] < begin:
-        raise CannotMerge("what setup wrote there was changed since")
+        raise CannotMerge("the part that setup wrote was changed since")
     return exact[0]
 
 
@@ -134,7 +134,7 @@ def _digest(text: str) -> str:
 
 
 def _insertions(before: str, after: str) -> Iterator[tuple[int, int]]:
-    """Where ``after`` has more; first as one place, then by lines."""
+    """The places where ``after`` is longer: one place if possible, else by lines."""
     whole = _one(before, after, 0)
     if whole is not None:
         yield from whole
@@ -158,12 +158,12 @@ def _within(before: str, after: str, at: int) -> Iterator[tuple[int, int]]:
         if {code[0] for code in codes} <= {"equal", "insert"}:
             whole = [(at + one[3], at + one[4]) for one in codes if one[0] == "insert"]
     if whole is None:
-        raise CannotMerge("it is written in a way that a change would rewrite")
+        raise CannotMerge("its formatting would be lost by a change")
     yield from whole
 
 
 def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
-    """The one place where ``after`` has more; None if it is more than one place, or less."""
+    """The only place where ``after`` is longer; None if there is not exactly one."""
     if len(after) < len(before):
         return None
     head = _alike(before, after)
@@ -174,7 +174,7 @@ def _one(before: str, after: str, at: int) -> list[tuple[int, int]] | None:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return count
@@ -187,7 +187,7 @@ _ODD = (TOMLKitError, ValueError, TypeError, AttributeError, LookupError, Recurs
 
 
 def merged(how: Data, before: str, text: str) -> str:
-    """The text with the configuration; equal to ``before`` if all of it stands there already.
+    """The text with the configuration; equal to ``before`` if it is complete already.
 
     Raises:
         CannotMerge: See there.
@@ -196,7 +196,7 @@ def merged(how: Data, before: str, text: str) -> str:
 
 
 def check(how: Data, text: str) -> None:
-    """Return if it can be read; an empty text can.
+    """Check that the text can be parsed; an empty text can.
 
     Raises:
         CannotMerge: It cannot.
@@ -209,7 +209,7 @@ def check(how: Data, text: str) -> None:
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CannotMerge("what would be left is no valid JSON") from error
+        raise CannotMerge("the rest would not be valid JSON") from error
 
 
 def _put_toml(before: str, text: str) -> str:
@@ -223,10 +223,10 @@ def _put_toml(before: str, text: str) -> str:
         _put_helix(document, tomlkit.parse(text))
         after = tomlkit.dumps(document)
         is_right = tomllib.loads(after) == wanted
-    except _ODD as error:  # tomlkit meets forms that it cannot change
-        raise CannotMerge("its languages are written in a form that setup cannot add to") from error
+    except _ODD as error:  # tomlkit cannot change some forms
+        raise CannotMerge("setup cannot add to the form in which it lists languages") from error
     if not is_right:
-        raise CannotMerge("its languages are written in a form that setup cannot add to")
+        raise CannotMerge("setup cannot add to the form in which it lists languages")
     return after
 
 
@@ -237,13 +237,13 @@ def _is_in_helix(there: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
 
 
 def _put_helix(document: MutableMapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Add the server, and its name to the servers of languages; also checks what is there."""
+    """Add the server, and its name to the languages' servers; checks the existing entries."""
     if "language-server" not in document:
         is_parsed = isinstance(document, tomlkit.TOMLDocument)
         document["language-server"] = tomlkit.table(is_super_table=True) if is_parsed else {}
     servers = document["language-server"]
     if not isinstance(servers, MutableMapping):
-        raise CannotMerge("its 'language-server' is no table")
+        raise CannotMerge("its 'language-server' is not a table")
     wanted = ours["language-server"][SERVER]
     if SERVER not in servers:
         servers[SERVER] = wanted
@@ -267,13 +267,13 @@ def _put_language(languages: list[Any], wanted: Mapping[str, Any]) -> None:
     if servers is None:
         found[0]["language-servers"] = wanted["language-servers"]
     elif not isinstance(servers, list):
-        raise CannotMerge(f"the 'language-servers' of {str(wanted['name'])!r} are no list")
+        raise CannotMerge(f"the 'language-servers' of {str(wanted['name'])!r} are not a list")
     elif SERVER not in _names(servers):
         servers.append(SERVER)
 
 
 def _names(listed: Iterable[object]) -> list[str]:
-    """Helix takes names, and tables with a name."""
+    """Helix accepts names and tables with a name."""
     return [str(one.get("name")) if isinstance(one, Mapping) else str(one) for one in listed]
 
 
@@ -294,22 +294,22 @@ def _put_json(before: str, text: str) -> str:
 
 
 def _json(text: str) -> tuple[dict[str, Any], int | str, str]:
-    """The value and how it is written; only if writing it gives the same text again."""
+    """The value and its format, if writing it reproduces the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CannotMerge("it has comments or trailing commas, or is not valid JSON") from error
     if not isinstance(value, dict):
-        raise CannotMerge("it is no JSON object")
+        raise CannotMerge("it is not a JSON object")
     tail = text[len(text.rstrip()) :]
     for indent in (2, 4, "\t"):
         if json.dumps(value, indent=indent, ensure_ascii=False) + tail == text:
             return value, indent, tail
-    raise CannotMerge("it is formatted in a way that writing it again would change")
+    raise CannotMerge("writing it again would change its formatting")
 
 
 def _add(value: dict[str, Any], ours: Mapping[str, Any], within: tuple[str, ...]) -> None:
-    """Objects are merged; of anything else that is there already and differs, the user decides."""
+    """Merge objects; raise for any other value that exists and differs."""
     for key, wanted in ours.items():
         there = value.get(key)
         if isinstance(wanted, Mapping) and isinstance(there, dict):

@@ -1,4 +1,4 @@
-"""The file that an editor reads, with its configuration and without it. Pure."""
+"""Adds the configuration to an editor's file and removes it. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ How = Literal["own file", "marked", "toml", "json"]
 
 
 class SetupTarget(msgspec.Struct, frozen=True):
-    """A file, and how the configuration goes into it."""
+    """A file, and the way to add the configuration."""
 
     path: Path
     how: How
@@ -42,10 +42,10 @@ def target(
 
     Args:
         name: As in ``CONFIGURATIONS``.
-        home: Of the user.
+        home: The user's home folder.
         environment: For ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
         platform: As ``sys.platform`` names it.
-        exists: Is there a file or folder?
+        exists: Tells whether a path exists.
     """
     config = _absolute(environment.get("XDG_CONFIG_HOME", "")) or home / ".config"
     roaming = _absolute(environment.get("APPDATA", "")) or home / "AppData" / "Roaming"
@@ -93,13 +93,13 @@ def _absolute(text: str) -> Path | None:
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What setup put into one file.
+    """The record of what setup added to one file.
 
     Attributes:
-        path: Of the file.
+        path: The file.
         text: The configuration.
-        pieces: What was put in, with line feeds alone as line ends.
-        is_made: Was there no file before?
+        pieces: The inserted texts, with LF line ends.
+        is_made: Did setup create the file?
     """
 
     path: str
@@ -109,7 +109,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class WantedConfiguration(msgspec.Struct, frozen=True):
-    """A configuration, its comment sign, and how and where it goes."""
+    """A configuration, its comment sign, and its place in a file."""
 
     path: str
     how: How
@@ -118,14 +118,14 @@ class WantedConfiguration(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The file's new text, None for no file, and what to remember."""
+    """The file's new text, None for no file, and the record to keep."""
 
     text: str | None
     record: Record | None
 
 
 def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> Placed:
-    """Put it in; the text is ``now`` if it stands there already.
+    """Add the configuration; the text is ``now`` if it is there already.
 
     Raises:
         CannotMerge: See there.
@@ -143,10 +143,10 @@ def put(wanted: WantedConfiguration, now: str | None, record: Record | None) -> 
 
 
 def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed:
-    """Take it out; the text is ``now`` if nothing of it is there.
+    """Remove the configuration; the text is ``now`` if it is not there.
 
     Raises:
-        CannotMerge: It is not known what there is setup's.
+        CannotMerge: It is not known which part setup wrote.
     """
     ends, plain = _plain(now)
     match wanted.how:
@@ -162,7 +162,7 @@ def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed
             try:
                 after = cut(plain, _pieces(record))
             except CannotMerge:
-                if SERVER not in plain:  # taken out by hand, or never there
+                if SERVER not in plain:  # removed by hand, or never added
                     return Placed(now, None)
                 raise
             check(how, after)
@@ -172,7 +172,7 @@ def take(wanted: WantedConfiguration, now: str, record: Record | None) -> Placed
 
 def _pieces(record: Record | None) -> tuple[InsertedText, ...]:
     if record is None:
-        raise CannotMerge("there is no record that setup wrote to it")
+        raise CannotMerge("there is no record that setup changed it")
     return record.pieces
 
 
@@ -183,7 +183,7 @@ def _put_marked(
     span = marks.find(plain, wanted.comment)
     if span is None:
         if wanted.how == "own file" and plain.strip():
-            raise CannotMerge("it is a file of yours, not written by `indwell setup`")
+            raise CannotMerge("it is your own file, not written by `indwell setup`")
         gap = marks.gap(plain)
         after = plain + gap + block
     elif plain[slice(*span)] == block:
@@ -200,11 +200,11 @@ def _record(wanted: WantedConfiguration, added: str, *, is_made: bool) -> Record
 
 
 def _check_known(wanted: WantedConfiguration, there: str, record: Record | None) -> str:
-    """The line ends that setup put before its part, if nobody else changed the part."""
+    """The line ends that setup added before its part, if the part is unchanged."""
     written = record.pieces[0].text if record is not None and record.pieces else ""
     known = written.lstrip("\n") or marks.block(wanted.text, wanted.comment)
     if there.rstrip("\n") != known.rstrip("\n"):
-        raise CannotMerge("what stands between setup's marks was not written by it, or was changed")
+        raise CannotMerge("the text between setup's marks was changed, or setup did not write it")
     return written[: len(written) - len(written.lstrip("\n"))]
 
 
@@ -216,7 +216,7 @@ def _put_merged(
     if record is not None:
         try:
             base = cut(plain, record.pieces)
-        except CannotMerge:  # taken out or changed by hand; what stands there is the user's now
+        except CannotMerge:  # removed or changed by hand; the rest now belongs to the user
             pass
         else:
             if record.text == wanted.text:
@@ -227,7 +227,7 @@ def _put_merged(
 
 
 def _plain(text: str) -> tuple[str, str]:
-    """The file's line end, and its text with line feeds; a mixture stays as it is."""
+    """The file's line end, and its text with LF; mixed line ends stay."""
     n_windows = text.count("\r\n")
     if n_windows and n_windows == text.count("\n"):
         return "\r\n", text.replace("\r\n", "\n")

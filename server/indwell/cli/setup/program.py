@@ -1,4 +1,4 @@
-"""Which command an editor has to start: plain, if a desktop editor finds it, else its path."""
+"""The command that an editor starts: by name if a desktop editor finds it, else by path."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from indwell.workspace.paths import visible
 
 DESKTOP_PATH = {
     "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # launchd's
-    "win32": None,  # programs of the desktop see the user's own PATH
+    "win32": None,  # desktop programs see the user's own PATH
 }
-_ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, line separators
+_ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, surrogates, line separators
 _LINUX = "/usr/local/bin:/usr/bin:/bin"  # of a session manager without the user's shell
 
 
 def command() -> tuple[str, ...]:
-    """The words that start this very Indwell.
+    """The command line that starts this installation of Indwell.
 
     Raises:
-        UserError: No configuration of an editor could hold them.
+        UserError: No editor configuration can hold it.
     """
     own = _own()
     if own is None:
@@ -35,21 +35,21 @@ def command() -> tuple[str, ...]:
 
 
 def checked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words, if each stands on one line and is text.
+    """The words, if each is printable text on one line.
 
     Raises:
-        UserError: One does not.
+        UserError: A word is not.
     """
     for word in words:
         if any(unicodedata.category(char) in _ODD for char in word):
             raise UserError(
-                f"Indwell is installed at {visible(word)}, and a path with a line break or another "
-                "control character cannot stand in an editor's configuration; install it elsewhere."
+                f"Indwell is installed at {visible(word)}. An editor's configuration cannot hold "
+                f"a path with a line break or control character. Install Indwell elsewhere."
             )
     return words
 
 
 def _own() -> Path | None:
-    """The script that was installed with this Python; None if there is none."""
+    """The script of this Python environment; None without one."""
     found = shutil.which(PLAIN[0], path=sysconfig.get_path("scripts"))
     return Path(found) if found is not None else None

@@ -1,4 +1,4 @@
-"""``indwell sessions import``: conversations that other tools recorded become sessions of ours."""
+"""``indwell sessions import``: turns conversations that other tools recorded into sessions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from indwell.sessions.log_lines import whole_lines
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.settings.paths import state_folder
 
-MOST_B = 2 << 30  # bytes of a file, unpacked; the recorded sessions we know have 30 MB
-MOST_REASONS = 3  # of what was left out of a file with no conversation, in its sentence
-_PIECE_B = 1 << 20  # that are unpacked at once
-_GZIP = 31  # zlib's word for gzip's header and any window
+MOST_B = 2 << 30  # bytes of an unpacked file; known recordings have up to 30 MB
+MOST_REASONS = 3  # omissions that the error about a file without a conversation lists
+_PIECE_B = 1 << 20  # bytes that are unpacked at once
+_GZIP = 31  # zlib's code for a gzip header and any window size
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A session that came from elsewhere.
+    """An imported session.
 
     Attributes:
-        session: Its id here.
-        source: The file, and the name that it has there.
-        messages: Of its conversation.
-        notes: What was mended or left out.
+        session: Its new id.
+        source: The file, and the conversation's name in it.
+        messages: Number of messages in its conversation.
+        notes: Repairs and omissions.
     """
 
     session: str
@@ -46,9 +46,9 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
-    """Import all conversations of ``files`` into this folder's sessions; 1 if a file cannot be.
+    """Import all conversations of ``files`` into this folder's sessions; 1 if a file fails.
 
-    ``-`` is stdin. What was left out of a file is told on stderr.
+    ``-`` is stdin. Omissions are reported on stderr.
     """
     done: list[Imported] = []
     notes: list[str] = []
@@ -71,15 +71,16 @@ def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
 
 
 def imported_file(store: SessionStore, file: str, notes: list[str]) -> tuple[Imported, ...]:
-    """Make a session of each conversation in a file, one after the other.
+    """Import each conversation of a file as a session, one after the other.
 
     Args:
-        store: Where they go.
+        store: Receives the sessions.
         file: Its path; ``-`` is stdin.
-        notes: Hears what was left out of no session's record, a sentence each.
+        notes: Called with a sentence for each omission that belongs to no session.
 
     Raises:
-        SessionError: It cannot be read, holds none, or a session cannot be written.
+        SessionError: The file cannot be read, holds no conversation, or a session cannot be
+            written.
     """
     done: list[Imported] = []
     left: list[str] = []
@@ -91,13 +92,13 @@ def imported_file(store: SessionStore, file: str, notes: list[str]) -> tuple[Imp
             else:
                 left += named_notes(one)
     except (OSError, zlib.error) as error:
-        so_far = f"; what stood before that is imported ({len(done)})" if done else ""
+        so_far = f"; the conversations before it are imported ({len(done)})" if done else ""
         raise SessionError(f"{file!r} cannot be read ({error}){so_far}; check it") from error
     if not done:
         why = "".join(f"; {note}" for note in left[:MOST_REASONS])
         raise SessionError(
-            f"{file!r} holds no conversation; give a JSONL file whose lines have `messages`, "
-            f"or are messages{why}"
+            f"{file!r} has no conversation; give a JSONL file whose lines are messages, or have "
+            f"`messages`{why}"
         )
     notes += left
     return tuple(done)
@@ -117,7 +118,7 @@ def _written(store: SessionStore, path: Path, recorded: Recorded) -> Imported:
 
 
 def _lines(file: str) -> Iterator[bytes]:
-    """The lines of a file, which may be packed with gzip; one that is too long is none."""
+    """The lines of a plain or gzip file, without lines that are too long."""
     for line, size in whole_lines(_unpacked(file)):
         yield line if len(line) == size else b"too long"
 
@@ -136,10 +137,10 @@ def _unpacked(file: str) -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """What gzip packed, of one member or several, never much of it at once.
+    """Yield the unpacked bytes of one or more gzip members in small pieces.
 
     Raises:
-        zlib.error: It is not gzip's, or ends in the middle.
+        zlib.error: The data is not gzip, or is truncated.
     """
     unpack = zlib.decompressobj(_GZIP)
     for piece in pieces:
@@ -151,4 +152,4 @@ def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
             rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
     yield unpack.flush()
     if not unpack.eof:
-        raise zlib.error("it ends in the middle")
+        raise zlib.error("it is truncated")

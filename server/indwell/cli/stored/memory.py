@@ -1,4 +1,4 @@
-"""``indwell memory``: what is remembered, listed, added to and forgotten from the terminal."""
+"""``indwell memory``: lists, adds and deletes remembered facts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCOPES: tuple[Scope, ...] = ("workspace", "user")
 
 
 class NumberedFact(msgspec.Struct, frozen=True):
-    """A line of the list; the number is what ``forget`` takes."""
+    """A fact in the list; ``forget`` takes its number."""
 
     number: int
     scope: Scope
@@ -33,10 +33,10 @@ class NumberedFact(msgspec.Struct, frozen=True):
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Do it; 0 done, 1 not done.
+    """Run the command; 0 done, 1 not done.
 
     Raises:
-        UserError: A page cannot be read or written, or the command line fits none of it.
+        UserError: A page cannot be read or written, or no fact has the given number.
     """
     pages = memory_pages(os.environ, Path.cwd())
     if pages.problem:
@@ -66,7 +66,7 @@ def _list(pages: MemoryPages, *, as_json: bool) -> int:
         more = "…" if one.is_cut else ""
         print(f"{one.number:3}  {visible(one.fact)}{more}{whose}{kept}")
     if not known:
-        print("nothing is remembered here")
+        print("there are no facts here; add one with `indwell memory add`")
     return 0
 
 
@@ -76,12 +76,12 @@ def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
         old = replaced(pages, text, scope)
     except ToolError as error:
         raise UserError(str(error)) from error
-    # Typed by hand: the user means both, unless they say otherwise, so nothing is replaced.
+    # A similar fact stays: whoever types a fact wants both, unless they delete one.
     pages.keep(Fact(text, scope, day=datetime.now(UTC).date().isoformat()))
     if as_json:
         print(json_line({"kept": text, "scope": scope, "alike": old}))
         return 0
-    alike = f"; this one reads much like it: {visible(old)}" if old else ""
+    alike = f"; a similar fact exists: {visible(old)}" if old else ""
     print(f"kept: {visible(text)}{alike}")
     return 0
 

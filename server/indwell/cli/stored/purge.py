@@ -1,4 +1,4 @@
-"""``indwell purge``: deletes what Indwell keeps on this machine, but for the settings file."""
+"""``indwell purge``: deletes everything Indwell stores on this machine except the settings file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OURS = (
     *("quarantine", "git"),
     "first-run.md",
 )
-"""What we put into a state folder that the user named: only that goes, for it may hold more."""
+"""Our files in a state folder that the user chose; other files in it stay."""
 
 
 class PurgeItem(msgspec.Struct, frozen=True):
-    """One thing that would go: a path with its size, or the key of an origin."""
+    """An item to delete: a path with its size, or the key of an origin."""
 
     kind: str
     name: str
@@ -44,7 +44,7 @@ class PurgeItem(msgspec.Struct, frozen=True):
 
 
 def purge(*, is_sure: bool, as_json: bool) -> int:
-    """List, ask, delete; 0 done or nothing to do, 1 not done, 2 if nobody can be asked."""
+    """List, ask and delete; 0 done or nothing to do, 1 not done, 2 if no terminal can ask."""
     store = key_store()
     try:
         items = tuple(_items(store))
@@ -52,10 +52,10 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
         print(str(error), file=sys.stderr)
         return 1
     if not as_json:
-        print("\n".join(item.words for item in items) or "nothing is kept here")
+        print("\n".join(item.words for item in items) or "there is nothing to delete")
     if items and not is_sure and not as_json:
         if not is_typed():
-            print("say --yes to delete this", file=sys.stderr)
+            print("to delete this, add --yes", file=sys.stderr)
             return 2
         code = yes_or_no(f"Delete all of this for good? The settings in {user_file()} stay.")
         if code:
@@ -84,7 +84,7 @@ def _items(store: KeyStore) -> Iterator[PurgeItem]:
 
 def _paths() -> Iterator[Path]:
     state = state_folder(os.environ)
-    # Private environments and caches of editor extensions, as docs/privacy.md names them.
+    # Python environments and caches of editor extensions, as docs/privacy.md names them.
     others = (
         platformdirs.user_cache_path("indwell", appauthor=False),
         platformdirs.user_data_path("indwell", appauthor=False),
@@ -96,15 +96,15 @@ def _paths() -> Iterator[Path]:
 def places(
     state: Path, others: Sequence[Path], settings: Path, *, is_named: bool
 ) -> tuple[Path, ...]:
-    """What may go: whole folders of ours, and only our names where more may lie. Pure.
+    """The paths to delete: whole folders of ours, or only our names in shared folders. Pure.
 
-    On macOS and Windows settings, state and data share one folder, and the settings stay.
+    On macOS and Windows, settings, state and data share one folder; the settings stay.
 
     Args:
         state: The state folder.
-        others: More folders that are ours.
+        others: Other folders of ours.
         settings: The user's settings file.
-        is_named: The user named the state folder, so it may hold more than ours.
+        is_named: The user chose the state folder, so it may hold other files.
     """
     is_shared = is_named or settings.is_relative_to(state)
     own = tuple(state / name for name in OURS) if is_shared else (state,)
@@ -113,7 +113,7 @@ def places(
 
 
 def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
-    """Delete; gives a sentence for each thing that stays. An open session keeps its folder."""
+    """Delete the items; returns a sentence for each that stays, such as an open session."""
     state = state_folder(os.environ)
     failed = []
     for session in stored(state):

@@ -1,4 +1,4 @@
-"""The commands ``indwell sessions`` list, delete and fork."""
+"""``indwell sessions``: lists, deletes and forks sessions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from indwell.sessions.storage.retention import Stored, delete, session_ids, stor
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.paths import state_folder
 
-_MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
+_MOST_WIDTH = 18  # characters of a cell other than the id and the last cell
 
 
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
-    """Print ``limit`` of them, newest first; 0 done, 1 if the state folder cannot be read."""
+    """Print ``limit`` sessions, newest first; 0 done, 1 if the state folder cannot be read."""
     here = Path.cwd().resolve()
     folder = None if all_folders else folder_name(here)
     try:
@@ -47,7 +47,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         console = Console(highlight=False)
         if console.is_terminal:
             _print_table(console, found, with_folder=all_folders)
-        else:  # for programs: as it was, without a head
+        else:  # plain lines for programs, without a header
             for one in found:
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
@@ -59,25 +59,25 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
             if all_folders
             else f"for {one_line(str(here))}; `--all` shows other folders'"
         )
-        print(f"no sessions are kept {where}")
+        print(f"there are no sessions {where}")
     return 0
 
 
 def print_room(state: Path, *, is_terminal: bool) -> None:
-    """Say what was deleted of late; and to a person how much room the sessions take."""
+    """Report recent deletions, and at a terminal the disk space of the sessions."""
     lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
     if is_terminal:
-        with contextlib.suppress(UserError):  # settings that cannot be read hide no sessions
+        with contextlib.suppress(UserError):  # invalid settings must not hide sessions
             lines.append(size_words(held_b(state), read_settings(os.environ).settings))
     for line in filter(None, lines):
         print(line, file=sys.stderr)
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
-    """Delete them; 0 done, 1 if one could not be, after all others were.
+    """Delete sessions; 0 done, 1 if one failed, after trying all.
 
     Args:
-        ids: Whole, or as much of each as no other session begins with.
+        ids: Full ids, or unique beginnings of them.
         as_json: Print JSON.
     """
     gone: list[str] = []
@@ -103,21 +103,21 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def whole_id(given: str, known: Sequence[str]) -> str:
-    """The one session whose name begins with ``given``; ``given`` itself if none does. Pure.
+    """The one session whose id begins with ``given``; ``given`` itself if none does. Pure.
 
     Raises:
-        SessionError: Several do.
+        SessionError: Several ids begin with it.
     """
     near = [one for one in known if one.startswith(given)] if given else []
     if given in near or not near:
         return given
     if len(near) > 1:
-        raise SessionError(f"{len(near)} sessions begin with {given!r}; write more of it")
+        raise SessionError(f"{len(near)} sessions begin with {given!r}; give more characters")
     return near[0]
 
 
 def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
-    """Cells below each other, the id first and never broken; what is too long is cut."""
+    """Print aligned cells: the id first and whole, long cells cut."""
     folder = ("folder",) if with_folder else ()
     rows = [("session", "turns", "cost", "model", *folder, "words")]
     rows += [_cells(one, with_folder=with_folder) for one in found]
@@ -145,11 +145,11 @@ def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
 
 
 def fork(given: str, turn: int | None, *, as_json: bool) -> int:
-    """Fork a session of this folder; 0 done, 1 if it cannot be.
+    """Fork a session of this folder; 0 done, 1 not possible.
 
     Args:
-        given: Its id, or the beginning of it.
-        turn: Up to whose end; None for the last one that has ended.
+        given: Its id, or the first characters of it.
+        turn: The last turn to copy; None for the last finished one.
         as_json: Print JSON.
     """
     try:
@@ -164,7 +164,7 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
     for notice in made.notices:
         print(notice, file=sys.stderr)
     print(f"{made.session}\tfork of {made.origin}, as it was after turn {made.turn}")
-    print(f'go on with it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
+    print(f'resume it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
     return 0
 
 

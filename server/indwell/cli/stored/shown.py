@@ -1,4 +1,4 @@
-"""Shows one stored session turn by turn, or one request of it, from its log."""
+"""Shows a stored session turn by turn, or rebuilds one of its requests, from the log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from indwell.sessions.records import Wire
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.paths import state_folder
 
-LINE_CHARACTERS = 200  # of a call's arguments or the first line of its result
+LINE_CHARACTERS = 200  # characters of a call's arguments or of its result's first line
 
 
 class _Shown(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class _Shown(msgspec.Struct, frozen=True):
 
 
 def show_session(given: str, *, as_json: bool) -> int:
-    """Print a session of this folder; 0 done, 1 if there is none or it cannot be read."""
+    """Print a session of this folder; 0 done, 1 if it does not exist or cannot be read."""
     try:
         store = SessionStore(state_folder(os.environ), Path.cwd())
         session = whole_id(given, store.ids())
@@ -73,7 +73,7 @@ def _turn(console: Console, turn: RecordedTurn) -> None:
 
 
 def _markup(told: events.Event | RecordedCall) -> str:
-    """A call or an event as one text; nothing in it can drive the terminal."""
+    """A call or an event as markup; nothing in it can control the terminal."""
     match told:
         case RecordedCall(started=started, result=result, is_error=is_error):
             said = "no result" if result is None else result.strip().partition("\n")[0]
@@ -97,7 +97,7 @@ def _markup(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """What a sub-agent did, as lines of its call."""
+    """The calls of a sub-agent, as lines of the call that ran it."""
     done = call.finished
     said = "not ended" if done is None else (done.message or done.figure).partition("\n")[0]
     colour = "red" if call.is_error else "dim"
@@ -113,18 +113,18 @@ def _line(console: Console, markup: str) -> None:
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """A request made again, as JSON.
+    """A rebuilt request, as JSON.
 
     Attributes:
-        session: Whose.
-        turn: In which it went out.
-        number: Of it in the session.
+        session: The session's id.
+        turn: The turn that sent it.
+        number: Its number in the session.
         attempts: How often it was sent.
-        sent: Digest of what was sent last; empty if nobody knows.
-        digest: Of what was made again.
-        equal: Are they the same bytes? None if nobody knows what was sent.
-        notices: What could not be read of the conversation before it.
-        body: What was made again.
+        sent: Digest of the bytes sent last; empty if not recorded.
+        digest: Digest of the rebuilt bytes.
+        equal: Are both the same bytes? None if the sent bytes are not recorded.
+        notices: Parts of the earlier conversation that cannot be read.
+        body: The rebuilt request.
     """
 
     session: str
@@ -141,7 +141,8 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay_request(given: str, number: str, *, as_json: bool) -> int:
     """Print request ``number`` of a session of this folder.
 
-    Gives 0 if it is what was sent, or nobody knows that; 1 if it is not, or cannot be made again.
+    Returns 0 if the bytes equal those sent, or no digest is recorded; 1 if they differ or cannot
+    be rebuilt.
     """
     try:
         store = SessionStore(state_folder(os.environ), Path.cwd())
@@ -162,21 +163,21 @@ def replay_request(given: str, number: str, *, as_json: bool) -> int:
 
 
 def number_of(text: str) -> int:
-    """The number of a request.
+    """Parse the number of a request.
 
     Raises:
-        SessionError: ``text`` is none.
+        SessionError: ``text`` is not such a number.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):  # noqa: PLR2004
-        raise SessionError(f"{text!r} is no number of a request; the first one is 1")
+        raise SessionError(f"{text!r} is not the number of a request; the first request is 1")
     return int(text)
 
 
 def replay(session: str, request: Rebuilt) -> Replayed:
-    """Make the bytes of a request again.
+    """Rebuild the bytes of a request.
 
     Raises:
-        SessionError: The log says in no readable way how they were made.
+        SessionError: The log does not say how they were made, or in an unreadable way.
     """
     last = request.attempts[-1] if request.attempts else None
     body = RequestEncoder().encode(request.request, _dialect(last))
@@ -195,18 +196,19 @@ def replay(session: str, request: Rebuilt) -> Replayed:
 
 
 def verdict(replayed: Replayed) -> str:
-    """What came of it, in a sentence."""
+    """The result of the comparison, in a sentence."""
     what = f"request {replayed.number} (turn {replayed.turn}, {len(bytes(replayed.body)):,} bytes)"
     match replayed.equal:
         case True:
-            return f"{what}: the bytes that were sent (digest {replayed.digest})"
+            return f"{what}: equal to the bytes that were sent (digest {replayed.digest})"
         case False:
             return (
-                f"{what}: not what was sent (digest {replayed.digest}, sent was {replayed.sent}); "
-                "the log is damaged, or this Indwell writes requests in another way"
+                f"{what}: differs from the bytes that were sent (digest {replayed.digest}, sent "
+                f"was {replayed.sent}); "
+                "the log is damaged, or this version of Indwell writes requests differently"
             )
         case None:
-            return f"{what}: the log does not say what bytes were sent"
+            return f"{what}: the log does not record the bytes that were sent"
 
 
 def _dialect(attempt: Wire | None) -> Dialect:

@@ -1,7 +1,7 @@
-"""``indwell stats``: what model calls and compactions came to, by day, session, turn and model.
+"""``indwell stats``: sums of model calls and compactions by day, session, turn and model.
 
-Names in the JSON are those of OpenTelemetry's conventions for generative AI where these have one
-(status "development", as read in November 2026), and begin with ``indwell.`` where they have not.
+JSON names follow OpenTelemetry's conventions for generative AI (status "development", read in
+November 2026); names without one there begin with ``indwell.``.
 """
 
 from __future__ import annotations
@@ -38,23 +38,24 @@ from indwell.sessions.storage.spending import local_day
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import state_folder
 
-DAYS = 30  # that are shown if nothing else is asked for
+DAYS = 30  # shown by default
 _SESSIONS_SHOWN = 20
-_ID_SHOWN = 19  # characters: the time, which tells sessions apart
-_PLAIN_WIDTH = 160  # columns where no terminal says
-_UNBOUND_WIDTH = 10_000  # to measure what a table would like to have
-_MINUTE = 22  # characters of a time to the minute with its zone; all its seconds are of one day
+_ID_SHOWN = 19  # characters: the time, which distinguishes sessions
+_PLAIN_WIDTH = 160  # columns without a terminal
+_UNBOUND_WIDTH = 10_000  # to measure a table's natural width
+# characters of a time to the minute with its zone; all seconds of it belong to one day
+_MINUTE = 22
 
 _Json: TypeAlias = dict[str, object]
 
 
 def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -> int:
-    """Print them; 0 done, 1 if the sessions cannot be read.
+    """Print the sums; 0 done, 1 if the sessions cannot be read.
 
     Args:
-        days: Only the last so many, today included; 0 for all. None: ``DAYS``, or all of a session.
-        session: Only this one, whole or as much as no other id begins with; empty: all.
-        all_folders: Of all folders, not only this one.
+        days: Only the last N days with today; 0 for all. None: ``DAYS``, or all of a session.
+        session: Only this session, by its id or a unique beginning of it; empty: all.
+        all_folders: All folders, not only this one.
         as_json: Print JSON.
     """
     span = days if days is not None else 0 if session else DAYS
@@ -80,7 +81,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
 
 
 def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]:
-    """The sums of each session that may have something in the last ``span`` days.
+    """The sums of each session that may have calls in the last ``span`` days.
 
     Raises:
         UserError: The state folder cannot be listed, or there is no such session.
@@ -91,7 +92,7 @@ def _read(session: str, span: int, *, all_folders: bool) -> list[SessionFigures]
     since, since_s = "", 0.0
     if span > 0:
         first = now - timedelta(days=min(span, 36_500) - 1)
-        # A day more: when a log was last written does not depend on the user's time zone.
+        # One day more: a log's time of change does not know the user's time zone.
         since, since_s = local_day(first), (first - timedelta(days=1)).timestamp()
     wanted = whole_id(session, session_ids(state)) if session else ""
     paths = logs(state, folder=folder, used_after_s=since_s)
@@ -108,13 +109,13 @@ def _figures(session: str, log: Path, since: str) -> SessionFigures:
     try:
         return scanned_figures(session, pieces_of(log), day_of, since=since)
     except FileNotFoundError:
-        return SessionFigures(session)  # it is just beginning, or just being deleted
+        return SessionFigures(session)  # the session is just being created or deleted
     except OSError as error:
         return SessionFigures(session, notices=(f"its log cannot be read ({error.strerror})",))
 
 
 def day_of(at: str) -> str:
-    """The user's date of a record's time; of a time that is none its first ten characters."""
+    """The user's local date of a record's time; the first ten characters of an invalid time."""
     return _day(f"{at[:16]}{at[-6:]}") if len(at) > _MINUTE else _day(at)
 
 
@@ -127,7 +128,7 @@ def _day(at: str) -> str:
 
 
 def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
-    """All of it as JSON; ``turns`` only where one session was asked for."""
+    """The sums as JSON; ``turns`` only for a single session."""
     data: _Json = {
         "total": named(shown.total),
         "days": [{"day": day, **named(figures)} for day, figures in shown.days.items()],
@@ -159,8 +160,8 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
         when = f" in the last {span} days" if span > 0 else ""
         if session:
             print(
-                f"no model calls in session {session}{when}; an imported one has none until it "
-                "goes on here"
+                f"no model calls in session {session}{when}; an imported session has none until "
+                f"you resume it"
             )
             return
         print(f"no model calls{when}; `--all` counts other folders', `--days 0` older ones")
@@ -169,7 +170,7 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     console.print()
     if shown.total.estimated:
         some = f"{shown.total.estimated:,} of {shown.total.requests:,} calls"
-        print(f"{some} reported no tokens; theirs are our estimates", file=sys.stderr)
+        print(f"{some} reported no tokens; Indwell estimated theirs", file=sys.stderr)
     if session:
         for one in shown.sessions:
             turns = {str(turn): figures for turn, figures in by_turn(one).items()}
@@ -182,12 +183,13 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     table = _table("session", rows, None, models)
     wide = console.options.update(width=_UNBOUND_WIDTH)
     if console.measure(table, options=wide).maximum > console.width:
-        table = _table("session", rows, None)  # the model first: nothing else says the rest
+        # Leave out the model column first: the other figures appear nowhere else.
+        table = _table("session", rows, None)
         table.collapse_padding = True
     console.print(table)
     n_older = len(shown.sessions) - _SESSIONS_SHOWN
     if n_older > 0:
-        print(f"{n_older} older sessions are in the sums; `--json` lists them", file=sys.stderr)
+        print(f"the sums include {n_older} older sessions; `--json` lists them", file=sys.stderr)
 
 
 def _table(
@@ -226,7 +228,7 @@ def _cells(figures: UsageFigures) -> tuple[str, ...]:
 
 
 def cost_cell(figures: UsageFigures) -> str:
-    """The cost; of a sum with unpriced calls what is known, and that there is more."""
+    """The cost; with unpriced calls, the known part with a sign that there is more."""
     if figures.unpriced and figures.known_cost:
         return f"over ${figures.known_cost:.4f} ({figures.unpriced:,} unknown)"
     return cost_words(figures.cost).removeprefix("cost ")

@@ -1,4 +1,4 @@
-"""Handles a closed or full standard output, as when the reader ``head`` has ended."""
+"""Handles a closed or full standard output, such as when ``head`` has ended."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from indwell.agent.core import events
 
 
 def hush(error: OSError) -> None:
-    """Let what is printed lead nowhere, so that not even the interpreter's last flush can fail.
+    """Discard all further output, so that the interpreter's last flush cannot fail.
 
-    A reader that has had enough wants no word more; of any other ``error`` one sentence is said.
+    A closed pipe is silent; any other ``error`` is reported in one sentence.
     """
     sys.stdout = io.StringIO()
     if not isinstance(error, BrokenPipeError):
@@ -20,7 +20,7 @@ def hush(error: OSError) -> None:
 
 
 def is_full() -> bool:
-    """Can nothing be printed any more? It tries, for the error of a write does not say where to."""
+    """Tell whether stdout fails, by a write: an OSError does not say which file failed."""
     try:
         sys.stdout.write("\n")
         sys.stdout.flush()
@@ -30,7 +30,7 @@ def is_full() -> bool:
 
 
 def stopping(view: events.Listener) -> events.Listener:
-    """``view``, but the task that runs now is cancelled when nobody reads any more."""
+    """``view``, which also cancels the current task when the reader has closed stdout."""
     task = asyncio.current_task()
     assert task is not None
 
@@ -46,7 +46,7 @@ def stopping(view: events.Listener) -> events.Listener:
             is_over = True
             hush(error)
             task.cancel()
-        except SystemExit:  # so ends rich, where nobody reads any more
+        except SystemExit:  # rich exits in this way when the reader has closed stdout
             is_over = True
             sys.stdout = io.StringIO()
             task.cancel()

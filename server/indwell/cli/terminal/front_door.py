@@ -1,4 +1,4 @@
-"""The terminal as a front door of the service: one command, for one session."""
+"""The terminal as a front end of the service: one command for one session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESTORES = frozenset({"r", "restore"})
 
 
 class TerminalDoor:
-    """Implements ``FrontDoor``; where nobody sits at a terminal, nobody answers.
+    """Implements ``FrontDoor``; without a terminal, no question is answered.
 
     Args:
         view: Shows events: on the screen, or as JSON.
@@ -28,11 +28,11 @@ class TerminalDoor:
         console: Where questions are asked.
 
     Attributes:
-        view: As given, until somebody sets another.
+        view: As given, until it is replaced.
     """
 
     has_section = False
-    leads_to_model = True  # a missing model is told with the command that mends it
+    leads_to_model = True  # the message about a missing model names the command that fixes it
     can_type = False
     trust_hint = ""
     asks_about_files = False
@@ -52,7 +52,7 @@ class TerminalDoor:
             self.view(Notice(0, "warning", line))
 
     def log(self, words: str) -> None:
-        """Nothing: the event with these words was shown."""
+        """Do nothing: an event with these words was shown."""
         del words
 
     def event(self, session: str, seq: int, event: Event) -> None:
@@ -61,18 +61,18 @@ class TerminalDoor:
         self.view(event)
 
     def follow_turn(self, token: str) -> NoProgress:
-        """Nothing: the events are shown."""
+        """Do nothing: the events are shown."""
         del token
         return NoProgress()
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Nobody is asked: a command says what is wrong, and which option decides it."""
+        """No answer: a command reports the problem and the option that decides it."""
         del question, titles, timeout_s
         return None
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Ask whether a folder is trusted, or the user's own lines may go; nothing else."""
-        del timeout_s  # who sits here may take any time
+        """Ask whether to trust a folder or to drop the user's own lines; nothing else."""
+        del timeout_s  # a person here may take any time
         if not can_ask():
             return None
         if titles == (STAY, TRUST):
@@ -85,26 +85,26 @@ class TerminalDoor:
         return None
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Nobody is asked for a line."""
+        """No answer: a command asks for no line."""
         del prompt, placeholder, timeout_s
         return None
 
     async def show_page(self, page: Path) -> bool:
-        """No page is opened."""
+        """A terminal opens no page."""
         del page
         return False
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """The user is told the command instead."""
+        """No dialog: the message names the command instead."""
         del reason, timeout_s
         return False
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """By the option that names one."""
-        return f"go on with another one: `--model {next(iter(others), 'NAME')}`"
+        """Name the option for another model."""
+        return f"use another one: `--model {next(iter(others), 'NAME')}`"
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Nothing: files on disk are saved."""
+        """Do nothing: files on disk are saved."""
         del paths
         return nullcontext()
 
@@ -113,7 +113,7 @@ class TerminalDoor:
         return None
 
     def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
-        """The one that the command line wants."""
+        """The approver that the options select."""
         del settings, whose
         return self._approver
 

@@ -1,4 +1,4 @@
-"""Encodes a line of JSON so that no character hides text or controls the terminal."""
+"""Encodes a line of JSON without characters that hide text or control the terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from indwell.lazy_pattern import lazy_pattern
 _ACTING = lazy_pattern(
     r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-"""Controls that JSON does not escape by itself, ends of lines to some readers (U+2028 and
-U+2029), marks that turn text around, invisible tags."""
+"""Controls that JSON leaves raw, line ends U+2028 and U+2029, bidirectional marks, hidden tags."""
 
 
 def json_line(value: object) -> str:
     r"""``value`` as JSON; what acts on a terminal stands as ``\u...``, which means the same.
 
-    In JSON such a character can only stand in a string, so the text may be changed as it is.
+    JSON has such characters only in strings, so replacing them in the text is safe.
     """
     try:
         line = msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # half of a character, in a file's name perhaps
+    except UnicodeEncodeError:  # a lone surrogate, perhaps from a file name
         return json.dumps(msgspec.to_builtins(value))
     return _ACTING.sub(lambda found: json.dumps(found[0])[1:-1], line)

@@ -14,15 +14,15 @@ from indwell.agent.requests.receipt import compaction_words, to_review_words, us
 from indwell.context.todo import shown_lines
 from indwell.policy.approvals import short_line, visible
 
-MOST_TOLD = 5  # runs in a turn; more is noise, and says that the window is small
+MOST_TOLD = 5  # runs shown per turn; more would be noise, and mean that the window is small
 HINT = (
-    "the window is small for this work, so it is shortened again and again; a model with a larger "
-    "window would help (the rest of the turn is not told)"
+    "the context window is small for this work, so the conversation is shortened often; choose a "
+    "model with a larger window (later shortenings of this turn are not shown)"
 )
 
 
 class Shortenings:
-    """What a turn's compactions came to; steps that follow each other are one run."""
+    """Sums up the compactions of a turn; consecutive steps form one run."""
 
     def __init__(self) -> None:
         self._run: tuple[int, int] | None = None  # tokens before and after
@@ -30,7 +30,7 @@ class Shortenings:
         self._n_runs = 0
 
     def taken(self, event: events.Event) -> tuple[str, events.Event | None]:
-        """A line that comes first, and what is shown of ``event`` itself; None: nothing."""
+        """A line to show first, and the text for ``event`` itself; None: nothing."""
         if isinstance(event, events.TurnFinished) and not event.rounds:
             event = self._told_by(event)
         elif not self._takes(event):
@@ -38,7 +38,7 @@ class Shortenings:
         return self._line(event), event
 
     def _takes(self, event: events.Event) -> bool:
-        """Is there something to show? Not of a step in a run, nor once enough was told."""
+        """Is the event shown? Not within a run, nor after enough runs."""
         match event:
             case events.TurnStarted():
                 self._n_runs = 0
@@ -49,13 +49,13 @@ class Shortenings:
             case events.Notice(level="info", message=message) if message.startswith("summing up "):
                 return self._n_runs < MOST_TOLD
             case events.Text(text="", restart=False) | events.UsageReported() | events.Thinking():
-                return False  # nothing of it is shown, so it ends no run
+                return False  # it is not shown, so it ends no run
             case _:
                 pass
         return True
 
     def _line(self, event: events.Event) -> str:
-        """The run that ends with ``event``, if one does and it is told."""
+        """The line of the run that ends with ``event``, if one ends and is shown."""
         if self._run is None or isinstance(event, events.Notice):
             return ""
         (before, after), notes = self._run, "; ".join(self._notes)
@@ -66,7 +66,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """The end of a turn that did nothing else: it says all of it, so no line is needed."""
+        """Does the end of a turn already report the compaction? Then it needs no line."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event
@@ -75,11 +75,11 @@ class Shortenings:
         return msgspec.structs.replace(event, message=words)
 
 
-MOST_OUTPUT = 20  # lines of a command's output that are shown
+MOST_OUTPUT = 20  # lines shown of a command's output
 NAME_LIMIT = 60  # characters of a tool's name
-TARGET_LIMIT = 1_000  # of what it works on
-FAILURE_LIMIT = 4_000  # of why something failed
-OUTPUT_LINE_LIMIT = 2_000  # of a line of output
+TARGET_LIMIT = 1_000  # characters of its target
+FAILURE_LIMIT = 4_000  # characters of an error
+OUTPUT_LINE_LIMIT = 2_000  # characters of a line of output
 UNCHECKED = ": nothing looked at the changes; `check_command` in your settings names a check"
 _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
@@ -90,11 +90,11 @@ _ANSWERED = {
 
 
 class TerminalView:
-    """Prints events as they come; plain text where there is no terminal.
+    """Prints events as they arrive; plain text if stdout is no terminal.
 
     Args:
         console: Where to.
-        errors: Where it says why a turn failed, and what was not sent; ``console`` by default.
+        errors: Receives failures of turns and unsent prompts; ``console`` by default.
     """
 
     def __init__(self, console: Console, errors: Console | None = None) -> None:
@@ -103,7 +103,7 @@ class TerminalView:
         self._in_text = False
         self._shown_lines = 0
         self._running: set[str] = set()
-        self._are_many = False  # calls at once: each end says which one it is of
+        self._are_many = False  # parallel calls: each end names its call
         self._shortenings = Shortenings()
         self._agents = Names()
         self._commands: tuple[BackgroundCommand, ...] = ()
@@ -149,7 +149,7 @@ class TerminalView:
             case events.CommandsChanged(commands=commands):
                 self._commands = commands
             case events.UsageReported():
-                pass  # the end has the sum
+                pass  # the end shows the sum
             case events.Notice(message=message):
                 self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.TurnFinished():
@@ -158,7 +158,7 @@ class TerminalView:
                 pass
 
     def _of_agent(self, agent: str, event: events.Event) -> None:
-        """What a sub-agent does, in a line each; what its commands print is its own affair."""
+        """Show a sub-agent's steps, one line each, without its commands' output."""
         name = escape(short_line(agent, NAME_LIMIT))
         match event:
             case events.ToolStarted():
@@ -195,7 +195,7 @@ class TerminalView:
             self._line(f"  [dim]{escape(visible(line))}[/]")
 
     def _plan(self, text: str, path: str) -> None:
-        """The whole plan as it is written, and how to go on with it."""
+        """Show the whole plan, and how to carry it out."""
         self._line("[bold]The plan:[/]")
         for line in text.split("\n"):
             self._line(f"  {escape(visible(line))}")
@@ -205,7 +205,7 @@ class TerminalView:
 
     def diff(self, diff: str) -> None:
         """Print a unified diff; nothing in it can drive the terminal."""
-        diff = visible(diff.replace("\r\n", "\n"))  # a CRLF is how that file ends its lines
+        diff = visible(diff.replace("\r\n", "\n"))  # the file has CRLF line ends
         if self._console.is_terminal:
             from rich.syntax import Syntax  # its highlighter takes 6 ms
 
@@ -253,13 +253,15 @@ class TerminalView:
         for one in self._commands:
             if one.state == "running":
                 called = escape(short_line(one.command, NAME_LIMIT))
-                self._line(f"[dim]{one.id} still runs, and ends with this run: {called}[/]")
+                self._line(
+                    f"[dim]{one.id} still runs and will be stopped with this run: {called}[/]"
+                )
         if event.turn and event.draft:
             self._problem(f"Your words were not sent: {escape(visible(event.draft))}")
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
-            return  # no model was asked, so there is nothing to count
+            return  # no model call, so no usage
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
         self._line(
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
@@ -273,5 +275,5 @@ def _print(console: Console, markup: str) -> None:
 
 
 def cost_words(cost: float | None) -> str:
-    """A cost for people: never a guess."""
+    """A cost in words; never a guess."""
     return "cost unknown" if cost is None else f"${cost:.4f}"

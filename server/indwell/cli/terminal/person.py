@@ -28,20 +28,20 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalApprover:
-    """Asks at the prompt; where there is no terminal the answer is no. Implements ``Approver``."""
+    """Asks in the terminal; without a terminal the answer is no. Implements ``Approver``."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     async def ask(self, question: Question) -> Reply:
-        """Show exactly what would run, and wait for a letter."""
+        """Show exactly what would run, and read a letter."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
         heading = f"[bold yellow]{title}[/] ({reason})"
         self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
         self._tell_detail(question)
         self._tell_notes(question)
         if not is_typed():
-            self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
+            self._console.print("[yellow]There is no terminal to ask in, so the answer is no.[/]")
             return "unanswered"
         choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
         choices += ", this [S]ession, [A]lways" if question.rule else ""
@@ -62,7 +62,7 @@ class TerminalApprover:
         )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask for each; an empty line is a no, the end of input is a no to this and the rest."""
+        """Ask about each hunk; an empty line means no, the end of input no to all the rest."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
@@ -75,7 +75,7 @@ class TerminalApprover:
         return Chosen(tuple(allowed)) if allowed else "no"
 
     def _tell_detail(self, question: Question) -> None:
-        """All of it, whole; a diff by what its lines are."""
+        """Show the whole detail; colour the lines of a diff."""
         is_diff = not question.cwd and "\n@@ " in question.detail
         self._tell_lines(question.detail, is_diff=is_diff)
 
@@ -87,7 +87,7 @@ class TerminalApprover:
             )
 
     def _tell_notes(self, question: Question) -> None:
-        """What a person should know besides; what goes beyond the sandbox stands out."""
+        """Show the notes; highlight those that go beyond the sandbox."""
         rule = f"This session and always are for: {question.rule}"
         for note in (*question.notes, *([rule] if question.rule else ())):
             is_more = question.more and question.more in note
@@ -97,19 +97,19 @@ class TerminalApprover:
 
 
 class AllowingApprover:
-    """Says yes to commands that would be asked for, as the user said beforehand.
+    """Allows commands that need permission, as the user chose with ``--allow-commands``.
 
-    To nothing else: ``policy.approvals`` says what that covers. What the model itself asks for
-    beyond the sandbox nobody has seen (POL-16).
+    It allows nothing else: ``policy.approvals`` defines the coverage. It never lets a command
+    leave the sandbox, because nobody has seen that request (POL-16).
     """
 
     async def ask(self, question: Question) -> Said:
-        """Allow this one call if what was said covers it."""
+        """Allow this call if ``--allow-commands`` covers it."""
         return "uncovered" if question.wanted or question.uncovered else "beforehand"
 
 
 class TerminalPerson(TerminalApprover):
-    """Implements ``Approver`` and ``Asker``; where there is no terminal there is nobody.
+    """Implements ``Approver`` and ``Asker``; without a terminal nobody answers.
 
     Args:
         console: Where to ask.
@@ -120,11 +120,11 @@ class TerminalPerson(TerminalApprover):
         self._screen = console
 
     async def ready(self, question: UserQuestion) -> None:
-        """Nothing has to be waited for: in a terminal nobody types into a document."""
+        """Return at once: in a terminal nobody types into a document."""
         del question
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Show the question, and wait for a number or words; an empty line is no answer."""
+        """Show the question, and read a number or words; an empty line is no answer."""
         if not is_typed():
             return NOBODY
         self._tell("[bold]The model asks[/] (an answer permits nothing):")
@@ -133,7 +133,7 @@ class TerminalPerson(TerminalApprover):
         for number, option in enumerate(question.options, 1):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or other words" if question.options else "Your answer"
-        typed = await typed_line(f"{how} (nothing: the model decides): ")
+        typed = await typed_line(f"{how} (Enter: the model decides): ")
         return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
 
     def _tell(self, markup: str) -> None:
@@ -147,12 +147,12 @@ MEANINGS: Mapping[str, bool] = {
 
 
 def can_ask() -> bool:
-    """Does somebody sit at a terminal who sees the question?"""
+    """Is there a terminal for the question and the answer?"""
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
 async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
-    """Show the question and wait for an answer; Enter is no. None if there is no answer."""
+    """Show the question and read the answer; Enter means no. None if there is no answer."""
     console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
     return await chosen(
         "stay [R]estricted (Enter), or [T]rust? ",

@@ -14,12 +14,12 @@ import msgspec
 
 from indwell.errors import UserError
 
-MOST_B = 16 << 20  # of one text or line; a prompt of that size no model takes
+MOST_B = 16 << 20  # bytes of a text or line; no model takes a prompt of this size
 _PIECE_B = 64 << 10
 
 
 class WrongInput(UserError):
-    """What stands on standard input is no prompt."""
+    """Standard input holds no valid prompt."""
 
 
 class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,15 +29,15 @@ class _PromptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def is_typed() -> bool:
-    """Does somebody type there? Where it was closed before we began there is none at all."""
+    """Is stdin a terminal? False if it was closed before the start."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 async def stdin_text() -> str:
-    """All of it.
+    """Read all of stdin.
 
     Raises:
-        WrongInput: It is too long, or there is nothing.
+        WrongInput: The text is too long or empty.
     """
     pieces: list[bytes] = []
     size = 0
@@ -48,15 +48,15 @@ async def stdin_text() -> str:
             raise WrongInput(f"there are more than {MOST_B:,} bytes; send less")
     text = b"".join(pieces).decode("utf-8-sig", "replace")
     if not text.strip():
-        raise WrongInput("it is empty; check the command before the pipe, or leave stdin out")
+        raise WrongInput("it is empty; check the command before the pipe, or run without stdin")
     return text
 
 
 async def stdin_prompts() -> AsyncIterator[str]:
-    """The words of one line after the other, each as soon as it is there.
+    """Yield the prompt of each line as soon as it arrives.
 
     Raises:
-        WrongInput: A line is no prompt; says which one, and why.
+        WrongInput: A line is not a prompt; the message names the line and the reason.
     """
     number = 0
     async for given in _lines():
@@ -72,12 +72,12 @@ async def stdin_prompts() -> AsyncIterator[str]:
                 f'line {number} is no prompt such as {{"text": "mend it"}}: {why}'
             ) from error
         if not words.strip():
-            raise WrongInput(f"line {number} has no words; write what to do")
+            raise WrongInput(f"line {number} has an empty prompt; write what to do")
         yield words
 
 
 async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The same ones, of which the first is there already; raises what that one raises."""
+    """The same prompts, with the first one already read; raises its error."""
     first = await anext(prompts, None)
 
     async def all_of_them() -> AsyncIterator[str]:
@@ -90,7 +90,7 @@ async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _is_cut(error: Exception) -> bool:
-    """Was that said, as msgspec says it of half a character too?"""
+    """Does msgspec report a truncated line? It says the same of half a character."""
     return "truncated" in str(error)
 
 
@@ -107,16 +107,16 @@ async def _lines() -> AsyncIterator[bytes]:
 
 
 async def _piece() -> bytes:
-    """What comes next; empty at the end. In a thread that nobody waits for when we end before it.
+    """Read the next bytes, empty at the end, in a thread that the process need not wait for.
 
-    Read from the descriptor: a buffer that such a thread holds could not be closed at our end.
+    It reads the descriptor: a buffer in use by that thread could not be closed at exit.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
 
     stdin = sys.stdin
     if stdin is None:
-        raise WrongInput("it is closed; give it a file, a pipe or /dev/null")
+        raise WrongInput("it is closed; connect a file, a pipe or /dev/null")
 
     def tell(piece: bytes | Exception) -> None:
         if answer.done():
@@ -131,9 +131,9 @@ async def _piece() -> bytes:
         piece: bytes | Exception
         try:
             piece = os.read(stdin.fileno(), _PIECE_B)
-        except (OSError, ValueError) as error:  # closed meanwhile
+        except (OSError, ValueError) as error:  # closed in the meantime
             piece = error
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the event loop has ended, so nobody waits
             loop.call_soon_threadsafe(tell, piece)
 
     threading.Thread(target=read, daemon=True).start()

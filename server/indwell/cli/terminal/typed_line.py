@@ -15,19 +15,19 @@ from indwell.cli import STOPPED
 if sys.platform != "win32":
     import termios
 
-MOST_TRIES = 5  # who has typed that many other things is not answering
+MOST_TRIES = 5  # after so many other inputs the user is not answering
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
 
 
 class _Keyboard:
-    """The one thread that reads; nobody can stop it, so it goes on for the next question.
+    """The only reading thread; a read cannot be stopped, so it serves the next question.
 
     Attributes:
-        hear: Of the question that stands; None if there is none.
-        since: When it was put, in seconds.
-        is_read: Does the thread wait for a line?
+        hear: Receives the line for the current question; None without a question.
+        since: When the question was asked, in seconds.
+        is_read: Is the thread waiting for a line?
     """
 
     def __init__(self) -> None:
@@ -37,19 +37,19 @@ class _Keyboard:
         self._lock = threading.Lock()
 
     def put(self, prompt: str, hear: Callable[[str | None], None]) -> None:
-        """The next line that is typed is for ``hear``."""
+        """Pass the next typed line to ``hear``."""
         with self._lock:
             _forget_typed()
             self.hear, self.since = hear, time.monotonic()
             was_read, self.is_read = self.is_read, True
-        if was_read:  # by the thread of a question that nobody answered
+        if was_read:  # the thread of an unanswered question still reads
             sys.stdout.write(prompt)
             sys.stdout.flush()
         else:
             threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
 
     def drop(self, hear: Callable[[str | None], None]) -> None:
-        """The question is over."""
+        """Withdraw the question."""
         with self._lock:
             if self.hear is hear:
                 self.hear = None
@@ -67,7 +67,7 @@ class _Keyboard:
                     if self.hear is not None:
                         self.hear(line)
                     return
-            prompt = ""  # it was typed before the question that stands now
+            prompt = ""  # the user typed it before the current question
 
 
 _KEYBOARD = _Keyboard()
@@ -76,15 +76,15 @@ _KEYBOARD = _Keyboard()
 async def chosen(
     prompt: str, meanings: Mapping[str, T], tell_again: Callable[[], None]
 ) -> T | None:
-    """What the typed word means; other words are no answer, and the question is put again.
+    """The meaning of the typed word; for other words, ask again.
 
-    None if there is no answer: at the end of input, or after ``MOST_TRIES`` other words. Nothing
-    may be stored for that.
+    None without an answer: at the end of input, or after ``MOST_TRIES`` other words. The caller
+    must store nothing then.
 
     Args:
-        prompt: Put before each line.
-        meanings: By the word in lower case; "" is Enter alone.
-        tell_again: Says which words there are.
+        prompt: Shown before each line.
+        meanings: Keyed by the word in lower case; "" is Enter alone.
+        tell_again: Shows the possible words.
     """
     for _ in range(MOST_TRIES):
         typed = await typed_line(prompt)
@@ -97,7 +97,7 @@ async def chosen(
 
 
 async def typed_line(prompt: str) -> str | None:
-    """A line from the terminal, None at the end of input.
+    """Read a line from the terminal; None at the end of input.
 
     A thread of its own reads it, so that Ctrl-C need not wait for it.
     """
@@ -109,7 +109,7 @@ async def typed_line(prompt: str) -> str | None:
             answer.set_result(line)
 
     def hear(line: str | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the event loop has ended, so nobody waits
             loop.call_soon_threadsafe(tell, line)
 
     _KEYBOARD.put(prompt, hear)
@@ -120,9 +120,9 @@ async def typed_line(prompt: str) -> str | None:
 
 
 def _forget_typed() -> None:
-    """Drop what was typed before the question could be seen: it is no answer to it."""
+    """Drop keys that were typed before the question was visible: they do not answer it."""
     if sys.platform != "win32":
-        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
+        with contextlib.suppress(termios.error, ValueError):  # not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
@@ -130,8 +130,8 @@ def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
     """0 if the user says yes, 1 if not, 130 after Ctrl-C.
 
     Args:
-        question: What is asked; "[y/N]" is put behind it.
-        more: Other words that are a yes or a no.
+        question: The question; "[y/N]" is appended.
+        more: Other words for yes or no.
     """
     try:
         return 0 if says_yes(lambda: input(f"{question} [y/N] "), sys.stdout, more) else 1
@@ -143,12 +143,12 @@ def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
 def says_yes(
     ask: Callable[[], str], stream: TextIO, more: Mapping[str, bool] | None = None
 ) -> bool:
-    """Ask until the answer is a yes or a no; the end of input and too many others are a no.
+    """Ask until the answer is yes or no; the end of input and too many other words mean no.
 
     Args:
-        ask: Shows the question and gives the line that was typed.
+        ask: Shows the question and returns the typed line.
         stream: Where the question is shown.
-        more: Other words that are a yes or a no.
+        more: Other words for yes or no.
     """
     known = {**YES_OR_NO, **(more or {})}
     for _ in range(MOST_TRIES):

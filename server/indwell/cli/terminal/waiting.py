@@ -1,4 +1,4 @@
-"""Runs asynchronous work of a command; an interruption leaves nothing half done."""
+"""Runs the asynchronous work of a command; an interruption stops it in order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     """Run ``work`` to its end on an event loop of its own; from the main thread.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C, also while the loop is being made: half a loop would complain of
-            itself, and so would a coroutine that nobody awaited.
-        Terminated: SIGTERM, as ``timeout`` and CI jobs send it; the work was stopped as by Ctrl-C.
+        KeyboardInterrupt: Ctrl-C, also while the loop is created: a partial loop and a coroutine
+            that is never awaited would print warnings.
+        Terminated: SIGTERM, as from ``timeout`` and CI jobs; the work was stopped as by Ctrl-C.
     """
     runner = asyncio.Runner()
     told: list[int] = []
@@ -39,11 +39,11 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
-    """Do ``work`` until somebody asks the process to end; the second time it ends at once."""
+    """Run ``work``; SIGTERM stops it in order, a second SIGTERM ends the process at once."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     number = signal.SIGTERM
-    # Windows has no such handlers, and who had us ignore it meant that.
+    # Windows has no such handlers, and an ignored signal stays ignored.
     if sys.platform == "win32" or signal.getsignal(number) is not signal.SIG_DFL:
         return await work
 
@@ -61,7 +61,7 @@ async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C meanwhile counts when this is over."""
+    """Delay Ctrl-C until this context ends."""
     pressed: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
     try:
