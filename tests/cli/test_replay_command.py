@@ -197,8 +197,8 @@ async def test_without_matplotlib_a_picture_is_refused_before_anything_runs(home
         ),
         (["--summary-ratio", "2"], "--summary-ratio: give a number between 0 and 1"),
         (["--summary-ratio", "0.2", "--model", "m"], "leave it out with --model"),
-        (["--pause", "nan"], "--pause: seconds"),
-        (["--plot", "a.gif"], "ends with .svg or .png"),
+        (["--pause", "nan"], "--pause: give seconds"),
+        (["--plot", "a.gif"], "must end with .svg or .png"),
     ],
 )
 def test_an_option_that_cannot_be_is_said(options: list[str], words: str) -> None:
