@@ -77,7 +77,7 @@ async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
     home.write("web/AGENTS.md", "Use tabs.\n")
     asked = await call(home, "trust")
     assert (asked.code, "  web/AGENTS.md\n" in asked.stdout) == (2, True)
-    assert "say --yes" in asked.stderr
+    assert "add --yes" in asked.stderr
     assert ".mcp.json" in asked.stdout
     done = await call(home, "trust", "--yes")
     assert done.code == 0
