@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.event_shape import FileChanged
-from indwell.agent.core.events import EditApplied, Text, ToolStarted, TurnFinished
+from indwell.agent.core.events import EditApplied, TextAdded, ToolStarted, TurnFinished
 from indwell.context.pairing import INTERRUPTED
 from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question
@@ -68,7 +68,7 @@ async def test_before_it_could_begin_the_draft_is_given_back(tmp_path: Path) -> 
 async def test_a_reply_that_had_begun_is_kept_and_marked(tmp_path: Path) -> None:
     async with a_world(tmp_path, [hang("Half a "), says("sentence.")]) as world:
         task = world.begin("go")
-        await world.until(lambda event: event == Text(1, "a "))
+        await world.until(lambda event: event == TextAdded(1, "a "))
         finished = await cancelled(world, task)
         assert (finished.draft, finished.answer) == ("", "Half a ")
         assert [texts(message)[-1] for message in world.messages] == [
@@ -152,7 +152,7 @@ async def test_in_a_later_round_the_partial_reply_joins_what_was_done(tmp_path: 
     script = [asks(call("read_file", path="a.py"), text="I look."), hang("It is "), says()]
     async with a_world(tmp_path, script, files=FILES) as world:
         task = world.begin()
-        await world.until(lambda event: event == Text(1, "is "))
+        await world.until(lambda event: event == TextAdded(1, "is "))
         finished = await cancelled(world, task)
         assert (finished.answer, finished.draft, finished.rounds) == ("It is ", "", 2)
         assert [texts(message)[-1] for message in world.messages] == [
@@ -170,7 +170,7 @@ async def test_a_stopped_call_that_had_begun_to_answer_is_charged_as_estimated(
 ) -> None:
     async with a_world(tmp_path, [hang("Half a "), says("sentence.")]) as world:
         task = world.begin("go")
-        await world.until(lambda event: event == Text(1, "a "))
+        await world.until(lambda event: event == TextAdded(1, "a "))
         finished = await cancelled(world, task)
         (spent,) = [one for one in await world.records() if isinstance(one, log.Spent)]
     assert spent.usage.output > 0

@@ -18,7 +18,7 @@ import pytest
 from indwell.agent.core.events import (
     Notice,
     PermissionAsked,
-    Text,
+    TextAdded,
     ToolStarted,
     TurnFinished,
     UsageReported,
@@ -296,7 +296,7 @@ async def test_llm_43_after_any_fault_the_next_request_is_in_order(
 
 
 def is_text(event: object) -> bool:
-    return isinstance(event, Text)
+    return isinstance(event, TextAdded)
 
 
 HALF = chunk({"content": "Half "})

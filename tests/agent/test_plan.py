@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.core.events import Event, PlanChanged, Text, ToolFinished
+from indwell.agent.core.events import Event, PlanChanged, TextAdded, ToolFinished
 from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
 from indwell.agent.requests.forthcoming import forthcoming
 from indwell.context.plan import Plan
@@ -171,7 +171,7 @@ async def test_words_that_wait_are_heard_before_the_plan_ends_the_turn(tmp_path)
 
         def steering(event: Event) -> None:
             emit(event)
-            if isinstance(event, Text) and session.turn_runs and session.turns == 1:
+            if isinstance(event, TextAdded) and session.turn_runs and session.turns == 1:
                 session.steer("not the tests") if not session.steering else None
 
         object.__setattr__(made.world, "emit", steering)

@@ -106,7 +106,7 @@ async def test_what_it_does_is_told_under_its_call(tmp_path: Path) -> None:
             events.EditApplied,
             events.UsageReported,
         }
-        words = "".join(one.text for one in world.told(events.Text))
+        words = "".join(one.text for one in world.told(events.TextAdded))
         assert "a long story" not in words
         (end,) = [one for one in world.told(events.ToolFinished) if one.name == "agent"]
     assert end.figure == "3 rounds, 35 tokens"

@@ -11,7 +11,7 @@ from indwell.agent.core.event_shape import FileChanged
 from indwell.agent.core.events import (
     EditApplied,
     Notice,
-    Text,
+    TextAdded,
     ToolFinished,
     ToolStarted,
     TurnFinished,
@@ -39,15 +39,15 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
         first, second = Usage(10, output=5), Usage(20, output=4)
         assert world.events == [
             TurnStarted(1, "Question", "What is x?", "small", mode="auto"),
-            Text(1, "Let "),
-            Text(1, "me "),
-            Text(1, "look."),
+            TextAdded(1, "Let "),
+            TextAdded(1, "me "),
+            TextAdded(1, "look."),
             UsageReported(1, 1, first, 1.25, first, 1.25),
             ToolStarted(1, "c1", "read_file", "a.py"),
             ToolFinished(1, "c1", "read_file", "a.py", False, "1 line", 0.5),  # noqa: FBT003 - an event's field
-            Text(1, "It "),
-            Text(1, "is "),
-            Text(1, "one."),
+            TextAdded(1, "It "),
+            TextAdded(1, "is "),
+            TextAdded(1, "one."),
             UsageReported(1, 2, second, 1.0, first + second, 2.25),
             finished,
         ]
@@ -274,12 +274,12 @@ async def test_a_reply_that_is_sent_again_starts_its_text_anew(tmp_path: Path) -
 
         with_parts(world.session, provider=Restarting())
         await world.turn()
-        assert world.told(Text, Notice) == [
+        assert world.told(TextAdded, Notice) == [
             Notice(1, "warning", "the window of 'small' is not known"),
-            Text(1, "Hal"),
-            Text(1, "", restart=True),
+            TextAdded(1, "Hal"),
+            TextAdded(1, "", restart=True),
             Notice(1, "warning", "busy; trying again in 2 s"),
-            Text(1, "Hi"),
+            TextAdded(1, "Hi"),
         ]
 
 

@@ -33,7 +33,7 @@ def test_nothing_of_a_turn_can_drive_the_terminal() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
     evil = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202e"
-    view(events.Text(1, evil))
+    view(events.TextAdded(1, evil))
     view(events.ToolStarted(1, "1", "bash", evil))
     view(events.ToolStarted(1, "1", evil, "a.py"))
     view(events.ToolOutput(1, "1", evil))
@@ -95,7 +95,7 @@ def test_a_check_and_what_it_came_to_are_lines_of_their_own() -> None:
 def test_words_in_the_middle_of_a_turn_are_shown_where_they_were_heard() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))
-    view(events.Text(1, "Tabs or"))
+    view(events.TextAdded(1, "Tabs or"))
     view(events.Steered(1, "use tabs\x1b[2J", delivered=True))
     view(events.Steered(1, "too late", delivered=False))
     assert written.getvalue().splitlines() == ["Tabs or", "you: use tabs\\u001b[2J"]

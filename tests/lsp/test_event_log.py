@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.core.events import Event, Notice, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, Notice, TextAdded, ThinkingAdded, ToolOutput
 from indwell.service.turns.event_log import (
     KEPT_SESSIONS,
     EventEntry,
@@ -27,32 +27,42 @@ NOTICE = Notice(1, "info", "hm")
 
 def test_numbers_go_from_one_without_a_gap() -> None:
     log = SessionEvents()
-    assert [log.add(Text(1, "a")), log.add(NOTICE), log.add(Text(1, "b"))] == [1, 2, 3]
+    assert [log.add(TextAdded(1, "a")), log.add(NOTICE), log.add(TextAdded(1, "b"))] == [1, 2, 3]
 
 
 def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> None:
-    log = log_of(Text(1, "He"), Text(1, "llo"), NOTICE, Thinking(1, "x"), Thinking(1, "y"))
+    log = log_of(
+        TextAdded(1, "He"),
+        TextAdded(1, "llo"),
+        NOTICE,
+        ThinkingAdded(1, "x"),
+        ThinkingAdded(1, "y"),
+    )
     assert log.after(0) == Missed(
-        (EventEntry(2, Text(1, "Hello")), EventEntry(3, NOTICE), EventEntry(5, Thinking(1, "xy"))),
+        (
+            EventEntry(2, TextAdded(1, "Hello")),
+            EventEntry(3, NOTICE),
+            EventEntry(5, ThinkingAdded(1, "xy")),
+        ),
         5,
         is_complete=True,
     )
 
 
 def test_it_goes_on_in_the_middle_of_a_run() -> None:
-    growing = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"))
-    assert growing.after(1).events == (EventEntry(3, Text(1, "llo!")),)
-    closed = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"), NOTICE)
-    assert closed.after(2).events == (EventEntry(3, Text(1, "!")), EventEntry(4, NOTICE))
+    growing = log_of(TextAdded(1, "He"), TextAdded(1, "llo"), TextAdded(1, "!"))
+    assert growing.after(1).events == (EventEntry(3, TextAdded(1, "llo!")),)
+    closed = log_of(TextAdded(1, "He"), TextAdded(1, "llo"), TextAdded(1, "!"), NOTICE)
+    assert closed.after(2).events == (EventEntry(3, TextAdded(1, "!")), EventEntry(4, NOTICE))
     assert closed.after(4) == Missed((), 4, is_complete=True)
 
 
 def test_pieces_of_different_things_do_not_join() -> None:
     events = (
-        Text(1, "a"),
-        Text(1, "", restart=True),
-        Text(1, "b"),
-        Text(2, "c"),
+        TextAdded(1, "a"),
+        TextAdded(1, "", restart=True),
+        TextAdded(1, "b"),
+        TextAdded(2, "c"),
         ToolOutput(2, "c1", "x"),
         ToolOutput(2, "c2", "y"),
     )
@@ -86,8 +96,8 @@ def test_of_many_sessions_the_newest_are_known() -> None:
 
 event_lists = st.lists(
     st.one_of(
-        st.builds(Text, st.integers(1, 2), st.text(max_size=4), st.booleans()),
-        st.builds(Thinking, st.just(1), st.text(max_size=4)),
+        st.builds(TextAdded, st.integers(1, 2), st.text(max_size=4), st.booleans()),
+        st.builds(ThinkingAdded, st.just(1), st.text(max_size=4)),
         st.builds(ToolOutput, st.just(1), st.sampled_from("ab"), st.text(max_size=4)),
         st.just(NOTICE),
     ),

@@ -36,9 +36,9 @@ def ended(ending: str = "done", message: str = "", **more: object) -> events.Tur
     ("event", "line"),
     [
         (events.TurnStarted(1, "t", "w", "m"), ""),
-        (events.Text(1, "hello"), "writing"),
-        (events.Text(1, " \n"), ""),
-        (events.Thinking(1, "hm"), ""),
+        (events.TextAdded(1, "hello"), "writing"),
+        (events.TextAdded(1, " \n"), ""),
+        (events.ThinkingAdded(1, "hm"), ""),
         (started("read_file", "a.py"), "reading a.py"),
         (started("bash", "cd x\n  make"), "running cd x make"),
         (started("grep", "needle"), "searching needle"),
@@ -156,7 +156,7 @@ def play(progress: TurnProgress) -> None:
     progress.follow(started("read_file", "a.py"))
     progress.follow(started("read_file", "a.py"))
     progress.follow(started("bash", "x" * 500))
-    progress.follow(events.Text(1, ""))
+    progress.follow(events.TextAdded(1, ""))
     progress.end(ended(rounds=0))
     progress.follow(started("read_file", "too late"))
     progress.end(ended(message="done twice", rounds=0))

@@ -17,8 +17,8 @@ from indwell.agent.core.events import (
     TurnStarted,
     UsageReported,
 )
-from indwell.agent.core.events import Text as Said
-from indwell.agent.core.events import Thinking as Thought
+from indwell.agent.core.events import TextAdded as Said
+from indwell.agent.core.events import ThinkingAdded as Thought
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.agent.core.events import Event, Text, TurnFinished, TurnStarted
+from indwell.agent.core.events import Event, TextAdded, TurnFinished, TurnStarted
 from indwell.messages import Usage
 from indwell.service.sessions.recorded_turns import RecordedTurn
 from indwell.sessions.records import Ending
@@ -18,7 +18,7 @@ def recorded_turn(
     left: bool = False,
 ) -> RecordedTurn:
     """Give a turn with these events; without an ``ending`` it still runs, or was killed."""
-    answers = [one.text for one in told if isinstance(one, Text)]
+    answers = [one.text for one in told if isinstance(one, TextAdded)]
     answer = answers[-1] if answers else ""
     begin = TurnStarted(number, words[:80], words, "m")
     end = ()

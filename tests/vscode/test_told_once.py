@@ -109,7 +109,9 @@ async def _steered(folder: Path) -> Story:
 async def _cancelled(folder: Path) -> Story:
     async with a_world(folder, [hang("Half an answer"), says("whole")], files=FILES) as world:
         task = world.begin("say much")
-        await world.until(lambda event: isinstance(event, events.Text) and "answer" in event.text)
+        await world.until(
+            lambda event: isinstance(event, events.TextAdded) and "answer" in event.text
+        )
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await world.turn("go on")
@@ -123,7 +125,7 @@ async def _never_heard(folder: Path) -> Story:
 
     async with a_world(folder, [steers], files=FILES) as world:
         task = world.begin("begin")
-        await world.until(lambda event: isinstance(event, events.Text))
+        await world.until(lambda event: isinstance(event, events.TextAdded))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return await story(world)

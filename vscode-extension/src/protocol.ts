@@ -388,8 +388,8 @@ export type Event =
   | QuestionAsked
   | QueueChanged
   | Steered
-  | Text
-  | Thinking
+  | TextAdded
+  | ThinkingAdded
   | TodoChanged
   | ToolFinished
   | ToolOutput
@@ -1139,7 +1139,7 @@ export interface TaskArguments {
 }
 
 /** More of the answer; `restart` says to forget what this round has shown so far. */
-export interface Text {
+export interface TextAdded {
   readonly type: "text";
   readonly turn: number;
   readonly text: string;
@@ -1148,7 +1148,7 @@ export interface Text {
 }
 
 /** More of the model's reasoning. */
-export interface Thinking {
+export interface ThinkingAdded {
   readonly type: "thinking";
   readonly turn: number;
   readonly text: string;

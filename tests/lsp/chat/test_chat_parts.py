@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from indwell.agent.core.events import Text
+from indwell.agent.core.events import TextAdded
 from indwell.errors import UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import (
@@ -138,7 +138,7 @@ def test_only_relative_paths_are_links() -> None:
 
 
 def turn(number: int, answer: str) -> RecordedTurn:
-    return recorded_turn(number, f"ask {number}", Text(number, answer))
+    return recorded_turn(number, f"ask {number}", TextAdded(number, answer))
 
 
 def test_a_document_gets_the_turns_that_it_missed_once_and_above_the_draft() -> None:

@@ -29,8 +29,8 @@ def started() -> events.TurnStarted:
     return events.TurnStarted(1, "t", ASKED, "m")
 
 
-def text(words: str) -> events.Text:
-    return events.Text(1, words)
+def text(words: str) -> events.TextAdded:
+    return events.TextAdded(1, words)
 
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
@@ -304,7 +304,7 @@ async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) 
                     events.ToolFinished(1, f"{number}", "bash", "x", False, "", 0.1)  # noqa: FBT003
                 )
             case "think":
-                stream.take(events.Thinking(1, f"hm {number}"))
+                stream.take(events.ThinkingAdded(1, f"hm {number}"))
             case "race":
                 typed.append(chr(0x4E00 + number))  # one character: nothing is typed into it
                 desk.editor.moments.before = _typing(desk, where, typed[-1], at_once)

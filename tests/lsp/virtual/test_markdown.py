@@ -183,8 +183,8 @@ def test_a_transcript_reads_like_a_talk() -> None:
     turn = recorded_turn(
         1,
         "Mend it\n<!-- now",
-        events.Thinking(1, "hm"),
-        events.Text(1, "I **look**.\n```py\nx = 1"),
+        events.ThinkingAdded(1, "hm"),
+        events.TextAdded(1, "I **look**.\n```py\nx = 1"),
         events.ToolStarted(1, *read, '{"path": "shop.py"}'),
         events.ToolFinished(1, *read, False, "", 1.0, "", "def total():\n    ```"),  # noqa: FBT003
         events.ToolStarted(1, "c2", "bash", "ls", '{"command": "ls"}'),
@@ -264,7 +264,7 @@ _2026-11-21 · failed, left behind_
 
 
 def test_of_a_session_without_end_the_newest_turns_are_shown() -> None:
-    said = events.Text(1, "y" * 30_000)
+    said = events.TextAdded(1, "y" * 30_000)
     turns = [recorded_turn(number, "", said) for number in range(1, 201)]
     text = transcript_markdown(Overview("s"), turns)
     assert len(text) < 2_100_000

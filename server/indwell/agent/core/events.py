@@ -45,14 +45,14 @@ class Attached(OfAgent, frozen=True):
     label: str = ""
 
 
-class Text(OfAgent, frozen=True):
+class TextAdded(OfAgent, frozen=True, tag="text"):
     """More of the answer; ``restart`` says to forget what this round has shown so far."""
 
     text: str
     restart: bool = False
 
 
-class Thinking(OfAgent, frozen=True):
+class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
     """More of the model's reasoning."""
 
     text: str
@@ -296,8 +296,8 @@ class TurnFinished(OfAgent, frozen=True):
 Event: TypeAlias = (
     TurnStarted
     | Attached
-    | Text
-    | Thinking
+    | TextAdded
+    | ThinkingAdded
     | ToolStarted
     | ToolOutput
     | ToolFinished

@@ -114,15 +114,15 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
     match event:
         case stream.TextDelta(text=text):
             turn.streamed.append(text)
-            emit(events.Text(turn.number, text))
+            emit(events.TextAdded(turn.number, text))
         case stream.ThinkingDelta(text=text):
             turn.thought.append(text)
-            emit(events.Thinking(turn.number, text))
+            emit(events.ThinkingAdded(turn.number, text))
         case stream.Sending() | stream.CallStarted():
             pass  # the tool call is shown once it is complete and checked
         case stream.Discarded():
             turn.streamed, turn.thought = [], []
-            emit(events.Text(turn.number, "", restart=True))
+            emit(events.TextAdded(turn.number, "", restart=True))
         case stream.RetryWait(seconds=seconds, reason=reason):
             wait = f"{reason}; trying again in {seconds:.0f} s"
             emit(events.Notice(turn.number, "warning", wait))

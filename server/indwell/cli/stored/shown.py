@@ -86,7 +86,7 @@ def _markup(told: events.Event | RecordedCall) -> str:
             )
         case events.TurnStarted(words=text) | events.Steered(text=text):
             return f"[bold]you:[/] {escape(visible(text))}"
-        case events.Text(text=text):
+        case events.TextAdded(text=text):
             return escape(visible(text))
         case events.TurnFinished(message=message):
             return f"[red]{escape(visible(message))}[/]" if message else ""

@@ -48,7 +48,11 @@ class Shortenings:
                 return False
             case events.Notice(level="info", message=message) if message.startswith("summing up "):
                 return self._n_runs < MOST_TOLD
-            case events.Text(text="", restart=False) | events.UsageReported() | events.Thinking():
+            case (
+                events.TextAdded(text="", restart=False)
+                | events.UsageReported()
+                | events.ThinkingAdded()
+            ):
                 return False  # it is not shown, so it ends no run
             case _:
                 pass
@@ -120,7 +124,7 @@ class TerminalView:
         match shown:
             case events.TurnStarted(attached=attached) if attached:
                 self._line(f"[dim]with {escape(short_line(', '.join(attached), TARGET_LIMIT))}[/]")
-            case events.Text(text=text, restart=restart):
+            case events.TextAdded(text=text, restart=restart):
                 self._text("\n[the answer starts again]\n" if restart else text)
             case events.ToolStarted(id=id_, name=name, target=target):
                 self._shown_lines = 0

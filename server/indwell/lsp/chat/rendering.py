@@ -108,9 +108,9 @@ class Rendering:
         match event:
             case events.TurnStarted(attached=attached) if attached:
                 self._block(f"*with {', '.join(map(code, attached))}*")
-            case events.Text(text=text, restart=restart):
+            case events.TextAdded(text=text, restart=restart):
                 self._words(text, restart=restart)
-            case events.Thinking(text=text):
+            case events.ThinkingAdded(text=text):
                 self._think(text)
             case events.ToolOutput(id=call, text=text):
                 self._output(call, text)
@@ -328,9 +328,9 @@ def _told(told: events.Event | RecordedCall) -> str:
             return details(f"{started.name}{state}", *body)
         case events.Steered(text=text):
             return f"> **You, meanwhile:**\n{quoted(text)}"
-        case events.Text(text=text):
+        case events.TextAdded(text=text):
             return own_words(text)
-        case events.Thinking(text=text):
+        case events.ThinkingAdded(text=text):
             return details(f"Thinking · {len(text.split())} words", fence(text, "text"))
         case events.Notice() | events.Compacted():
             return quoted(named_text(told)[1])

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from indwell.agent.core.events import Event, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions.asker import UserQuestion
 from indwell.lsp.messages import diagnostics, questions, status
 from indwell.lsp.messages import methods as protocol
@@ -62,7 +62,11 @@ _UNSURE = (  # in a list that is answered by a number: as many as a question has
 )
 
 _OURS = "indwell/"  # methods that only clients know who heed what we say of them
-_REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
+_REPEATABLE = (
+    TextAdded,
+    ThinkingAdded,
+    ToolOutput,
+)  # an editor that does not keep up asks for them again
 
 
 class _EventParams(msgspec.Struct, frozen=True):

@@ -131,7 +131,7 @@ def _words_of(event: events.Event) -> str:
             return message
         case events.UsageReported():
             return "thinking"
-        case events.Text(text=text) if text.strip():
+        case events.TextAdded(text=text) if text.strip():
             return "writing"
         case _:
             return ""

@@ -224,9 +224,9 @@ def _told(told: events.Event | RecordedCall) -> str:
         case events.TurnStarted(words=text) | events.Steered(text=text):
             lines = contained(bounded(text, WORDS_CHARACTERS)).rstrip("\n").split("\n")
             return "\n".join(["**You**\n", *(f"> {one}".rstrip() for one in lines), ""])
-        case events.Text(text=text):
+        case events.TextAdded(text=text):
             return contained(bounded(text, WORDS_CHARACTERS))
-        case events.Thinking(text=text):
+        case events.ThinkingAdded(text=text):
             return folded("Reasoning", fenced(bounded(text, WORDS_CHARACTERS)))
         case events.TurnFinished(message=message) if message:
             return f"> {inline(short_line(message, LINE_CHARACTERS * 5))}\n"

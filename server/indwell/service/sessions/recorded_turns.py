@@ -164,7 +164,7 @@ def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
 def named_text(event: Event) -> tuple[str, str]:
     """The kind and the text of what stands beside words and calls; empty for everything else."""
     match event:
-        case events.Thinking(text=text):
+        case events.ThinkingAdded(text=text):
             return "thinking", text
         case events.Attached(label="", text=text):
             return "attached", text
@@ -277,11 +277,11 @@ class _Turn:
             case Text(text=text, meta=meta) if meta.source == "assistant":
                 if (reply := _without_mark(text)).strip():
                     self._answer = reply
-                    self._items.append(events.Text(n, reply))
+                    self._items.append(events.TextAdded(n, reply))
             case Text(text=text, meta=meta):
                 self._items.append(events.Attached(n, meta.source, text))
             case Thinking(text=text):
-                self._items.append(events.Thinking(n, text))
+                self._items.append(events.ThinkingAdded(n, text))
             case ToolUse(id=id_, name=name, arguments=arguments):
                 # A sub-agent at work shows its task; the log has the target when it has ended.
                 target = subject_of(arguments) if name == NAME else ""

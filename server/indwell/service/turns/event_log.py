@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.agent.core.events import Event, Text, Thinking, ToolOutput
+from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 
 KEPT_CHARACTERS = 1 << 20  # of one session: some turns with their diffs
 KEPT_SESSIONS = 8  # of one process
@@ -85,7 +85,7 @@ class SessionEvents:
         self.seq += 1
         newest = self._runs[-1] if self._runs else None
         if newest is not None and _joins(newest.event, event):
-            assert isinstance(event, Text | Thinking | ToolOutput)
+            assert isinstance(event, TextAdded | ThinkingAdded | ToolOutput)
             self._grow(newest, event.text)
         else:
             if newest is not None:
@@ -93,7 +93,7 @@ class SessionEvents:
             run = _EventRun(self.seq, event)
             self._runs.append(run)
             if _is_piece(event):
-                assert isinstance(event, Text | Thinking | ToolOutput)
+                assert isinstance(event, TextAdded | ThinkingAdded | ToolOutput)
                 run.pieces = []
                 self._size += _ENTRY
                 self._grow(run, event.text)
@@ -156,7 +156,7 @@ class EventLog:
 
 def _is_piece(event: Event) -> bool:
     match event:
-        case Text(restart=False) | Thinking() | ToolOutput():
+        case TextAdded(restart=False) | ThinkingAdded() | ToolOutput():
             return True
         case _:
             return False
@@ -165,7 +165,10 @@ def _is_piece(event: Event) -> bool:
 def _joins(before: Event, event: Event) -> bool:
     """Are these two pieces of one text: same kind, same turn, same call?"""
     match before, event:
-        case (Text(restart=False), Text(restart=False)) | (Thinking(), Thinking()):
+        case (TextAdded(restart=False), TextAdded(restart=False)) | (
+            ThinkingAdded(),
+            ThinkingAdded(),
+        ):
             return before.turn == event.turn
         case ToolOutput(id=first), ToolOutput(id=second):
             return first == second and before.turn == event.turn
