@@ -46,7 +46,7 @@ async def test_rules_for_always_are_listed_and_taken_back(
     told = json.loads(said(capsys, "revoke", "3", "1", "--json"))
     assert told == {"folder": str(folder), "rules": ["bash in /w: b"], "revoked": 2}
     assert book.granted == frozenset({"bash in /w: b"})
-    assert said(capsys, "revoke", "--all").startswith("1 taken back")
+    assert said(capsys, "revoke", "--all").startswith("1 revoked")
     assert book.granted == frozenset()
 
 

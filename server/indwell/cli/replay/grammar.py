@@ -9,8 +9,7 @@ rows of the table:
   requests     calls of the main model; re-reads and summaries are not among them
   tokens       of all prompts; cached: their share that a cache would have served
   cost         of all calls, in prices of a million input tokens (or US dollars), including
-  summaries
-               and lost text that had to be read again; summaries: the part spent on them
+               summaries and lost text that was read again; summaries: the part spent on them
   kept         of the names that the agent used later and whose source had been shortened, the
                share that was still in the request
   edit lines   the same for lines that an edit had to match

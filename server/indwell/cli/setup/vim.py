@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from indwell.cli.setup.configuration import EditorConfiguration, vim, vim_arguments
 
-_ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has
-it let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
+_ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
+let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
 let s:indwell_types = {}
 function! s:IndwellRoot(buffer) abort
   let l:git = ale#path#FindNearestDirectory(a:buffer, '.git')
@@ -20,22 +20,22 @@ function! s:IndwellAdd(type) abort  " beside what ALE does for this type of file
   let g:ale_linters = extend(get(g:, 'ale_linters', {}), {a:type: l:names + ['indwell']})
 endfunction
 autocmd FileType * call s:IndwellAdd(expand('<amatch>'))
-" ALE tells a server of an edit that the server asked for only at your next key; this does it at
-once. function! s:IndwellTell(connection) abort
+" ALE tells a server of an edit that the server asked for only at your next key; this does it at once.
+function! s:IndwellTell(connection) abort
   for l:buffer in keys(ale#lsp#GetConnections()[a:connection].open_documents)
     call ale#lsp#NotifyForChanges(a:connection, str2nr(l:buffer))
   endfor
 endfunction
-" Indwell puts its own edits on disk for a command, and Vim would ask at `:w`. Where the disk holds
-the very text of " the buffer, Vim reads it and keeps its undo; of what a command changed, it reads
-what holds no unsaved text of yours. set autoread
+" Indwell puts its own edits on disk for a command, and Vim would ask at `:w`. Where the disk holds the very text of
+" the buffer, Vim reads it and keeps its undo; of what a command changed, it reads what holds no unsaved text of yours.
+set autoread
 augroup IndwellSaved | augroup END
 function! s:IndwellSaved() abort
   let l:path = expand('%:p')
-  let l:plain = &fileformat ==# 'unix' && index(['', 'utf-8'], &fileencoding) >= 0 && &endofline &&
-  !&bomb if !&modified || &readonly || &buftype !=# '' || !l:plain || !has_key(s:indwell_types,
-  &filetype) | return | endif if !filereadable(l:path) || readfile(l:path, 'b') !=# getline(1, '$')
-  + [''] | return | endif let [l:undo, l:limit] = [fnameescape(tempname()), &undoreload]
+  let l:plain = &fileformat ==# 'unix' && index(['', 'utf-8'], &fileencoding) >= 0 && &endofline && !&bomb
+  if !&modified || &readonly || &buftype !=# '' || !l:plain || !has_key(s:indwell_types, &filetype) | return | endif
+  if !filereadable(l:path) || readfile(l:path, 'b') !=# getline(1, '$') + [''] | return | endif
+  let [l:undo, l:limit] = [fnameescape(tempname()), &undoreload]
   try
     autocmd IndwellSaved FileChangedShell <buffer> let v:fcs_choice = 'reload'
     execute 'silent! wundo!' l:undo
@@ -57,16 +57,14 @@ function! s:IndwellLook(...) abort
   endfor
 endfunction
 autocmd BufEnter,InsertLeave * call timer_start(1, function('s:IndwellLook'))
-" ALE answers no question of a server; these lines put Indwell's to you, when you have typed
-nothing for a second. Words " such as allow-once answer; keys that you typed before are dropped,
-and CTRL-C gives no answer, which is No. let [s:indwell_typed, s:indwell_asks] = [reltime(), 0]
+" ALE answers no question of a server; these lines put Indwell's to you, when you have typed nothing for a second. Words
+" such as allow-once answer; keys that you typed before are dropped, and CTRL-C gives no answer, which is No.
+let [s:indwell_typed, s:indwell_asks] = [reltime(), 0]
 augroup IndwellTyped
   autocmd!
-  autocmd InsertCharPre,CursorMoved,CursorMovedI,TextChanged,TextChangedI,CmdlineChanged * let
-  s:indwell_typed = reltime()
+  autocmd InsertCharPre,CursorMoved,CursorMovedI,TextChanged,TextChangedI,CmdlineChanged * let s:indwell_typed = reltime()
 augroup END
-function! s:IndwellWord(start, title) abort  " no for No; else what nobody types into a file:
-allow-once, choose-not-now
+function! s:IndwellWord(start, title) abort  " no for No; else what nobody types into a file: allow-once, choose-not-now
   let l:parts = split(tolower(substitute(a:title, ':.*', '', '')), '\A\+')[:2]
   return a:title ==# 'No' ? 'no' : join([a:start] + (empty(l:parts) ? ['answer'] : l:parts), '-')
 endfunction
@@ -75,23 +73,22 @@ function! s:IndwellWords(titles) abort  " with a letter behind it where two are 
   let l:words = map(copy(a:titles), {_, it -> s:IndwellWord(l:start, it)})
   return map(copy(l:words), {at, it -> count(l:words, it) > 1 ? it . '-' . nr2char(97 + at) : it})
 endfunction
-function! s:IndwellChosen(words, text) abort  " a letter or more behind the first hyphen is enough
-where one word begins so
+function! s:IndwellChosen(words, text) abort  " a letter or more behind the first hyphen is enough where one word begins so
   let l:typed = tolower(a:text)
   let l:found = l:typed =~# '-.' ? filter(copy(a:words), {_, it -> stridx(it, l:typed) == 0}) : []
   return index(a:words, index(a:words, l:typed) < 0 && len(l:found) == 1 ? l:found[0] : l:typed)
 endfunction
 function! s:IndwellAsk(connection, message, note, ...) abort
-  let l:is_busy = s:indwell_asks || reltimefloat(reltime(s:indwell_typed)) < 1 || mode(1) =~#
-  '^\(c\|r\|!\|no\)' if l:is_busy
+  let l:is_busy = s:indwell_asks || reltimefloat(reltime(s:indwell_typed)) < 1 || mode(1) =~# '^\(c\|r\|!\|no\)'
+  if l:is_busy
     call timer_start(100, function('s:IndwellAsk', [a:connection, a:message, a:note]))
     return
   endif
   let s:indwell_asks = 1
   let l:titles = map(copy(get(a:message.params, 'actions', [])), 'v:val.title')
   let l:words = s:IndwellWords(l:titles)
-  let l:lines = [a:message.params.message, ''] + map(copy(l:titles), {at, it -> '  ' . l:words[at]
-  . ': ' . it}) let l:lines += a:note + ['Type a word (' . join(l:words, ', ') . ') and <Enter>: ']
+  let l:lines = [a:message.params.message, ''] + map(copy(l:titles), {at, it -> '  ' . l:words[at] . ': ' . it})
+  let l:lines += a:note + ['Type a word (' . join(l:words, ', ') . ') and <Enter>: ']
   let l:is_quiet = 0
   while !l:is_quiet
     sleep 300m
@@ -109,31 +106,28 @@ function! s:IndwellAsk(connection, message, note, ...) abort
     let s:indwell_asks = 0
     redraw!
   endtry
-  if l:at == -1 | return s:IndwellAsk(a:connection, a:message, ['"' . l:text . '" is not one of the
-  words.']) | endif let l:result = l:at >= 0 ? {'title': l:titles[l:at]} : v:null
+  if l:at == -1 | return s:IndwellAsk(a:connection, a:message, ['"' . l:text . '" is not one of the words.']) | endif
+  let l:result = l:at >= 0 ? {'title': l:titles[l:at]} : v:null
   let l:body = json_encode({'jsonrpc': '2.0', 'id': a:message.id, 'result': l:result})
   let l:job = ale#lsp#GetConnections()[a:connection].job_id
   call ale#job#SendRaw(l:job, 'Content-Length: ' . strlen(l:body) . "\r\n\r\n" . l:body)
 endfunction
 function! s:IndwellAsked(connection, message) abort
   let l:method = get(a:message, 'method', '')
-  if l:method ==# 'workspace/applyEdit' | call timer_start(1, {-> s:IndwellTell(a:connection)}) |
-  endif if l:method ==# 'window/showMessage' | call timer_start(1, function('s:IndwellLook')) |
-  endif  " a turn has ended if l:method ==# 'window/showMessageRequest' | call timer_start(1,
-  function('s:IndwellAsk', [a:connection, a:message, []])) | endif
+  if l:method ==# 'workspace/applyEdit' | call timer_start(1, {-> s:IndwellTell(a:connection)}) | endif
+  if l:method ==# 'window/showMessage' | call timer_start(1, function('s:IndwellLook')) | endif  " a turn has ended
+  if l:method ==# 'window/showMessageRequest' | call timer_start(1, function('s:IndwellAsk', [a:connection, a:message, []])) | endif
 endfunction
 function! s:IndwellStarted() abort
   for l:connection in keys(ale#lsp#GetConnections())
     if stridx(l:connection, @PROGRAM@ . ':') != 0 | continue | endif
     call ale#lsp#RegisterCallback(l:connection, function('s:IndwellAsked'))
-    call ale#lsp#RegisterCallback(l:connection, function('ale#codefix#HandleLSPResponse')) " takes
-    edits from now on
+    call ale#lsp#RegisterCallback(l:connection, function('ale#codefix#HandleLSPResponse')) " takes edits from now on
   endfor
 endfunction
 autocmd User ALELSPStarted call s:IndwellStarted()
 command! -nargs=1 IndwellRun
-  \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>,
-  []))
+  \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>, []))
 """
 
 VIM = EditorConfiguration(
