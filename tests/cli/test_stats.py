@@ -150,7 +150,7 @@ async def test_days_that_are_none_are_refused_and_an_imported_session_is_not_bla
     home,
 ) -> None:
     refused = await stats(home, "--days", "-1")
-    assert (refused.code, "no number of days" in refused.stderr) == (2, True)
+    assert (refused.code, "not a number of days" in refused.stderr) == (2, True)
     name = await keep(home, home.workspace)
     told = await stats(home, "--session", name)
     assert f"no model calls in session {name}; an imported session has none" in told.stdout
