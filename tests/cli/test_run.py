@@ -103,7 +103,7 @@ async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
         (("--new-from", "nothing"), "nothing"),
         (("--continue", "--turn", "1"), "no session"),
         (("/nonsense",), "nonsense"),
-        (("/compact",), "there is no conversation yet"),
+        (("/compact",), "there is no conversation to shorten yet"),
         (("--file", "nowhere.py", "x"), "--file: "),
     ],
 )
