@@ -58,7 +58,11 @@ async def test_every_request_is_made_again_from_the_log_byte_for_byte(home) -> N
     replayed = json.loads(told.stdout)
     assert (replayed["turn"], replayed["equal"], replayed["attempts"]) == (2, True, 1)
     assert replayed["body"] == endpoint.seen[2].body
-    for given, words in (("4", "no request 4; it has 3"), ("x", "not the number"), ("0", "not the number")):
+    for given, words in (
+        ("4", "no request 4; it has 3"),
+        ("x", "not the number"),
+        ("0", "not the number"),
+    ):
         ended = await run(home, "sessions", "replay-request", session, given)
         assert (ended.code, words in ended.stderr) == (1, True), ended
 
