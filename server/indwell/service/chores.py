@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 async def close_all(*closings: Callable[[], Awaitable[object]]) -> None:
-    """Run them in order. What a full disk refuses, say, is told in the log; a bug travels last."""
+    """Run all in order. Foreseen errors, such as a full disk, are logged; a bug is raised last."""
     async with AsyncExitStack() as closing:
         for one in reversed(closings):
             closing.push_async_callback(partial(_told, one))
@@ -29,10 +29,10 @@ async def _told(closing: Callable[[], Awaitable[object]]) -> None:
 
 
 class Chores:
-    """Owns tasks; what goes wrong in one is logged.
+    """Owns background tasks, and logs their failures.
 
-    None begins once they are closed: a timer may still fire while the loop waits for its threads,
-    and whatever it began would find no thread any more.
+    After ``close`` none begins: a timer may still fire while the event loop waits for its threads,
+    and a new task would find no thread.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Chores:
         self._is_closed = False
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let ``work`` go on by itself; after the end it is dropped."""
+        """Run ``work`` in the background; after ``close`` it is dropped."""
         if self._is_closed:
             work.close()
             return
@@ -49,11 +49,11 @@ class Chores:
         task.add_done_callback(self._ended)
 
     def close(self) -> None:
-        """Begin nothing from now on."""
+        """Begin no more tasks."""
         self._is_closed = True
 
     async def stop(self) -> None:
-        """Begin nothing from now on, cancel what is left, and wait for it."""
+        """Begin no more tasks, cancel the running ones, and wait for them."""
         self.close()
         for task in tuple(self._tasks):
             task.cancel()

@@ -1,4 +1,4 @@
-"""The settings in force: the user's, tightened by the front door, and what the user chose since."""
+"""The settings in force: the user's, tightened by the front door, and changed by hand since."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = "the editor's settings"
 
 
 class Configured(msgspec.Struct, frozen=True):
-    """What the sources of settings say.
+    """The settings as read from their sources.
 
     Attributes:
         settings: The defaults if there is a ``problem``.
@@ -39,17 +39,17 @@ class Configured(msgspec.Struct, frozen=True):
 
 
 ReadSettings: TypeAlias = Callable[[Mapping[str, Any], tuple[Path, ...]], Configured]
-"""Reads all sources but the front door's section: the options of its start, and the folders."""
+"""Reads all sources except the front door's section, given its start options and the folders."""
 
 
 def settings_reader(
     environment: Mapping[str, str], trust: FolderTrust, *, scripted: bool
 ) -> ReadSettings:
-    """Give what reads the user's settings; a file that cannot be used makes every prompt say so.
+    """Return a function that reads the user's settings; it never raises.
 
     Args:
         environment: Variables of the process.
-        trust: Looks at the folders, and knows afterwards which are trusted.
+        trust: Examines the folders while settings are read.
         scripted: Use the scripted model, whatever the settings say.
     """
 
@@ -70,10 +70,10 @@ class Configuration:
     """Reads settings from their sources, and again when one of them changes.
 
     Args:
-        door: May have settings of its own.
+        door: The front door, which may have settings of its own.
         read: Reads all other sources.
-        offered: Lists the models of the endpoint that settings name.
-        patience_s: How long a turn waits for a front door that is never ready to be asked.
+        offered: Lists the models of the endpoint in the settings.
+        patience_s: How long a turn waits for the front door's settings, in seconds.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Configuration:
 
     @property
     def settings(self) -> Settings:
-        """Those in force."""
+        """The settings in force."""
         settings = self._read.settings
         return msgspec.structs.replace(
             settings, mode=self._mode or settings.mode, model=self._model or settings.model
@@ -110,28 +110,28 @@ class Configuration:
 
     @property
     def users(self) -> Settings:
-        """The user's own, without what the front door tightens and what was chosen since."""
+        """The user's own settings, not tightened, and without later choices."""
         return self._users.settings
 
     @property
     def configured_mode(self) -> Mode:
-        """The mode in the user's settings, whatever was chosen since."""
+        """The mode in the settings, without later choices."""
         return self._read.settings.mode
 
     @property
     def problem(self) -> str:
-        """Why they cannot be used; empty if they can."""
+        """Why the settings cannot be used; empty if they can."""
         return self._read.problem
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was ignored in them, a sentence each."""
+        """What was ignored in the settings, a sentence each."""
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """The front door has said where the user works and what it wants.
+        """Read the user's own settings, which is quick.
 
-        What the folders say is not read yet: looking at them may take a second, and `ask` does.
+        The folders are examined later, by ``ask``, because that may take a second.
         """
         self._roots, self._options = roots, options
         self._users = self._read_sources(options, ())
@@ -141,10 +141,12 @@ class Configuration:
             self._asked.clear()
 
     async def ask(self) -> tuple[str, ...]:
-        """Ask the front door for its section; gives what is ignored of it and was not before.
+        """Ask the front door for its section, and examine the folders.
 
-        A front door that does not answer in time, answers an error or nonsense has no section: what
-        was told before stays (LSP-24). The folders are looked at in any case.
+        If there is no usable answer in time, the earlier section stays (LSP-24).
+
+        Returns:
+            Notices that are new.
         """
         try:
             answer = await self._door.section() if self._door.has_section else None
@@ -155,15 +157,15 @@ class Configuration:
             self._asked.set()
 
     async def take(self, section: object) -> tuple[str, ...]:
-        """Take the front door's section; gives the notices that are new."""
+        """Use a section that the front door sent; return the notices that are new."""
         if not isinstance(section, Mapping):
             return ()
         self._section = section
         return await self.read_again()
 
     async def read_again(self) -> tuple[str, ...]:
-        """Read all sources anew; a mode or model that was chosen holds until its source changes."""
-        async with self._reading:  # whoever comes second finds nothing new
+        """Read all sources again; a choice of mode or model holds until its source changes."""
+        async with self._reading:  # a second caller finds nothing new
             before = self._read
             read = self._read_sources
             self._users = await asyncio.to_thread(read, self._options, self._roots)
@@ -175,7 +177,7 @@ class Configuration:
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
-        """Return when the front door's section is known, or will not be: bounded in any case."""
+        """Wait for the front door's section, for at most ``patience_s``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._asked.wait()
@@ -183,13 +185,13 @@ class Configuration:
             await self.read_again()
 
     def override(self, *, mode: Mode | None = None, model: str | None = None) -> None:
-        """Take what the user's command line names: it counts whatever the settings say."""
+        """Use the mode and the model of the command line, whatever the settings say."""
         if mode is not None:
             self.choose_mode(mode)
         self._model = model or self._model
 
     def choose_mode(self, mode: Mode) -> None:
-        """The user wants this mode."""
+        """Use this mode from now on."""
         before = self.settings.mode
         if mode == "plan" and before != "plan":
             self._before_plan = before
@@ -197,16 +199,16 @@ class Configuration:
 
     @property
     def mode_before_plan(self) -> Mode:
-        """The mode to which an approved plan leads back."""
+        """The mode in force before ``plan``."""
         return self._before_plan
 
     def leave_plan(self) -> None:
-        """The user has approved a plan: the mode that was before it, if it is ``plan`` now."""
+        """Return from ``plan`` to the mode before it, because a plan was approved."""
         if self.settings.mode == "plan":
             self._mode = self._before_plan
 
     def choose_model(self, name: str) -> None:
-        """The user wants this model.
+        """Use this model from now on.
 
         Raises:
             UserError: The user's settings do not allow it.
@@ -214,7 +216,7 @@ class Configuration:
         self._model = self.allowed_model(name)
 
     def allowed_model(self, name: str) -> str:
-        """The model of this name, if the user's own settings name it (editor §2).
+        """Check that the user's own settings name a model (editor §2), and return it.
 
         Raises:
             UserError: The user's settings do not allow it.
@@ -229,10 +231,10 @@ class Configuration:
         return name
 
     async def want_model(self, name: str) -> None:
-        """The user picks this model by hand: one of their settings, or one that is offered now.
+        """Use a model that the user picked: one of the settings, or one that is offered now.
 
         Raises:
-            UserError: It is neither.
+            UserError: The model is neither.
         """
         try:
             self.choose_model(name)
@@ -240,7 +242,7 @@ class Configuration:
             try:
                 offered = tuple(one.name for one in await self._offered(self.users))
             except UserError:
-                offered = ()  # nobody can say: only the settings count
+                offered = ()  # no list: only the settings count
             if not offered:
                 raise
             if name not in offered:
@@ -257,7 +259,7 @@ class Configuration:
 
 
 def model_identity(settings: Settings) -> tuple[object, ...]:
-    """What makes another model of the same settings: if it differs, the next turn switches."""
+    """The settings that identify a model; if they change, the next turn switches the model."""
     return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
 
 

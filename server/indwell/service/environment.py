@@ -1,4 +1,4 @@
-"""The environment that the process was started with; its secrets are taken out of it."""
+"""Takes the variables of the process, and removes secrets from its environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from indwell.secrets.names import is_proxy, is_secret
 
 
 def own_environment() -> Mapping[str, str]:
-    """All variables, for the settings; those that hold secrets are nowhere else after this.
+    """Return all variables, for the settings, and remove those with secrets from ``os.environ``.
 
-    Children get a few of the others alone (``sandbox.environment``). Addresses of proxies stay
-    where the HTTP client looks for them, but not where other programs can.
+    Child processes get only a few of the others (``sandbox.environment``). The HTTP client still
+    finds the addresses of proxies, and child processes do not.
     """
     keep_private()
     taken = take_out(is_secret, is_proxy)

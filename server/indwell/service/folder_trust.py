@@ -1,6 +1,6 @@
-"""The trust in the folders of one workspace: what the user has said of them, as last looked at.
+"""The trust in the folders of a workspace, by the user's answers and the folders' content.
 
-Where nothing was said, or what was said cannot be read, a folder is restricted.
+Without an answer, or with one that cannot be read, a folder is restricted.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from indwell.workspace.git.repository import GitPlaces, git_places
 
 UNSAID = "you have not said that you trust it"
 UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
-"""What a repository may make of looking at it: then it is restricted."""
+"""Errors that a repository can cause while it is examined: then the folder is restricted."""
 
 
 class FolderTrust:
-    """Looks at folders, and remembers answers.
+    """Examines folders, and stores answers.
 
     Args:
-        environment: The process's variables; they say where answers are kept.
-        is_given: The user's command line trusts every folder, as long as this process runs.
+        environment: The process's variables; they name the state folder.
+        is_given: Whether the command line trusts every folder for this process.
     """
 
     def __init__(self, environment: Mapping[str, str], *, is_given: bool = False) -> None:
         self._environment = environment
         self._is_given = is_given
         self._held_back = ""
-        self._here: dict[str, FolderAnswer] = {}  # answers that hold for this process only
+        self._here: dict[str, FolderAnswer] = {}  # answers for this process only
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
 
     def hold_back(self, why: str) -> None:
-        """Trust nothing from now on, whatever the user said: the editor is in restricted mode."""
+        """Trust no folder from now on, whatever the user answered: the editor is restricted."""
         self._held_back = why
 
     def look(self, roots: Sequence[Path], settings: Settings) -> tuple[TrustStanding, ...]:
-        """See how folders stand, and remember it. Blocks for some milliseconds a folder.
+        """Examine folders and remember the result. Blocks for a few milliseconds a folder.
 
         Raises:
             SettingsError: ``trusted`` of the user's settings cannot be used.
@@ -61,16 +61,16 @@ class FolderTrust:
         return found
 
     def shown(self, standing: TrustStanding) -> TrustStanding:
-        """``standing`` for a question; without folders in it that the user said no to."""
+        """Add to ``standing`` what a question shows, without folders that stay restricted."""
         folder = standing.folder
         inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
         return with_folders(standing, tuple(inner))
 
     def answer(self, standing: TrustStanding, *, trusted: bool, keep: bool = True) -> None:
-        """The user has answered: for the folder exactly as ``standing`` showed it.
+        """Store the user's answer, for the folder exactly as ``standing`` showed it.
 
         Raises:
-            SettingsError: It cannot be kept; it holds as long as this process runs.
+            SettingsError: The answer cannot be stored; it counts as long as this process runs.
         """
         said = answer_of(standing, trusted=trusted)
         self._here[standing.folder] = said
@@ -79,9 +79,9 @@ class FolderTrust:
             del self._here[standing.folder]
 
     def restricted(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """Those of ``roots`` that are not trusted, as written and as they resolve.
+        """The untrusted folders of ``roots``, as written and as resolved.
 
-        And folders beneath them that the user wants to stay restricted (by real path).
+        Includes folders below the trusted ones that the user wants to stay restricted (real paths).
         """
         left = [root for root in roots if not self.is_trusted(root)]
         asked = tuple(str(root.resolve()) for root in roots if not self.is_whole(root))
@@ -91,7 +91,7 @@ class FolderTrust:
         )
 
     def obeyed(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """What git is told to run or obey in ``roots``, absolute, as last looked at."""
+        """The files that git runs or obeys in ``roots``, absolute, as last examined."""
         return tuple(
             dict.fromkeys(
                 path for one in self._places(roots) for path in (*one.folders, *one.obeyed)
@@ -99,22 +99,22 @@ class FolderTrust:
         )
 
     def repository_roots(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """The folders beneath ``roots`` that hold repositories, absolute, as last looked at."""
+        """The folders below ``roots`` that hold repositories, absolute, as last examined."""
         return tuple(dict.fromkeys(path for one in self._places(roots) for path in one.holders))
 
     def _places(self, roots: Sequence[Path]) -> Iterator[GitPlaces]:
         return (self._git.get(str(root.resolve()), GitPlaces()) for root in roots)
 
     def trusted(self, roots: Sequence[Path]) -> tuple[Path, ...]:
-        """Those of ``roots`` that are trusted: where commands may write."""
+        """The trusted folders of ``roots``, in which commands may write."""
         return tuple(root for root in roots if self.is_trusted(root))
 
     def is_trusted(self, root: Path) -> bool:
-        """Was it trusted when it was last looked at?"""
+        """Whether the folder was trusted when it was last examined."""
         return self._standing(root).state == "trusted"
 
     def obeys(self, root: Path, name: str, data: bytes) -> bool:
-        """May this content of a file of ``root`` be obeyed: is it what was trusted?"""
+        """Whether a file of ``root`` with this content may be obeyed, because it was trusted."""
         standing = self._standing(root)
         if standing.state != "trusted":
             return False
@@ -123,11 +123,11 @@ class FolderTrust:
             one.name == name and one.seen.digest == digest for one in standing.items
         ):
             return True
-        kept = (standing.before or {}).get(name)  # instructions of a folder in it
+        kept = (standing.before or {}).get(name)  # instructions of a folder inside
         return kept is not None and kept.digest == digest
 
     def is_whole(self, root: Path) -> bool:
-        """Is it trusted whatever it holds?"""
+        """Whether the folder is trusted whatever it contains."""
         standing = self._standing(root)
         return standing.state == "trusted" and standing.is_whole
 
@@ -169,11 +169,11 @@ def _git_of(root: Path) -> GitPlaces:
     try:
         return git_places(root)
     except UNREADABLE:
-        return GitPlaces(obeyed=(str(root),))  # all of it: then each change is asked for
+        return GitPlaces(obeyed=(str(root),))  # the whole folder: each change is asked about
 
 
 def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStanding:
-    """How a folder stands by what was said of it and of those above it."""
+    """The standing of a folder, by the answers about it and about its parents."""
     folder, items = str(root), executables(root)
     unknown = next((one.name for one in items if not one.seen.digest), "")
     if unknown:
@@ -198,7 +198,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
         return TrustStanding(
             folder, "open", "its files changed since you trusted it", items, said.files
         )
-    # What the folder above was trusted for, and nothing of this folder's own.
+    # The parent is as it was trusted, and this folder has nothing of its own.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
         return TrustStanding(folder, "trusted", f"your answer about {by}", items)
@@ -206,9 +206,9 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
 
 
 def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustStanding:
-    """``standing`` with the instructions of the folders in it, for a question. Walks the tree.
+    """Add the instruction files of inner folders to ``standing``, for a question. Walks the tree.
 
-    ``apart`` are folders, absolute, whose files an answer would not let count.
+    ``apart`` are folders, absolute, whose files stay ignored whatever the answer is.
     """
     if standing.is_whole:
         return standing
@@ -223,7 +223,7 @@ def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustS
 
 
 def answer_of(standing: TrustStanding, *, trusted: bool) -> FolderAnswer:
-    """What is kept of an answer: for what is trusted, what it was."""
+    """The stored form of an answer, with the content that is trusted."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     files: Mapping[str, TrustedFile] = (
         {one.name: one.seen for one in standing.items} if trusted else {}

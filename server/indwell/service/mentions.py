@@ -23,7 +23,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
-MOST = 20  # files that go with one prompt; the model can read more by itself
+MOST = 20  # files attached to one prompt; the model can read more itself
 _MENTION = lazy_pattern(
     r"(?<![\w@/.`])@(?:\"(?P<quoted>[^\"\n]{1,400})\"|(?P<bare>[^\s@\"'`<>()\[\]{},;#]{1,400}))"
     r"(?:#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?)?"
@@ -33,7 +33,7 @@ _ENDS = ".,:;!?…"
 
 
 class Mention(NamedTuple):
-    """A mentioned file, perhaps with lines: 1-based and inclusive; 0 means the whole file."""
+    """A mentioned file and its lines, 1-based and inclusive; 0 means the whole file."""
 
     path: str
     first: int = 0
@@ -41,7 +41,7 @@ class Mention(NamedTuple):
 
     @property
     def written(self) -> str:
-        """As it stands behind the ``@``."""
+        """The mention as it is written behind the ``@``."""
         if not self.first:
             return self.path
         lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 
 class FoundMention(NamedTuple):
-    """A mention, and where it stands."""
+    """A mention, and its place in the words."""
 
     mention: Mention
     start: int
@@ -57,7 +57,7 @@ class FoundMention(NamedTuple):
 
 
 def mentions_in(words: str) -> tuple[FoundMention, ...]:
-    """All that could be mentions; whether there are such files is to be seen."""
+    """Everything that looks like a mention; the files need not exist."""
     found = []
     for match in _MENTION.finditer(words):
         path, stop = match["quoted"] or match["bare"], match.end()
@@ -72,14 +72,14 @@ def mentions_in(words: str) -> tuple[FoundMention, ...]:
 
 
 def mention_of(text: str) -> Mention:
-    """``path`` or ``path#L1-20`` as a client names it."""
+    """Parse ``path`` or ``path#L1-20`` from a client."""
     match = _LINES.fullmatch(text)
     assert match is not None, "anything matches"
     return _made(match["path"], match["first"], match["last"])
 
 
 def quoted_path(path: str) -> str:
-    """A path as it has to stand behind the ``@``."""
+    """Quote a path for the place behind the ``@``."""
     return f'"{path}"' if re.search(r"[\s@\"'`<>()\[\]{},;#]", path) or path[-1:] in _ENDS else path
 
 
@@ -92,7 +92,7 @@ def _made(path: str, first: str | None, last: str | None) -> Mention:
 SUFFIX = ".chat.md"
 PATTERN = f"**/*{SUFFIX}"
 FOLDER = (".indwell", "chats")
-"""Below the first root, so that the server which has the project open also sees its chats."""
+"""Below the first root, so that the server of the project sees its chats."""
 
 IGNORE = ".gitignore"
 IGNORED = b"*\n"
@@ -100,12 +100,12 @@ IGNORED = b"*\n"
 
 
 def is_chat(uri: str) -> bool:
-    """Does this URI, of any scheme, name a chat document?"""
+    """Whether a URI, of any scheme, names a chat document."""
     return SUFFIX in uri.lower() and unquote(urlsplit(uri).path).lower().endswith(SUFFIX)
 
 
 def chat_name(day: str, taken: frozenset[str]) -> str:
-    """A name for a new chat of a day (``2026-11-21``): the first number that is free."""
+    """A name for a new chat of a day (``2026-11-21``), with the first free number."""
     number = 1
     while f"{day}-{number}{SUFFIX}" in taken:
         number += 1
@@ -119,13 +119,13 @@ async def files_below(place: str, root: Path, roots: Sequence[Path], *, enough: 
     """Names relative to ``root``, in no order; those of chats are left out.
 
     Args:
-        place: In ``root``, as ripgrep takes it.
-        root: The folder that it runs in.
-        roots: The workspace's; no program in them is believed to be ripgrep.
-        enough: Names after which it is stopped; some more may come.
+        place: A folder in ``root``, as ripgrep takes it.
+        root: The folder in which ripgrep runs.
+        roots: The folders of the workspace; no program in them is taken for ripgrep.
+        enough: The number of names after which ripgrep is stopped; a few more may come.
 
     Raises:
-        ToolError: There is no ripgrep, or it failed.
+        ToolError: ripgrep is missing, or it failed.
     """
     found: list[str] = []
     rest = b""
@@ -174,7 +174,7 @@ def _is_denied(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> bool
 
 
 class Attachments(NamedTuple):
-    """What goes with a prompt, and why the rest does not, a sentence each."""
+    """The attached files, and a sentence for each one that was left out."""
 
     files: tuple[Selection, ...] = ()
     folders: tuple[Listing, ...] = ()
@@ -184,7 +184,7 @@ class Attachments(NamedTuple):
 async def attachments(
     workspace: Workspace, settings: Settings, mentions: Sequence[Mention], names: OtherNames
 ) -> Attachments:
-    """Read the mentioned lines from open buffers, else from disk."""
+    """Read the mentioned lines, from open buffers or from disk."""
     files: dict[tuple[str, int, int], Selection] = {}
     folders: dict[str, Listing] = {}
     problems: list[str] = []
@@ -248,6 +248,6 @@ async def _attached(
 
 
 def _is_denied_file(path: Path, name: str, mention: Mention, settings: Settings) -> bool:
-    """By any of its names: as it was written, as it resolves, as it is shown."""
+    """Whether a rule denies any name of the file: as written, as resolved, as shown."""
     names = (name, path.as_posix(), mention.path)
     return any(matches_any(one, settings.deny) for one in names)

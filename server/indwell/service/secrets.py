@@ -20,16 +20,16 @@ from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 
-FRESH_S = 1.0  # for which a look counts in a search, which asks for every file
+FRESH_S = 1.0  # how long a result counts within a search, which asks for every file
 
 
 class SecretPlaces:
-    """The secret files of a workspace, looked for anew as its folders change.
+    """Finds the secret files of a workspace, again when its folders change.
 
     Args:
-        roots: Its folders.
-        deny: Globs of secret files, those of now.
-        monotonic: Seconds of a clock that never goes back.
+        roots: The folders of the workspace.
+        deny: Returns the present globs of secret files.
+        monotonic: Returns seconds of a monotonic clock.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class SecretPlaces:
         self._looked = float("-inf")
 
     def look(self) -> tuple[str, ...]:
-        """All of these names, absolute, and links that lead out of the workspace; blocks."""
+        """All names of secret files, absolute, and links that leave the workspace; blocks."""
         found = [(root, *self._in(root)) for root in self._roots]
         secret = tuple(f"{root}/{one.path}" for root, ones, _, _ in found for one in ones)
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
@@ -54,13 +54,13 @@ class SecretPlaces:
         return (*secret, *others, *(one for one in links if self._leads_astray(one, secret)))
 
     def repositories(self) -> tuple[str, ...]:
-        """Folders beneath with a repository of their own, or all if they are too many; blocks."""
+        """Folders below with a repository of their own; all folders if too many; blocks."""
         found = [(root, *nested(root)) for root in self._roots]
         ones = [str(one) for _, holders, _ in found for one in holders]
         return (*ones, *(str(root) for root, _, is_whole in found if not is_whole))
 
     def is_other_name(self, path: Path) -> bool:
-        """Is this another name of a secret file? Blocks for a millionth of a second, mostly."""
+        """Whether the path is another name of a secret file; blocks, mostly for a microsecond."""
         here = found_at(str(path.parent), path.name)
         if here is None or here.is_folder or here.leads_to or here.n_names < 2:  # noqa: PLR2004
             return False
@@ -71,7 +71,7 @@ class SecretPlaces:
         return here.stamp.number in self._numbers
 
     def _in(self, root: Path) -> tuple[list[FoundChanges], list[str], list[FoundChanges]]:
-        """Secret files of one folder, their other names, and all links."""
+        """The secret files of one folder, their other names, and all links."""
         deny = self._deny()
         kind = kind_of(deny)
         tree = self._trees.setdefault(
@@ -92,7 +92,7 @@ class SecretPlaces:
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
         try:
             real = os.path.realpath(link)
-        except OSError:  # a link became a folder, or was gone, in the middle of it
+        except OSError:  # the link was replaced or removed meanwhile
             return True
         if not is_beneath(real, tuple(map(str, self._roots))):
             return True
@@ -108,7 +108,7 @@ def _links(found: Sequence[FoundChanges]) -> Iterator[FoundChanges]:
 
 
 class _Looked(NamedTuple):
-    """What was found of a file: by which other name it is kept back; empty if by none."""
+    """The result for a file: the other name that a rule denies; empty if there is none."""
 
     mark: tuple[int, ...]
     deny: tuple[str, ...]
@@ -116,12 +116,12 @@ class _Looked(NamedTuple):
 
 
 class OtherNames:
-    """Looks for other names beside the event loop, and knows what it found.
+    """Finds denied hard links in a thread, and remembers the results.
 
-    Most files have one name: of those nothing is looked for.
+    Files with a single name, which most are, need no search.
 
     Args:
-        roots: Of the workspace, those of now.
+        roots: Returns the folders of the workspace.
     """
 
     def __init__(self, roots: Callable[[], Sequence[Path]]) -> None:
@@ -129,19 +129,19 @@ class OtherNames:
         self._looked: dict[Path, _Looked] = {}
 
     def is_kept_back(self, path: Path, settings: Settings) -> bool:
-        """Does a rule keep it back, or has nobody looked since it changed? Returns at once."""
+        """Whether a file is denied, or has changed since it was checked. Returns at once."""
         mark = linked_mark(path)
         if mark is None:
             return False
         return self._looked.get(path) != _Looked(mark, settings.deny, "")
 
     async def look(self, paths: Iterable[Path], settings: Settings) -> None:
-        """Know it of these files (resolved) as they are now."""
+        """Check these resolved files as they are now."""
         for path in dict.fromkeys(paths):
             await self.kept_by(path, settings)
 
     async def kept_by(self, path: Path, settings: Settings) -> str:
-        """The other name by which a rule keeps a file back, as people read it; else empty."""
+        """The other name of a file that a rule denies, as people read it; else empty."""
         mark = linked_mark(path)
         if mark is None:
             return ""
@@ -156,11 +156,11 @@ class OtherNames:
 
 
 class Secrecy:
-    """What takes secrets out of a text: one for all parts of a session, so none knows fewer keys.
+    """Removes secrets from texts; one object for a session, so every part knows every key.
 
     Args:
-        settings: Those of the moment; they may turn off all but the keys (INJ-17).
-        key: Of the endpoint.
+        settings: Returns the settings; they may turn off all but the keys (INJ-17).
+        key: The key of the endpoint.
         environment: Variables of the process.
     """
 
@@ -173,12 +173,12 @@ class Secrecy:
         self._learn(self._keys)
 
     def hide(self, text: str) -> str:
-        """The text without them; the same object if there are none."""
+        """Return the text without secrets; the same object if it has none."""
         by_form, ours = self._hiders
         return (by_form if self._settings().redact_secrets else ours).hide(text)
 
     def also_hide(self, key: str) -> None:
-        """Hide the key of another endpoint, too."""
+        """From now on hide the key of another endpoint, too."""
         if key not in self._keys:
             self._learn(self._keys | {key})
 

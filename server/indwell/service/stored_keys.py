@@ -1,4 +1,4 @@
-"""The user's stored keys, put together with the settings: which key goes to the chosen endpoint."""
+"""Chooses the key for the endpoint in the settings, from the user's stored keys."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from indwell.settings.keys import (
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 
-_HELD = HeldKeys()  # of the process, as the environment is that they come from
+_HELD = HeldKeys()  # for the whole process, like the environment they come from
 
 
 def hold_keys(environment: Mapping[str, str]) -> str:
-    """Take the keys that the client has handed over; gives what was wrong with them."""
+    """Take keys that the client passed in the environment; return what was wrong with them."""
     keys, problem = parsed_keys(environment.get(VARIABLE, ""))
     _HELD.hold(keys)
     return problem
 
 
 def key_store() -> KeyStore:
-    """The keys of this user; no keyring is opened before one is needed."""
+    """The user's keys; the keyring is opened only when a key is needed."""
     return KeyStore(user_file().parent / FILE_NAME, _open_ring, _HELD)
 
 
 def has_key(settings: Settings, store: KeyStore) -> bool:
-    """Is there a key for their endpoint, as far as can be said without opening a keyring?
+    """Whether there is a key for the endpoint, judged without opening a keyring.
 
     Raises:
         SettingsError: The file of keys cannot be read.
@@ -48,15 +48,14 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """``settings`` with the key that is stored for their endpoint, unless they name one.
+    """Add the stored key of the endpoint to ``settings``, unless they name a key.
 
-    Blocks for as long as the keyring waits for its password.
-
-    A key of the environment or the settings goes to no other machine in the clear; one that was
-    kept for such an address by ``indwell login`` does, which has said so (NET-05).
+    Blocks while the keyring waits for its password. A key from the environment or the settings is
+    never sent unencrypted to another machine. A key that ``indwell login`` stored for such an
+    address is, and the login said so (NET-05).
 
     Raises:
-        SettingsError: There is one, and it cannot be read now, or would go out in the clear.
+        SettingsError: The key cannot be read now, or would be sent unencrypted.
     """
     if settings.provider == "scripted":
         return settings
@@ -84,11 +83,11 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
 
 
 def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
-    """Is the environment's key none for the endpoint of ``settings``?
+    """Whether the key of the environment belongs to another endpoint than that of ``settings``.
 
-    ``OPENAI_API_KEY`` alone, in a shell where other programs use it, is OpenAI's. Who names the
-    endpoint beside it, in ``OPENAI_BASE_URL``, says that it is that one's; ``config.toml`` does not
-    say so, and a key goes only to the origin that it is for.
+    ``OPENAI_API_KEY`` alone belongs to OpenAI. With ``OPENAI_BASE_URL`` beside it, the key belongs
+    to that address. An address in ``config.toml`` does not claim the key, because a key goes only
+    to the origin it is meant for.
     """
     is_from_environment = bool(environment.get("OPENAI_API_KEY", "").strip())
     names_endpoint = bool(environment.get("OPENAI_BASE_URL", "").strip())
@@ -99,7 +98,7 @@ def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
-    """Say that the environment's key stays here, where that may surprise; else nothing.
+    """A notice that the environment's key is not sent, where that may surprise; else empty.
 
     Raises:
         SettingsError: The file of keys cannot be read.

@@ -1,6 +1,6 @@
-"""Asks whether a folder is trusted: at the first prompt in it, and when its files have changed.
+"""Asks whether a folder is trusted: at the first prompt in it, and after its files have changed.
 
-Whoever does not answer, or cannot be asked, has not trusted; a late answer counts for nothing.
+No answer means no trust, and a late answer does not count.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from indwell.workspace.executable_files import instruction_files
 
 
 class TrustQuestions:
-    """The questions; at most one is open at any time.
+    """Asks about folders; at most one question is open at any time.
 
     Args:
         door: Asks the user.
-        trust: Knows how folders stand, and keeps answers.
-        settings: The user's own, which may name trusted folders.
+        trust: Examines folders, and stores answers.
+        settings: Returns the user's own settings, which may name trusted folders.
     """
 
     def __init__(
@@ -40,18 +40,24 @@ class TrustQuestions:
 
     @property
     def is_open(self) -> bool:
-        """Is the user being asked now?"""
+        """Whether a question is open."""
         return self._open is not None
 
     async def settle(
         self, roots: tuple[Path, ...], timeout_s: float, *, again: bool = False
     ) -> bool:
-        """Return when it is known how each folder stands; True if one has come to be trusted.
+        """Settle the trust in each folder, by a question where the user has not answered.
 
-        ``again``: the user wants to be asked, also about what they have said no to.
+        A second caller waits for the same answer, and cancelling one caller does not close the
+        question for the others.
 
-        Whoever comes while a question stands waits for the same answer; cancelling one who waits
-        does not close it for the others.
+        Args:
+            roots: The folders.
+            timeout_s: How long the user has to answer, in seconds.
+            again: Ask again, also about folders that the user did not trust.
+
+        Returns:
+            Whether a folder has become trusted.
         """
         if self._open is None:
             standings = await self.look(roots)
@@ -64,7 +70,7 @@ class TrustQuestions:
         return await asyncio.shield(self._open)
 
     async def look(self, roots: tuple[Path, ...]) -> tuple[TrustStanding, ...]:
-        """See how folders stand now, by what the user has said of them and what they hold."""
+        """Examine folders as they are now."""
         return await asyncio.to_thread(self._trust.look, roots, self._settings())
 
     def hold_back(self) -> None:
@@ -72,7 +78,7 @@ class TrustQuestions:
         self._trust.hold_back("the editor is in restricted mode")
 
     async def stop(self) -> None:
-        """Close the question; for the end of the server."""
+        """Close the question, because the server ends."""
         if self._open is not None:
             self._open.cancel()
             await asyncio.wait({self._open})
@@ -80,7 +86,7 @@ class TrustQuestions:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # seen, also where nobody waits any more
+            task.exception()  # retrieved, also if nobody waits for the result
 
     async def _settled(self, standings: tuple[TrustStanding, ...], timeout_s: float) -> bool:
         was_trusted = False
@@ -94,21 +100,21 @@ class TrustQuestions:
         return was_trusted
 
     async def _open_again(self, standing: TrustStanding) -> TrustStanding:
-        """As if nobody had said no; of a trusted folder, what was not there when it was trusted."""
+        """The standing to ask about again: a refused folder, or new files of a trusted one."""
         if standing.state != "trusted":
             is_asked = _can_be_trusted(standing)
             return msgspec.structs.replace(standing, state="open") if is_asked else standing
-        if standing.before is None:  # it is trusted whatever it holds, or with one above it
+        if standing.before is None:  # trusted as a whole, or with its parent
             return standing
         shown = await asyncio.to_thread(self._trust.shown, standing)
         is_same = is_unchanged(standing.before, shown.items)
         return standing if is_same else msgspec.structs.replace(shown, state="open")
 
     async def _asked(self, standing: TrustStanding, timeout_s: float) -> TrustStanding:
-        """Ask, and keep the answer; a question that was closed is asked again in a new process.
+        """Ask and store the answer; after a closed question, the next process asks again.
 
         Returns:
-            How the folder stands after the answer.
+            The standing of the folder after the answer.
         """
         standing = await asyncio.to_thread(self._trust.shown, standing)
         question = await asyncio.to_thread(lambda: standing.question)
@@ -127,7 +133,7 @@ class TrustQuestions:
         return msgspec.structs.replace(standing, by=by)
 
     async def _tell(self, standing: TrustStanding) -> None:
-        """Say once what does not work, and why."""
+        """Tell the user once what does not work in a folder, and why."""
         if standing.folder in self._told:
             return
         self._told.add(standing.folder)
@@ -138,5 +144,5 @@ class TrustQuestions:
 
 
 def _can_be_trusted(standing: TrustStanding) -> bool:
-    """Is a word of the user's all that it lacks? Not where the editor or a broken file says no."""
+    """Whether only the user's answer is missing, not the editor's trust or a readable file."""
     return standing.state != "trusted" and standing.remedy == TrustStanding("", "open", "").remedy

@@ -1,4 +1,4 @@
-"""Reads the settings from all sources: environment, user's file, editor, trusted workspace."""
+"""Reads the settings from the environment, the user's file, the editor and trusted folders."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def read_settings(
     options: Mapping[str, object] | None = None,
     trust: FolderTrust | None = None,
 ) -> Loaded:
-    """Read all sources of settings; ``trust`` looks at the folders, and knows afterwards.
+    """Read all sources of settings; ``trust`` examines the folders.
 
-    The file of a folder that is not trusted is only looked through for what to say of it, if it is
-    short: that takes 15 ms at most.
+    The settings file of an untrusted folder has no effect. If it is short, it is parsed to name
+    what is ignored, which takes at most 15 ms.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -63,7 +63,7 @@ def read_settings(
 
 
 def workspace_file(root: Path) -> bytes | None:
-    """The settings file of a folder, trusted or not; None if there is none that can be read."""
+    """The settings file of a folder, trusted or not; None if it cannot be read."""
     from indwell.files import read_bytes
 
     try:

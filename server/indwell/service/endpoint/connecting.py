@@ -1,4 +1,4 @@
-"""Connects a front door with an endpoint: what is missing, what exists here, logging in."""
+"""Finds, tests and stores the endpoint of a model."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from indwell.settings.paths import state_folder, user_file
 
 
 class Connecting:
-    """Finds out what is missing for a model, tests endpoints, and stores them.
+    """Tells why no model can be called, finds local servers, tests endpoints and stores them.
 
     Args:
         environment: The process's variables.
-        settings: The user's own, as last read.
+        settings: Returns the user's own settings, as last read.
         scripted: Use the scripted model, whatever the settings say.
     """
 
@@ -48,10 +48,10 @@ class Connecting:
         *,
         by_client: bool = False,
     ) -> LoginOutcome:
-        """Test an endpoint with its key, and store both; the model stays if it has that one.
+        """Test an endpoint with its key, and store both; a model that it has stays chosen.
 
         Raises:
-            UserError: The provider is not known, or the key cannot be one.
+            UserError: The provider is unknown, or the key is malformed.
         """
         from indwell.service.endpoint.connect import address_of
 
@@ -59,20 +59,20 @@ class Connecting:
         return await self._connect(address, key, model, by_client=by_client)
 
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
-        """As ``login``, for an address; the system's keyring keeps the key.
+        """Test an address, and store it; the system's keyring keeps the key.
 
         Raises:
-            UserError: As ``login``.
+            UserError: The address or the key is malformed.
         """
         return await self._connect(base_url, key, model, by_client=False)
 
     async def _connect(
         self, base_url: str, key: str | None, model: str | None, *, by_client: bool
     ) -> LoginOutcome:
-        """See ``connect.connect``; without a model, the one in use or the only one.
+        """Connect as ``connect.connect`` does; without a model, use the present or the only one.
 
         Raises:
-            UserError: The address or the key cannot be one, or the settings file is broken.
+            UserError: The address or the key is malformed, or the settings file is broken.
         """
         from indwell.service.endpoint.connect import Endpoint, EndpointPlaces, connect
         from indwell.settings.values import convert
@@ -90,43 +90,43 @@ class Connecting:
         return await connect(endpoint, places, pick=keep_current)
 
     async def lacking(self) -> str:
-        """Why no model can be called, from settings and keys as they are now; empty if one can."""
+        """Why no model can be called, with settings and keys as they are now; empty if one can."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._lacking)
 
     async def local_servers(self) -> tuple[LocalServer, ...]:
-        """Model servers on this machine."""
+        """Find model servers on this machine."""
         from indwell.providers.discovery import find_servers
 
         return await find_servers(environment=self._environment)
 
     async def first_run_page(self) -> Path:
-        """The page on how to begin, in the state folder.
+        """Write the page on how to begin to the state folder; return its path.
 
         Raises:
-            UserError: It cannot be written.
+            UserError: The page cannot be written.
         """
         from indwell.service.endpoint.first_page import write_page
 
         return await asyncio.to_thread(write_page, state_folder(self._environment))
 
     async def models(self) -> tuple[OfferedModel, ...]:
-        """What the endpoint in use offers; see ``offered_models``.
+        """The models of the endpoint in use; see ``offered_models``.
 
         Raises:
-            UserError: It cannot be asked.
+            UserError: The endpoint cannot be asked.
         """
         return await offered_models(self._settings())
 
     async def seems_lacking(self) -> str:
-        """Why no model can be called, with no keyring opened."""
+        """Why no model can be called, judged without opening a keyring."""
         if self._scripted:
             return ""
         return await asyncio.to_thread(self._seems_lacking)
 
     async def pictures(self, settings: Settings) -> bool | None:
-        """By the settings, else by what is known of the model."""
+        """Whether the model takes pictures, by the settings or by known facts; None: unknown."""
         if settings.provider == "scripted" or not settings.model:
             return None if settings.provider != "scripted" else False
         if settings.pictures is not None:

@@ -1,7 +1,7 @@
 """Leads a user without a usable model to one, by questions at the front door (editor §10).
 
-A key is never typed here, because no editor hides what is typed into its box for a line. For keys
-there is ``indwell login`` in a terminal. A front door with a flow of its own leads instead.
+A key is never typed here, because no editor hides what is typed into its input box. Keys are given
+to ``indwell login`` in a terminal. A front door with a flow of its own leads instead.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from indwell.providers.models import OfferedModel
 from indwell.service.front_door import FrontDoor
 
 LOGIN_COMMAND = "indwell login"
-ANSWER_S = 600.0  # to fetch a key from a web page and come back
-MOST_SERVERS = 3  # buttons; editors show a handful
+ANSWER_S = 600.0  # time to fetch a key from a web page and come back
+MOST_SERVERS = 3  # buttons; editors show only a few
 MOST_MODELS = 6
-MOST_NAMED = 20  # models in the hint of a box for one line
+MOST_NAMED = 20  # models in the hint of an input box
 
 IN_TERMINAL = "OpenAI or another provider"
 TYPE_ADDRESS = "Type an address"
@@ -38,31 +38,32 @@ class ModelSearch(Protocol):
     """Finds, tests and stores endpoints."""
 
     async def lacking(self) -> str:
-        """Why no model can be called, from settings and keys read anew; empty if one can."""
+        """Why no model can be called, with settings and keys read again; empty if one can."""
         ...
 
     async def local_servers(self) -> tuple[LocalServer, ...]:
-        """Model servers that run on this machine; takes at most a second or so."""
+        """Find model servers on this machine; takes about a second at most."""
         ...
 
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
-        """Test an endpoint and store it in the user's settings; without a model, the only one.
+        """Test an endpoint and store it in the user's settings.
 
-        Of several models none is taken: the outcome has them as ``offered``.
+        Without a model, the endpoint's only model is used. If it has several, nothing is stored,
+        and the outcome lists them as ``offered``.
         """
         ...
 
     async def first_run_page(self) -> Path:
-        """A Markdown file that says how to begin.
+        """Write a Markdown page on how to begin; return its path.
 
         Raises:
-            UserError: It cannot be written.
+            UserError: The page cannot be written.
         """
         ...
 
 
 class FirstRun:
-    """The flow; at most one is open at any time.
+    """The questions of a first run; at most one run is open at any time.
 
     Args:
         door: Asks the user.
@@ -76,14 +77,17 @@ class FirstRun:
 
     @property
     def is_open(self) -> bool:
-        """Is the user being asked now?"""
+        """Whether a question is open."""
         return self._open is not None
 
     async def run(self) -> bool:
-        """Lead the user to a model; True: one can be called now, and settings are to be re-read.
+        """Lead the user to a model.
 
-        Whoever comes while the flow is open waits for the same end. It ends only by an answer or
-        after ``ANSWER_S``; cancelling one who waits does not close it for the others.
+        A second caller waits for the same end. Only an answer or ``ANSWER_S`` ends the questions;
+        cancelling one caller does not close them for the others.
+
+        Returns:
+            Whether a model can be called now; the settings have to be read again.
         """
         if self._open is None:
             self._open = asyncio.create_task(self._flow(), name="first run")
@@ -91,7 +95,7 @@ class FirstRun:
         return await asyncio.shield(self._open)
 
     async def stop(self) -> None:
-        """Close the flow; for the end of the server."""
+        """Close the questions, because the server ends."""
         if self._open is not None:
             self._open.cancel()
             await asyncio.wait({self._open})
@@ -99,7 +103,7 @@ class FirstRun:
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
         if not task.cancelled():
-            task.exception()  # seen, also where nobody waits any more
+            task.exception()  # retrieved, also if nobody waits for the result
 
     async def _flow(self) -> bool:
         return await (self._led_by_door() if self._door.leads_to_model else self._asked())
@@ -138,7 +142,7 @@ class FirstRun:
         return (*(_use(server) for server in ready), IN_TERMINAL, *typed, OPEN_PAGE, NOT_NOW)
 
     async def _use_server(self, server: LocalServer) -> str:
-        """Choose a model and connect; ``DONE``, or what to say with the next question."""
+        """Choose a model and connect; return ``DONE``, or what the next question says first."""
         model: str | None = server.models[0].name
         if len(server.models) > 1:
             model = await self._choose_model(server.models, server.title, server.name)
@@ -147,7 +151,7 @@ class FirstRun:
     async def _choose_model(
         self, models: Sequence[OfferedModel], whose: str, login_name: str
     ) -> str | None:
-        """One of the models: those that take tools first; None to go back."""
+        """Let the user choose a model; models with tools come first. None: go back."""
         able = sorted(models, key=lambda model: model.tools is False)[:MOST_MODELS]
         by_title = {_title(model): model.name for model in able}
         rest = len(models) - len(able)

@@ -1,4 +1,4 @@
-"""Gives the task of an earlier session to a new one."""
+"""Hands the task of an earlier session on to a new session."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from indwell.sessions.storage.store import SessionStore
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:
-    """Give ``session`` the task card of another one; the words that had no answer there, if any.
+    """Give ``session`` the task card of another session, which stays as it is.
 
-    The other one stays as it is.
+    Returns:
+        The words that had no answer in the other session; else empty.
 
     Raises:
-        SessionError: There is none, or it cannot be read.
+        SessionError: There is no such session, or it cannot be read.
     """
     past, states = await take_card(session, store, origin)
     session.parts.log.append(Inherited(origin, session.timestamp()))
@@ -37,10 +38,10 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
 
 
 async def take_again(session: Session, store: SessionStore, origin: str) -> None:
-    """As ``take_task``, for a session that was ended before the model had it; its log says so.
+    """Repeat ``take_task`` for a session that ended before the model had the task.
 
     Raises:
-        SessionError: There is none, or it cannot be read.
+        SessionError: There is no such session, or it cannot be read.
     """
     _, states = await take_card(session, store, origin)
     session.parts.features.inherit(states)
@@ -49,13 +50,13 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
 async def take_card(
     session: Session, store: SessionStore, origin: str
 ) -> tuple[Past, Mapping[str, Any]]:
-    """Let the next words go with the task card of ``origin``.
+    """Send the task card of ``origin`` with the next words.
 
     Returns:
-        What that session was, and the states of its features.
+        The restored past of that session, and the states of its features.
 
     Raises:
-        SessionError: There is none, or it cannot be read.
+        SessionError: There is no such session, or it cannot be read.
     """
     reading = await asyncio.to_thread(store.open, origin)
     past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
@@ -69,7 +70,7 @@ async def take_card(
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:
-    """``view``, told which command goes on where the window is outgrown."""
+    """Wrap ``view``: a turn that outgrew the window names the command for a new session."""
 
     def tell(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.outgrown:
@@ -84,7 +85,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Left(msgspec.Struct, frozen=True):
-    """A session that was outgrown; without a ``card`` only its log knows the task."""
+    """A session that outgrew its window; without a ``card`` only its log holds the task."""
 
     session: str
     card: Text | None = None
@@ -92,27 +93,27 @@ class _Left(msgspec.Struct, frozen=True):
 
 
 class Tasks(Protocol):
-    """Keeps whose task is to go along, and reads the logs."""
+    """Stores whose task is handed on, and reads the logs."""
 
     async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        """Give a session the task of another one; see ``take_task``."""
+        """Give a session the task of another session; see ``take_task``."""
         ...
 
     async def keep_task(self, root: Path, origin: str) -> None:
-        """Keep whose task the next new session takes along; empty: none."""
+        """Store whose task the next new session continues; empty: none."""
         ...
 
     async def left_task(self, root: Path) -> str:
-        """The session whose task a server that is gone was to hand on; else empty."""
+        """The session whose task a server that has ended did not hand on; else empty."""
         ...
 
 
 class HandingOn:
-    """What is to be handed on in this process.
+    """The task that the next new session of this process continues.
 
     Args:
-        tasks: Keeps it, and reads the logs.
-        root: The first folder of the workspace; None if none is open.
+        tasks: Stores the choice, and reads the logs.
+        root: Returns the first folder of the workspace; None: nothing is handed on.
     """
 
     def __init__(self, tasks: Tasks, root: Callable[[], Path | None]) -> None:
@@ -124,15 +125,17 @@ class HandingOn:
         self._has_looked = False
 
     async def left(self, old: Session) -> None:
-        """A session is left for a new one, which takes its task along if it was outgrown."""
+        """Note that a session was left; its task is handed on if it outgrew its window."""
         await self._look()
         self._left = await _left_of(old) if old.endings.is_outgrown else None
         await self._keep()
 
     async def wish(self, named: str, *, for_good: bool) -> None:
-        """The user wants a new session with the task of ``named``, if that is not empty.
+        """Choose whose task the next session continues.
 
-        ``for_good``: nothing of the one that was left goes along.
+        Args:
+            named: The session that the user named; empty: none.
+            for_good: Nothing of the session that was left is handed on.
         """
         await self._look()
         self._named = named
@@ -141,14 +144,14 @@ class HandingOn:
         await self._keep()
 
     async def drop(self) -> None:
-        """The user goes on elsewhere."""
+        """Hand nothing on, because the user continues another session."""
         await self.wish("", for_good=True)
 
     async def give(self, session: Session) -> None:
-        """Let a new session take the task along, and its log say so.
+        """Give a new session the task, and write that into its log.
 
         Raises:
-            UserError: The one that the user named cannot be read.
+            UserError: The session that the user named cannot be read.
         """
         await self._look()
         if self._named:
@@ -158,10 +161,10 @@ class HandingOn:
                 raise UserError(f"{error}; begin a new session to go on without it") from error
         elif self._left is not None:
             await self._give_left(session, self._left)
-        self._named, self._left = "", None  # on disk it stays until the turn has begun
+        self._named, self._left = "", None  # the copy on disk stays until the turn has begun
 
     async def begun(self) -> None:
-        """A turn of the session that took it along has begun: its log has it, and the words."""
+        """Forget the stored choice: the new session's log holds the task and the words."""
         await self._keep()
 
     async def _take(self, session: Session, origin: str) -> None:
@@ -172,7 +175,7 @@ class HandingOn:
     async def _give_left(self, session: Session, left: _Left) -> None:
         try:
             await self._take(session, left.session)
-        except UserError as error:  # it could not be saved, perhaps: then it is only known here
+        except UserError as error:  # unsaved: only this process knows the task
             if left.card is None:
                 words = f"the task of session {left.session} does not go along any more: {error}"
                 session.notice = "; ".join(filter(None, (session.notice, words)))
@@ -185,7 +188,7 @@ class HandingOn:
             session.notice = "; ".join(filter(None, (session.notice, words)))
 
     async def _look(self) -> None:
-        """Take over what a server that is gone was to hand on; once."""
+        """Take over, once, the task of a server that has ended."""
         if self._has_looked:
             return
         self._has_looked = True
@@ -199,7 +202,7 @@ class HandingOn:
             self._left, self._kept = _Left(found), found
 
     async def _keep(self) -> None:
-        """Have on disk what is wished now."""
+        """Store the present choice."""
         wanted = self._named or (self._left.session if self._left is not None else "")
         root = self._root()
         if wanted == self._kept or root is None:

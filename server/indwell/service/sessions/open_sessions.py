@@ -1,6 +1,6 @@
-"""The open sessions: the current one, and those whose turns run beside it.
+"""The open sessions: the current session, and sessions whose turns run beside it.
 
-A session is opened when a turn first needs it, with the model that is chosen by then.
+A session is opened when a turn first needs it, with the model that is chosen at that time.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from indwell.workspace.base import Workspace
 
 
 class SessionFactory(Protocol):
-    """Puts sessions together; the composition root implements it.
+    """Creates sessions; the composition root implements it.
 
-    ``settings`` gives those in force at the moment. A ``UserError`` says why there can be none.
+    ``settings`` returns the settings in force. A ``UserError`` gives the reason of a failure.
     """
 
     async def begin(
@@ -45,7 +45,7 @@ class SessionFactory(Protocol):
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Session:
-        """Begin a session; raises ``SettingsError`` if no model can be called."""
+        """Create a session; raises ``SettingsError`` if no model can be called."""
         ...
 
     async def resume(
@@ -56,15 +56,15 @@ class SessionFactory(Protocol):
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Resumed:
-        """Go on with a session; raises ``SessionError`` if another process has it open."""
+        """Open a stored session; raises ``SessionError`` if another process has it open."""
         ...
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
-        """Let the next turn of ``session`` ask the model that ``settings`` name."""
+        """Use the model that ``settings`` name from the next turn of ``session`` on."""
         ...
 
     def warm_up(self, settings: Settings) -> None:
-        """Get ready for a prompt that may come. Returns at once."""
+        """Prepare for a first prompt in the background. Returns at once."""
         ...
 
 
@@ -74,8 +74,8 @@ class OpenSession:
 
     Attributes:
         session: The session.
-        settings: Those in force for it.
-        model: Which model it was made with, see ``model_identity``.
+        settings: The settings in force for the session.
+        model: The model that the session uses, as ``model_identity`` has it.
     """
 
     session: Session
@@ -84,23 +84,23 @@ class OpenSession:
 
 
 class OpenSessions:
-    """The next prompt goes to the current session; others are open as long as they are needed.
+    """Opens and closes sessions. A prompt that names no session goes to the current one.
 
     Args:
         door: Asks the user.
-        factory: Puts sessions together.
-        configuration: Says which model is chosen.
-        stored: All sessions, also those that are not open.
-        first_run: Leads to a usable model where there is none.
-        trust: Asks about folders of which nobody has said that they are trusted.
-        ledger: Gives the workspace's review ledger.
-        sweeper: Deletes old sessions when a new one begins; None: somebody else does.
-        kept_root: The workspace in which a new session may take a task along; None: in none.
+        factory: Creates sessions.
+        configuration: The settings in force, with the chosen model.
+        stored: All sessions of the state folder.
+        first_run: Leads the user to a model if none can be called.
+        trust: Asks whether folders are trusted.
+        ledger: Returns the workspace's review ledger.
+        sweeper: Deletes old sessions when a new one begins; None: no deletion here.
+        kept_root: Returns the workspace in which a new session may continue a task; None: none.
 
     Attributes:
         workspace: The user's files; set before the first turn.
-        is_used: Does a turn of this session run or wait?
-        on_current: Hears the id of the session that is the current one from now on.
+        is_used: Returns whether a turn of a session runs or is about to begin.
+        on_current: Called with the id of the new current session.
     """
 
     def __init__(
@@ -136,12 +136,12 @@ class OpenSessions:
 
     @property
     def current(self) -> Session | None:
-        """The current one."""
+        """The current session."""
         return self._current.session if self._current else None
 
     @property
     def id(self) -> str | None:
-        """The id of the current one."""
+        """The id of the current session."""
         return self._current.session.id if self._current else None
 
     def __iter__(self) -> Iterator[Session]:
@@ -165,24 +165,24 @@ class OpenSessions:
 
     @property
     def is_interrupted(self) -> bool:
-        """Did Indwell end while its last turn ran?"""
+        """Whether Indwell ended during the last turn of the current session."""
         return self.current is not None and self.current.endings.is_interrupted
 
     @property
     def is_asking(self) -> bool:
-        """Is the user asked something before a turn can begin?"""
+        """Whether a question to the user delays the beginning of a turn."""
         return self._first_run.is_open or self._trust.is_open
 
     async def stop_asking(self) -> None:
-        """Close the questions; for the end of the server."""
+        """Close open questions, because the server ends."""
         await self._first_run.stop()
         await self._trust.stop()
 
     def id_of(self, wanted: str | None) -> str:
-        """The session that is meant: the current one if none is named.
+        """The id of the named session; of the current one if none is named.
 
         Raises:
-            UserError: None is named, and there is no current one.
+            UserError: No session is named, and there is no current one.
         """
         named = wanted or self.id
         if named is None:
@@ -190,7 +190,7 @@ class OpenSessions:
         return named
 
     async def check(self, target: str | None) -> None:
-        """Return if a prompt can go there: to the current session, a new one, or an older one.
+        """Check that a prompt can go to a session: the current, a new, or a stored one.
 
         Raises:
             UserError: There is no such session.
@@ -199,16 +199,16 @@ class OpenSessions:
             await self._stored.check_session(self._root, target)
 
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
-        """The session of a turn that begins, which is the current one from now on.
+        """Open the session of a turn that begins, and make it the current one.
 
-        Where no model is usable, the first run comes first.
+        If no model can be called, the first run leads the user to one.
 
         Args:
-            target: An id, ``new``, or None for the current one.
-            mode: The mode of the turn, if its prompt asked for one.
+            target: An id, ``new``, or None for the current session.
+            mode: The mode for the turn; None for the session's mode.
 
         Raises:
-            UserError: There can be none, in plain words.
+            UserError: The session cannot be opened.
         """
         await self.settle()
         if target is not None and target not in {"new", self.id}:
@@ -231,14 +231,14 @@ class OpenSessions:
             return session
 
     async def get_beside(self, target: str, mode: Mode | None = None) -> Session:
-        """The session of a turn that begins beside the turn of the current one.
+        """Open the session of a turn that begins beside the turn of the current session.
 
         Args:
             target: An id, or ``new``.
-            mode: The mode of the turn, if its prompt asked for one.
+            mode: The mode for the turn; None for the session's mode.
 
         Raises:
-            UserError: It cannot be opened, in plain words.
+            UserError: The session cannot be opened.
         """
         await self.settle()
         known = self._beside.get(target)
@@ -256,28 +256,29 @@ class OpenSessions:
             return session
 
     async def resume(self, session: str, model: str | None = None) -> Resumed:
-        """Make an older session the current one, with its own model or another of the user's.
+        """Make a stored session the current one, with its own model or with ``model``.
 
         Raises:
-            UserError: It cannot be gone on with; the current one stays.
+            UserError: The session cannot be resumed; the current one stays.
         """
         await self.settle()
         if self.current is not None and session == self.id:
             return Resumed(self.current, "", ())
         resumed = await self._taken_up(session, model)
-        resumed.session.notice = ""  # whoever asked tells the notices
+        resumed.session.notice = ""  # the caller shows the notices
         return resumed
 
     def end_turn(self, session: Session) -> None:
-        """A turn of this session is over: its mode is over, too."""
+        """End the mode that only the turn asked for."""
         settings = self.settings_of(session)
         if settings is not None:
             settings.turn_mode = None
 
     async def close_idle(self) -> None:
-        """Close the sessions beside the current one that nobody needs any more.
+        """Close the sessions beside the current one that no turn needs.
 
-        One with a running background command stays open: to close it would end the command.
+        A session with a running background command stays open, because closing it would end the
+        command.
         """
         async with self._changing:
             for one in tuple(self._beside.values()):
@@ -285,25 +286,27 @@ class OpenSessions:
                     await self._close_beside(one.session.id)
 
     async def release(self, session: str) -> None:
-        """Close a session if it is open beside the current one; no turn of it may run."""
+        """Close a session that is open beside the current one and runs no turn."""
         async with self._changing:
             if session in self._beside:
                 await self._close_beside(session)
 
     async def leave(self, *, for_good: bool = False, inherit: str = "") -> None:
-        """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along.
+        """Leave the current session, so that the next prompt begins a new one.
 
-        ``inherit``: it takes the task of this session along, whatever is current.
+        Args:
+            for_good: The new session takes nothing of this one along.
+            inherit: The session whose task the new one takes along; empty: as usual.
 
         Raises:
-            SessionError: The disk does not take what was said last; the current one stays.
+            SessionError: The disk does not take the last records; the current session stays.
         """
         async with self._changing:
             await self._leave()
             await self._next.wish(inherit, for_good=for_good)
 
     async def close(self) -> None:
-        """The server ends: what the next session was to take along, the next server knows."""
+        """Close all sessions; the next server knows which task a new session continues."""
         async with self._changing:
             old, self._current = self._current, None
             beside = tuple(self._beside)
@@ -324,19 +327,19 @@ class OpenSessions:
             self.workspace.watch.close()
 
     async def ask_about_trust(self) -> bool:
-        """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
+        """Ask about untrusted folders again; return whether all folders are trusted now."""
         await self.settle(again=True)
         assert self.workspace is not None
         standings = await self._trust.look(self.workspace.roots)
         return all(one.state == "trusted" for one in standings)
 
     async def settle(self, *, again: bool = False) -> None:
-        """Know the front door's settings, and whether the folders are trusted as they are now."""
+        """Wait for the front door's settings, and settle the trust in the folders."""
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self.answer_timeout_s
         if await self._trust.settle(self.workspace.roots, timeout_s, again=again):
-            await self._configuration.read_again()  # what a folder says may count now
+            await self._configuration.read_again()  # the settings of a newly trusted folder count
 
     def _begin_turn(self, session: Session, mode: Mode | None) -> None:
         settings = self.settings_of(session)
@@ -351,17 +354,17 @@ class OpenSessions:
             await self._put_aside(old)
 
     async def _save(self) -> None:
-        """What was said last is on disk before the current one is left.
+        """Write the last records of the current session to disk before it is left.
 
         Raises:
-            SessionError: It is full: once there is room, the same can be wished again.
+            SessionError: The disk is full; the user can try again once there is room.
         """
         if self.current is not None:
-            with suppress(RecordsLost):  # no waiting mends that; it is told when it is let go of
+            with suppress(RecordsLost):  # waiting does not help; closing tells
                 await self.current.parts.log.commit()
 
     async def _put_aside(self, old: OpenSession) -> None:
-        """Another session is the current one: close this one, unless it is still needed."""
+        """Close a session that is no longer the current one, unless a turn needs it."""
         if self.is_used(old.session.id):
             old.settings.keep()
             self._beside[old.session.id] = old
@@ -372,7 +375,7 @@ class OpenSessions:
         await self._let_go(self._beside.pop(session).session)
 
     async def _let_go(self, old: Session) -> None:
-        """Close one that is not current any more; what is lost with it is told."""
+        """Close a session, and tell the user if records are lost."""
         try:
             await old.close()
         except SessionError as error:
@@ -380,7 +383,7 @@ class OpenSessions:
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
         chosen = "" if session in self._beside else await self._models.of(session, model)
-        async with self._changing:  # only now: a question may stand for long
+        async with self._changing:  # not earlier, because a question may take minutes
             await self._save()
             if session in self._beside:
                 known = self._beside[session]
@@ -400,7 +403,7 @@ class OpenSessions:
             return resumed
 
     def _follow(self, settings: SessionSettings) -> None:
-        """A session is the current one: what was chosen for it is in force from now on."""
+        """Put the mode and the model of the new current session in force."""
         own, now = settings.between_turns(), self._configuration.settings
         settings.follow()
         if own.mode != now.mode:
@@ -409,7 +412,7 @@ class OpenSessions:
             self._configuration.choose_model(own.model)
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
-        """Open an older session; ``model`` is its own if it is not empty."""
+        """Open a stored session; ``model`` is its own model, or empty for the chosen one."""
         assert self.workspace is not None
         settings = self._new_settings()
         if model:
@@ -423,7 +426,7 @@ class OpenSessions:
         return OpenSession(resumed.session, settings, model_identity(now)), resumed
 
     async def _made(self) -> OpenSession:
-        """Begin a new session."""
+        """Create a new session."""
         assert self.workspace is not None
         settings = self._new_settings()
         now = settings()
@@ -436,7 +439,7 @@ class OpenSessions:
         return OpenSession(session, settings, model_identity(now))
 
     async def _tell_state(self, session: Session, settings: Settings) -> None:
-        """Let a new session's notice say what is news in this process; sweep old sessions away."""
+        """Leave out what this process has told, and begin to delete old sessions."""
         if session.notice in self._told:
             session.notice = ""
         self._told.add(session.notice)
@@ -444,13 +447,13 @@ class OpenSessions:
             return
         try:
             gone = await self._sweeper.sweep(settings, session.id)
-        except BaseException:  # such as a stop while it waits for the sweep before
+        except BaseException:  # such as a cancellation during an earlier sweep
             await session.close()
             raise
         session.notice = "; ".join(filter(None, (session.notice, gone)))
 
     def _title_beside(self, opened: Sequence[Session]) -> str:
-        """The title of a session that is open beside the current one; else empty."""
+        """The title of a session beside the current one; empty for the current one."""
         session = opened[0] if opened else None
         if session is None or session is self.current:
             return ""
@@ -468,7 +471,7 @@ class OpenSessions:
         )
 
     async def _switched(self, opened: OpenSession) -> Session:
-        """A session with the model that is chosen for it now."""
+        """Switch a session to the model that is chosen for it now."""
         settings = opened.settings.between_turns()
         model = model_identity(settings)
         if model != opened.model:
@@ -482,7 +485,7 @@ class OpenSessions:
         return self.workspace.roots[0]
 
     async def _with_model(self) -> Session:
-        """The current session with the model that is chosen now; a new one if there is none."""
+        """The current session, or a new one, with the model that is chosen now."""
         if self._current is None:
             opened = await self._made()
             try:
@@ -495,6 +498,6 @@ class OpenSessions:
 
 
 def _is_busy(session: Session) -> bool:
-    """Does a background command of it run?"""
+    """Whether a background command of the session runs."""
     board = session.parts.features.find(Board)
     return board is not None and bool(board.running)

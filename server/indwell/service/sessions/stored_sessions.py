@@ -1,4 +1,4 @@
-"""Sessions and drafts in the state folder: listed, read, changed, and deleted when they are old."""
+"""The sessions and drafts of the state folder: list, read, change, and delete them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 MB = 1_000_000
-SHOWN_DAYS = 30  # for which lists say what was deleted
+SHOWN_DAYS = 30  # lists name deletions for so long
 
 
 class Sweeper:
-    """Deletes old sessions in a thread; nobody waits for it but the next sweep.
+    """Deletes old sessions in a thread; only the next sweep waits for it.
 
     Args:
         environment: The process's variables.
@@ -43,7 +43,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to sweep for a session that just began; gives what the user was not told yet."""
+        """Begin to delete old sessions; return which deletions the user has not been told of."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)
@@ -55,12 +55,12 @@ class Sweeper:
 
 
 def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
-    """Delete what the settings let nobody keep; blocks.
+    """Delete sessions beyond the limits of the settings; blocks.
 
     Args:
         state: The state folder.
-        settings: Those of the user.
-        session: The caller's own, which stays.
+        settings: The user's settings.
+        session: The caller's own session, which is kept.
     """
     from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 
@@ -69,7 +69,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
 
 
 def gone_words(gone: Sequence[Gone]) -> str:
-    """What was deleted, as a sentence for the user; empty if nothing was. Pure."""
+    """A sentence for the user about what was deleted; empty if nothing was. Pure."""
     n_room = sum(one.n_for_room for one in gone)
     n_old = sum(len(one.sessions) for one in gone) - n_room
     n_copies = sum(one.n_copies for one in gone)
@@ -86,14 +86,14 @@ def gone_words(gone: Sequence[Gone]) -> str:
 
 
 def size_words(held_b: int, settings: Settings) -> str:
-    """How much room sessions take, and how much they may take. Pure."""
+    """The room that sessions take, and the limit. Pure."""
     most = settings.keep_sessions_mb
     bound = f"at most {most:,} MB are kept" if most else "there is no limit"
     return f"sessions take {held_b / MB:,.1f} MB; {bound} (`keep_sessions_mb`)"
 
 
 def recent(gone: Sequence[Gone], now: datetime) -> tuple[Gone, ...]:
-    """What was deleted in the last days. Pure."""
+    """The deletions of the last ``SHOWN_DAYS`` days. Pure."""
     return tuple(one for one in gone if (now - datetime.fromisoformat(one.at)).days < SHOWN_DAYS)
 
 
@@ -116,9 +116,9 @@ def _counted(n: int, one: str, many: str = "") -> str:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without the search for garbage: among a million new records it would hold the loop up.
+    """Turn the cyclic garbage collector off: with a million new objects it blocks the event loop.
 
-    Now and later: what was read stays out of it, and goes when nothing refers to it any more.
+    Objects read in here stay exempt from collection; reference counts free them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -131,10 +131,10 @@ def uncollected() -> Iterator[None]:
 
 
 class StoredSessions:
-    """Lists, reads, branches, renames and deletes sessions; keeps words that were never sent.
+    """Lists, reads, branches, renames and deletes sessions; keeps unsent words.
 
-    Every method raises ``SessionError`` if there is no such session, if another process has it
-    open, or if the disk refuses.
+    Every method raises ``SessionError`` if the session does not exist, if another process has it
+    open, or if the disk fails.
 
     Args:
         environment: The process's variables.
@@ -145,62 +145,62 @@ class StoredSessions:
         self._drafts: dict[Path, DraftStore] = {}
 
     async def check_session(self, root: Path, session: str) -> None:
-        """Is there such a session?"""
+        """Check that the session exists."""
         await asyncio.to_thread(self._store(root).check, session)
 
     async def sessions(
         self, root: Path, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
-        """Sessions of a workspace, newest first; is there an older one?"""
+        """A page of a workspace's sessions, newest first, and whether there are older ones."""
         store = self._store(root)
         return await asyncio.to_thread(
             lambda: searching.listed(store, limit=limit, before=before, query=query)
         )
 
     async def session(self, root: Path, session: str) -> LogReading:
-        """All that a session's log says."""
+        """Read the log of a session."""
         return await asyncio.to_thread(self._store(root).open, session)
 
     async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
-        """Make a new session of another one as it was at the end of a turn."""
+        """Create a session from another one as it was at the end of a turn."""
         from indwell.sessions.forking import fork_session
 
         with uncollected():
             return await fork_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
-        """Let the conversation of a session go on from the end of a turn."""
+        """Take the conversation of a session back to the end of a turn."""
         from indwell.sessions.forking import rewind_session
 
         with uncollected():
             return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        """Give a new session the task of another one; gives the words that had no answer there."""
+        """Hand the task of a session on; return its words that had no answer."""
         return await take_task(session, self._store(root), origin)
 
     async def model_of(self, root: Path, session: str) -> str:
-        """The model that a session was last answered by."""
+        """The model that last answered in a session."""
         return (await asyncio.to_thread(self._store(root).overview, session)).model
 
     async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
-        """Keep words that were never sent."""
+        """Write unsent words to a draft; return its path."""
         now = datetime.now(UTC)
         return await asyncio.to_thread(lambda: self._draft_store(root).keep(drafts, now=now))
 
     async def keep_waiting(self, root: Path, unsent: Mapping[str, str]) -> None:
-        """Keep words that wait for their turn."""
+        """Store the words of waiting prompts, by the id of their prompt."""
         now = datetime.now(UTC)
         await asyncio.to_thread(lambda: self._draft_store(root).keep_waiting(unsent, now=now))
 
     async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
-        """Drafts of an earlier process; each is given once."""
+        """Drafts of earlier processes; each is returned once."""
         now, store = datetime.now(UTC), self._draft_store(root)
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
     async def keep_task(self, root: Path, origin: str) -> None:
-        """Keep whose task the next new session takes along."""
+        """Store whose task the next new session continues; empty: none."""
         await asyncio.to_thread(self._keep_task, root, origin)
 
     def _keep_task(self, root: Path, origin: str) -> None:
@@ -208,7 +208,7 @@ class StoredSessions:
         self._draft_store(root).keep_task(task, now=datetime.now(UTC))
 
     async def left_task(self, root: Path) -> str:
-        """Whose task it was in a server that is gone, if no session has taken it along."""
+        """The session whose task an ended server left, if no session has continued it."""
         return await asyncio.to_thread(self._left_task, root)
 
     def _left_task(self, root: Path) -> str:
@@ -222,7 +222,7 @@ class StoredSessions:
         return task.origin
 
     async def rename_session(self, root: Path, session: str, title: str) -> None:
-        """Write a title into the log of a session that nobody has open."""
+        """Write a title into the log of a session that is not open."""
         store, now = self._store(root), datetime.now(UTC)
         _, log = await asyncio.to_thread(lambda: store.resume(session, now=now))
         try:
@@ -236,7 +236,7 @@ class StoredSessions:
         await asyncio.to_thread(retention.delete, state_folder(self._environment), session)
 
     def _draft_store(self, root: Path) -> DraftStore:
-        """One for each workspace: it holds the file of what waits."""
+        """The draft store of a workspace; only one may hold the file of waiting prompts."""
         if root not in self._drafts:
             self._drafts[root] = DraftStore(state_folder(self._environment), root)
         return self._drafts[root]

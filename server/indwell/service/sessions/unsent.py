@@ -16,11 +16,11 @@ _log = logging.getLogger(__name__)
 
 
 class Keeping:
-    """Brings what is kept in line with what waits, one write at a time, beside everything else.
+    """Writes the words of waiting prompts to disk in the background, one write at a time.
 
     Args:
-        keep: Writes the words that are to be kept, by the id of their prompt.
-        chores: Own the work.
+        keep: Writes words, by the id of their prompt.
+        chores: Owns the background work.
     """
 
     def __init__(
@@ -35,18 +35,18 @@ class Keeping:
         self._writing = asyncio.Lock()
 
     def want(self, unsent: Mapping[str, str]) -> None:
-        """These words are in no log; returns at once."""
+        """Have these words on disk soon; returns at once."""
         self._wanted = unsent
         if not self._is_busy and not self._is_stopped and unsent != self._kept:
             self._is_busy = True
             self._chores.begin(self._work())
 
     def stop(self) -> None:
-        """Leave what is kept as it is."""
+        """Write no more."""
         self._is_stopped = True
 
     async def clear(self) -> None:
-        """Keep nothing any more, once what is being written is written."""
+        """Wait for the present write, then delete what is kept."""
         self._is_stopped = True
         try:
             async with self._writing:
@@ -68,13 +68,13 @@ class Keeping:
 
 
 class Unsent:
-    """The words of one workspace that no session's log has.
+    """The words of a workspace that no session's log holds.
 
     Args:
-        stored: Keeps them.
-        door: Tells of them.
-        chores: Own the work.
-        root: The first folder of the workspace; None if none is open.
+        stored: Stores the words.
+        door: Tells the user where they are.
+        chores: Owns the background work.
+        root: Returns the first folder of the workspace; None: nothing is kept.
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class Unsent:
         self.want = self._keeping.want
 
     async def tell(self, root: Path) -> None:
-        """Say where those stand that earlier servers left, once."""
+        """Tell the user once where earlier servers left unsent words."""
         for path in await self._stored.untold_drafts(root):
             self._door.warn(f"prompts that waited when the editor was closed stand in {path}")
 
     def stop(self) -> None:
-        """What is kept stays until the same words are left as drafts."""
+        """Write no more; what is on disk stays until ``leave`` makes drafts of it."""
         self._keeping.stop()
 
     async def leave(self, unsent: tuple[str, ...]) -> None:
-        """The server ends: keep the words as drafts, and nothing twice."""
+        """Write the words to a draft at the server's end, and delete the other copy."""
         root = self._root()
         if unsent and root is not None:
             try:

@@ -54,7 +54,7 @@ class _EventRun:
         return self.first + max(0, len(self.ends) - 1)
 
     def after(self, seq: int) -> EventEntry:
-        """The event, or what of its text came after ``seq``."""
+        """The event with the part of its text that came after ``seq``."""
         if not self.ends:
             return EventEntry(self.first, self.event)
         text = self.text if self.pieces is None else "".join(self.pieces)
@@ -62,7 +62,7 @@ class _EventRun:
         return EventEntry(self.last, msgspec.structs.replace(self.event, text=text[start:]))
 
     def close(self) -> None:
-        """Nothing more joins it: one text is smaller than its pieces."""
+        """Join the pieces into one text, which takes less memory; nothing is added later."""
         if self.pieces is not None:
             self.text, self.pieces = "".join(self.pieces), None
 
@@ -81,7 +81,7 @@ class SessionEvents:
         self._runs: deque[_EventRun] = deque()
 
     def add(self, event: Event) -> int:
-        """Take an event; gives its number."""
+        """Add an event; return its number."""
         self.seq += 1
         newest = self._runs[-1] if self._runs else None
         if newest is not None and _joins(newest.event, event):
@@ -104,7 +104,7 @@ class SessionEvents:
         return self.seq
 
     def after(self, seq: int) -> Missed:
-        """Those after ``seq``; 0 means all that there were."""
+        """The events after ``seq``; 0 means all."""
         oldest = self._runs[0].first if self._runs else self.seq + 1
         events = tuple(self._newer(seq))
         return Missed(events, max(seq, self.seq), seq >= oldest - 1 and seq <= self.seq)
@@ -128,7 +128,7 @@ class EventLog:
     """The events of this process's sessions.
 
     Args:
-        kept: Characters kept of each.
+        kept: Characters kept for each session.
     """
 
     def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
@@ -136,7 +136,7 @@ class EventLog:
         self._sessions: OrderedDict[str, SessionEvents] = OrderedDict()
 
     def add(self, session: str, event: Event) -> int:
-        """Take an event; gives its number in its session."""
+        """Add an event; return its number in the session."""
         known = self._sessions.get(session)
         if known is None:
             known = self._sessions[session] = SessionEvents(self._kept)
@@ -145,11 +145,11 @@ class EventLog:
         return known.add(event)
 
     def forget(self, session: str) -> None:
-        """Keep none of a session any more."""
+        """Drop the events of a session."""
         self._sessions.pop(session, None)
 
     def after(self, session: str, seq: int) -> Missed | None:
-        """Those of a session after ``seq``; None if nothing is known of it."""
+        """The events of a session after ``seq``; None for an unknown session."""
         known = self._sessions.get(session)
         return known.after(seq) if known is not None else None
 
@@ -163,7 +163,7 @@ def _is_piece(event: Event) -> bool:
 
 
 def _joins(before: Event, event: Event) -> bool:
-    """Are these two pieces of one text: same kind, same turn, same call?"""
+    """Whether both are pieces of one text: same kind, same turn, same call."""
     match before, event:
         case (TextAdded(restart=False), TextAdded(restart=False)) | (
             ThinkingAdded(),

@@ -1,7 +1,7 @@
-"""Prompts that wait for a running turn, and the ticket of each prompt until its turn has ended.
+"""The queue of prompts, and the ticket that follows each prompt until its turn has ended.
 
-The queue is one frozen value. Each change gives the next value with the next ``seq``. A client that
-changes the queue names the ``seq`` that it saw, so no client overwrites the change of another.
+The queue is a frozen value. Each change returns the next value with the next ``seq``. A client that
+changes the queue names the ``seq`` that it saw, so no client overwrites another one's change.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from indwell.messages import Usage
 from indwell.settings.model import Mode
 
 TITLE_CHARACTERS = 60
-MOST_PICTURES_B = 100_000_000  # of all that wait, as base64; they lie in memory
-_TITLE_READ = 1_000  # characters that a title is made from
+MOST_PICTURES_B = 100_000_000  # of all waiting prompts together, as base64 in memory
+_TITLE_READ = 1_000  # characters of a prompt from which its title is made
 
 
 class WaitingPrompt(msgspec.Struct, frozen=True):
     """A prompt that waits.
 
     Attributes:
-        id: Of the prompt, unique in this process.
-        prompt: With selection and problems as they were when it was typed.
-        target: The session it is for: an id, ``new``, or None for the current one.
-        mode: The mode that its turn runs in, if it asked for one.
-        home: The session that it was typed in; empty if it goes to whichever is current then.
-        is_held: It does not begin by itself.
+        id: The id of the prompt, unique in this process.
+        prompt: The words, with the selection and problems of the moment when they were typed.
+        target: The session that the prompt names: an id, ``new``, or None for none.
+        mode: The mode for its turn; None for the session's mode.
+        home: The session in which the prompt was typed; empty: the one that is current when the
+            turn begins.
+        is_held: Whether its turn waits until the user releases it.
     """
 
     id: str
@@ -52,19 +53,19 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     is_held: bool = False
 
     def is_with(self, other: WaitingPrompt) -> bool:
-        """Do both go to one session? Each that is for a new one is alone there."""
+        """Whether both go to the same session; each prompt for a new session is alone there."""
         if "new" in {self.session, other.session}:
             return False
         return not self.session or not other.session or self.session == other.session
 
     @property
     def session(self) -> str:
-        """The session that it names, ``new``, or empty: whichever is current then."""
+        """The session: an id, ``new``, or empty for the one that is current when it begins."""
         return self.target or self.home
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """All that wait, in order; ``held`` says why some do not begin, and is empty if all do."""
+    """The waiting prompts in order; ``held`` is the reason why some are held, else empty."""
 
     seq: int = 0
     waiting: tuple[WaitingPrompt, ...] = ()
@@ -72,12 +73,12 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 def title_of(words: str) -> str:
-    """A few words for lists and progress."""
+    """A short title for lists and progress."""
     return " ".join(words.lstrip()[:_TITLE_READ].split())[:TITLE_CHARACTERS]
 
 
 def added(queue: Queue, one: WaitingPrompt) -> Queue:
-    """Append a prompt; those that are held for the same session go on before it, no others.
+    """Append a prompt, and release the held prompts of the same session before it.
 
     Raises:
         UserError: The queue is full.
@@ -92,9 +93,9 @@ def added(queue: Queue, one: WaitingPrompt) -> Queue:
 
 
 def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
-    """Let a prompt go before all others: one that is tried again, in the session that is current.
+    """Put a prompt first, such as one that is tried again in the current session.
 
-    Those that waited for the same one follow it there.
+    Prompts that waited for the same session follow it there.
     """
     rest = (_freed(other, home="") if one.is_with(other) else other for other in queue.waiting)
     return _next(queue, (msgspec.structs.replace(one, home=""), *rest))
@@ -103,13 +104,13 @@ def put_first(queue: Queue, one: WaitingPrompt) -> Queue:
 def taken(
     queue: Queue, may_begin: Callable[[WaitingPrompt], bool]
 ) -> tuple[WaitingPrompt | None, Queue]:
-    """The first prompt that may begin, if there is one, and those that go on waiting.
+    """Take out the first prompt that may begin; return it, or None, and the rest of the queue.
 
-    A prompt never overtakes another one of its session.
+    A prompt never overtakes another prompt of its session.
 
     Args:
         queue: The prompts that wait.
-        may_begin: Is there room for a turn of this prompt's session now?
+        may_begin: Whether there is room for a turn of the prompt's session now.
     """
     blocked: list[WaitingPrompt] = []
     for one in queue.waiting:
@@ -122,20 +123,20 @@ def taken(
 
 
 def removed(queue: Queue, identifier: str) -> Queue:
-    """Without one prompt.
+    """Remove a prompt.
 
     Raises:
-        UserError: It does not wait.
+        UserError: The prompt does not wait.
     """
     gone = _find(queue, identifier)
     return _next(queue, tuple(one for one in queue.waiting if one is not gone))
 
 
 def moved(queue: Queue, identifier: str, place: int) -> Queue:
-    """One prompt at another place, 0-based; places out of range mean the nearest end.
+    """Move a prompt to a place, 0-based; a place out of range is the nearest end.
 
     Raises:
-        UserError: It does not wait.
+        UserError: The prompt does not wait.
     """
     one = _find(queue, identifier)
     rest = [other for other in queue.waiting if other is not one]
@@ -144,16 +145,16 @@ def moved(queue: Queue, identifier: str, place: int) -> Queue:
 
 
 def reworded(queue: Queue, identifier: str, words: str) -> Queue:
-    """One prompt with other words; what was selected when it was typed stays.
+    """Replace the words of a prompt; its selection stays.
 
     Raises:
-        UserError: It does not wait, or the words are blank or too many.
+        UserError: The prompt does not wait, or the words are blank or too long.
     """
     if is_blank(words):
         raise UserError("the new words are empty; remove the prompt instead")
     words = taken_words(words)
     old = _find(queue, identifier)
-    is_own = old.prompt.title == title_of(old.prompt.words)  # not that of a code action
+    is_own = old.prompt.title == title_of(old.prompt.words)  # a code action has a title of its own
     title = title_of(words) if is_own else old.prompt.title
     prompt = msgspec.structs.replace(old.prompt, words=words, title=title)
     new = msgspec.structs.replace(old, prompt=prompt)
@@ -163,12 +164,12 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
 
 
 def held(queue: Queue, reason: str, session: str = "") -> Queue:
-    """Let nothing begin until the user says so; an empty queue has nothing to hold.
+    """Hold waiting prompts until the user releases them.
 
     Args:
         queue: The prompts that wait.
-        reason: Why, in words for the user.
-        session: Hold the prompts of this session alone; empty holds all.
+        reason: The reason, in words for the user.
+        session: The session whose prompts are held; empty: all.
     """
     behind = [one for one in queue.waiting if not session or one.session in {"", session}]
     if not behind:
@@ -181,15 +182,15 @@ def held(queue: Queue, reason: str, session: str = "") -> Queue:
 
 
 def released(queue: Queue) -> Queue:
-    """Let it go on."""
+    """Release all held prompts."""
     return _next(queue, tuple(map(_freed, queue.waiting))) if queue.held else queue
 
 
 def check_seq(queue: Queue, seen: int | None) -> None:
-    """Return if whoever changes the queue has seen its newest state, or did not say.
+    """Check that a client which changes the queue has seen its newest state.
 
     Raises:
-        UserError: It was changed meanwhile.
+        UserError: The queue was changed meanwhile.
     """
     if seen is not None and seen != queue.seq:
         raise UserError(
@@ -231,26 +232,27 @@ def _find(queue: Queue, identifier: str) -> WaitingPrompt:
 
 
 PLAN_WAITS = "a plan waits for your word"
-"""Why prompts behind a turn that proposed a plan do not begin: approving comes first."""
+"""Why prompts behind a proposed plan are held: the user decides on the plan first."""
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """One prompt, from when it was taken to the end of its turn.
+    """Follows one prompt from its arrival to the end of its turn.
 
     Attributes:
-        waiting: The prompt as it stands in the queue; only the queue changes it.
-        on_end: Shows the end to the user.
-        session: Whose turn it is; None until it begins.
-        number: Of the turn; 0 until it begins.
-        is_written: The session's log has its words.
-        is_stopped: Its turn was told to stop.
-        is_beside: Its session is not the current one: it runs beside the turn of that one.
-        in_chat: The user is in the session's chat: it was begun there, or was given words there.
-        finished: How it ended.
-        error: Why it could not begin.
+        waiting: The prompt as it is in the queue; only the queue changes it.
+        on_end: Shows the end of the turn to the user.
+        session: The session of the turn; None until the turn begins.
+        number: The number of the turn; 0 until it begins.
+        is_written: Whether the session's log holds the words.
+        is_stopped: Whether the turn was told to stop.
+        is_beside: Whether the turn runs beside that of the current session.
+        in_chat: Whether the user follows the turn in the session's chat: it was begun there, or
+            steered there.
+        finished: How the turn ended; None until then.
+        error: Why the turn could not begin; None if it could.
         begun: Set when the turn has begun, or never will.
-        ended: Set when all is over.
+        ended: Set when the turn is over.
     """
 
     waiting: WaitingPrompt
@@ -270,14 +272,14 @@ class Ticket:
 
     @property
     def prompt(self) -> Prompt:
-        """What is asked for."""
+        """The prompt itself."""
         return self.waiting.prompt
 
     async def begins(self, within_s: float) -> None:
-        """Wait a moment for a turn that is about to begin.
+        """Wait for the turn to begin.
 
         Raises:
-            UserError: It has not, such as while the user is asked for a model.
+            UserError: It has not begun within that time, such as while the user chooses a model.
         """
         try:
             async with asyncio.timeout(within_s):
@@ -289,10 +291,10 @@ class Ticket:
             ) from None
 
     async def wait(self) -> events.TurnFinished:
-        """Wait for the end; a cancelled turn ends with a result like any other.
+        """Wait for the end of the turn; a cancelled turn has a result like any other.
 
         Raises:
-            UserError: It could not begin.
+            UserError: The turn could not begin.
         """
         await self.ended.wait()
         if self.error is not None:
@@ -302,17 +304,17 @@ class Ticket:
 
 
 OnEnd = Callable[[Session, events.TurnFinished], Awaitable[None]]
-"""Shows the end of a turn, while it still counts as running."""
+"""Shows the end of a turn; the turn counts as running until this returns."""
 
 Open = Callable[[Ticket], Awaitable[Session]]
-"""Gives the session for a prompt; raises ``UserError`` if there can be none."""
+"""Returns the session for a prompt; raises ``UserError`` if there can be none."""
 
 Afterwards = Callable[[Ticket], None]
-"""Hears of each prompt that has ended, when the next may have begun."""
+"""Called when a turn has ended; the next one may have begun."""
 
 
 def never_started(prompt: Prompt) -> events.TurnFinished:
-    """The end of a turn that was stopped before it did anything; the words come back."""
+    """The end of a turn that was stopped before it began; it returns the words."""
     return events.TurnFinished(
         turn=0,
         ending="cancelled",
@@ -327,7 +329,7 @@ def never_started(prompt: Prompt) -> events.TurnFinished:
 
 
 def proposed_in(ticket: Ticket) -> bool:
-    """Did its turn end with a plan that waits for the user? Pure."""
+    """Whether the turn ended with a plan that waits for the user's decision. Pure."""
     if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
         return False
     board = ticket.session.parts.features.find(PlanBoard)
@@ -337,7 +339,7 @@ def proposed_in(ticket: Ticket) -> bool:
 
 
 def why_held(ticket: Ticket) -> str:
-    """Why those behind this one must not begin by themselves; empty if they may. Pure."""
+    """Why the prompts behind this turn are held; empty if they may begin. Pure."""
     if ticket.error is not None:
         return str(ticket.error)
     assert ticket.finished is not None

@@ -6,21 +6,21 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 WAITING = "a question waits until you stop typing"
-NOTICE_S = 10.0  # of a question held back; then a message says so, once for each question
+NOTICE_S = 10.0  # a question that is held back this long is announced once, by a message
 
 
 class Stillness:
     """Knows when the user last typed in the editor.
 
-    A question that waits is never answered and never given up here: it is shown when the user
-    has been still, however long that takes.
+    A question that waits is neither answered nor dropped: it is shown when the user has paused,
+    however long that takes.
 
     Args:
-        monotonic: Seconds of a clock that never goes back.
-        pause_s: How long the user must have been still, as the settings say now.
-        notice: Shows a message that takes no key.
-        held: Hears when a question begins to wait, and when no question waits any more.
-        sleep: Waits for some seconds.
+        monotonic: Returns seconds of a monotonic clock.
+        pause_s: Returns the pause that the settings require, in seconds.
+        notice: Shows a message that takes no key presses.
+        held: Called with True when a question begins to wait, and with False when none waits.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Stillness:
         self._n_waiting = 0
 
     def typed(self) -> None:
-        """The user changed a document, or moved the selection."""
+        """Note that the user changed a document or moved the selection."""
         self._typed_at = self._monotonic()
 
     async def wait(self) -> None:
-        """Return when the user has been still for the pause."""
+        """Wait until the user has paused."""
         if self._rest_s() <= 0:
             return
         began, is_told = self._monotonic(), False

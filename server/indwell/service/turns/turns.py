@@ -1,12 +1,12 @@
-"""The registry of turns: one runs in each session, the others wait; cancels and answers each.
+"""The turns of a process: queued, started, found, cancelled and waited for.
 
-The turn of the current session is the one that clients show. A prompt that names another session
-does not wait for it: its turn runs beside.
+Each session runs one turn at a time. Clients show the turn of the current session. A prompt that
+names another session does not wait for that turn; its own turn runs beside it.
 
-Turns are tasks of our own, and whatever way a front door has to stop a turn ends here. After a turn
-that did not end well, nothing of its session begins by itself. What waits there is held until the
-user says so, or sends another prompt. A front door that cannot be told of an event costs no turn
-and no prompt: that is logged.
+Each turn is a task that this module owns, so every way to stop a turn leads here. After a turn that
+was stopped or failed, prompts that wait for its session are held until the user releases them or
+sends another one. If an event cannot be sent to the front door, the failure is logged and the turn
+goes on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from indwell.service.turns.queue import (
 
 _log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 4  # turns; each has a model stream, and holds a conversation in memory
+MOST_AT_ONCE = 4  # turns; each streams from a model and holds a conversation in memory
 
 Hear: TypeAlias = Callable[[Session, events.Event], None]
 
@@ -48,13 +48,13 @@ class Turns:
     """Queues, starts, finds, cancels and drains turns.
 
     Attributes:
-        unsent_changed: Hears the words, by the id of their prompt, that are in no log yet.
-        listeners: Each hears every event, after the front door.
+        unsent_changed: Called with the words that no log holds yet, by the id of their prompt.
+        listeners: Called with every event, after the front door.
 
     Args:
-        door: Hears events, and shows turns.
-        open_session: Gives the session of a prompt whose turn begins.
-        afterwards: Hears of each end.
+        door: Receives events and shows turns.
+        open_session: Returns the session of a prompt whose turn begins.
+        afterwards: Called when a turn has ended.
     """
 
     def __init__(self, door: FrontDoor, open_session: Open, afterwards: Afterwards) -> None:
@@ -64,10 +64,10 @@ class Turns:
         self._afterwards = afterwards
         self._tickets: dict[str, Ticket] = {}
         self._queue = Queue()
-        self._running: list[Ticket] = []  # that of the current session, and those beside it
+        self._running: list[Ticket] = []  # the turn of the current session, and the turns beside it
         self._is_closed = False
-        self._progress: dict[str, TurnFollower] = {}  # by the token of the turn
-        self._announcing: set[asyncio.Task[None]] = set()  # their front door has not answered yet
+        self._progress: dict[str, TurnFollower] = {}  # by the turn's token
+        self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
@@ -76,7 +76,7 @@ class Turns:
 
     @property
     def running(self) -> Ticket | None:
-        """The running turn of the current session, also while that is being opened."""
+        """The running turn of the current session, also while its session is being opened."""
         return next((one for one in self._running if not one.is_beside), None)
 
     @property
@@ -86,7 +86,7 @@ class Turns:
 
     @property
     def has_room(self) -> bool:
-        """May the turn of another session begin now?"""
+        """Whether the turn of another session may begin now."""
         main = self.running
         return main is None or (main.session is not None and len(self._running) < MOST_AT_ONCE)
 
@@ -97,43 +97,44 @@ class Turns:
         )
 
     def is_used(self, session: str) -> bool:
-        """Does a turn of this session run, or is one about to begin?"""
+        """Whether a turn of this session runs or is about to begin."""
         return any(_id_of(one) == session for one in self._running)
 
     def show(self, session: str) -> None:
-        """Another session is the current one now: clients show its turn as the running one."""
+        """Make the turn of this session the one that clients show as running."""
         for one in self._running:
             if one.session is not None:
                 one.is_beside = one.session.id != session
 
     @property
     def running_number(self) -> int | None:
-        """The number of the turn that clients show as running; 0 while its session is opened.
+        """The number of the turn that clients show as running; 0 while its session is being opened.
 
-        None from the turn's last event on, although the turn's records may not be on disk yet: a
-        client that heard the end and then read the number would show a turn that never ends.
+        None from the turn's last event on, even if its records are not on disk yet. Otherwise a
+        client that reads the number after the last event would show a turn that never ends.
         """
         running = self.running
         return None if running is None or running.finished is not None else running.number
 
     @property
     def queue(self) -> Queue:
-        """Those that wait."""
+        """The prompts that wait."""
         return self._queue
 
     def home(self, current: str | None) -> str:
-        """The session that a prompt for the current one is typed in; empty if that is not settled.
+        """The session to which a prompt without a named session belongs.
 
-        It is not while the session of the running turn is being opened.
+        Empty while the session of the running turn is being opened, because the current session is
+        not known until then.
         """
         is_opening = self.running is not None and self.running.session is None
         return "" if is_opening else current or ""
 
     def submit(self, waiting: WaitingPrompt, on_end: OnEnd, *, first: bool = False) -> Ticket:
-        """Begin a turn, or let it wait for those before it; what is held for its session goes on.
+        """Start a turn or queue its prompt; held prompts of its session are released.
 
         Raises:
-            UserError: Too many wait, or the server ends.
+            UserError: Too many prompts wait, or the server is ending.
         """
         if self._is_closed:
             raise UserError("the server ends; send the words again when it is back")
@@ -149,10 +150,10 @@ class Turns:
         return ticket
 
     def change(self, change: Callable[[Queue], Queue]) -> Queue:
-        """Take the queue's next value; what is gone from it is answered with its words.
+        """Replace the queue by its next value; a removed prompt is answered with its words.
 
         Raises:
-            UserError: From ``change``; nothing was changed.
+            UserError: Raised by ``change``; the queue stays as it was.
         """
         before, self._queue = self._queue, change(self._queue)
         if self._queue.seq == before.seq:
@@ -169,11 +170,11 @@ class Turns:
         return self._queue
 
     def cancel(self, token: str | int | None = None, *, session: str | None = None) -> bool:
-        """Cancel a running turn; False if it does not run.
+        """Cancel a running turn; return False if it does not run.
 
         Args:
-            token: Of the progress of the turn.
-            session: Of the turn. Without either it is the turn of the current session.
+            token: The token of the turn's progress.
+            session: The turn's session. Without token and session, the current session's turn.
         """
         if token is not None:
             found = next((one for one in self._running if one.token == token), None)
@@ -182,18 +183,18 @@ class Turns:
         return found is not None and _stopped(found)
 
     def abandon(self, ticket: Ticket) -> None:
-        """Nobody wants this one any more: take it out of the queue, or stop its turn."""
+        """Remove a prompt from the queue, or stop its turn: the caller has gone."""
         if ticket in self._running:
             _stopped(ticket)
         elif ticket.waiting.id in self._tickets:
             self.change(partial(line.removed, identifier=ticket.waiting.id))
 
     async def drain(self, reason: str, session: str | None = None) -> None:
-        """Cancel the turn of a session, and wait until that is left valid; what waits is held.
+        """Cancel the turn of a session, wait for its orderly end, and hold what waits for it.
 
         Args:
-            reason: Why, in words for the user.
-            session: Whose turn; that of the current session if None.
+            reason: The reason, in words for the user.
+            session: The session; the current one if None.
         """
         running = self.running if session is None else self.running_in(session)
         if running is not None:
@@ -202,7 +203,7 @@ class Turns:
             await running.ended.wait()
 
     async def drain_all(self) -> None:
-        """Cancel all turns, and wait until their sessions are left valid."""
+        """Cancel all turns and wait for their orderly ends."""
         running = tuple(self._running)
         for one in running:
             _stopped(one)
@@ -210,10 +211,10 @@ class Turns:
             await one.ended.wait()
 
     def close(self) -> tuple[str, ...]:
-        """End everything for good, without waiting for what runs; gives words that are in no log.
+        """Stop all turns without waiting, and return the words that no log holds.
 
-        Those are of the prompts that waited, which are answered, and of those whose session is
-        still being opened.
+        Those are the words of prompts that waited, which are answered, and of prompts whose session
+        is still being opened.
         """
         self._is_closed = True
         for announcing in self._announcing:
@@ -228,14 +229,14 @@ class Turns:
         return tuple(one.prompt.words for one in unsent)
 
     def tell(self, session: Session, event: events.Event) -> None:
-        """Number an event, keep it, and send it."""
+        """Number an event, keep it and send it."""
         seq = self.events.add(session.id, event)
         self._quietly(partial(self._door.event, session.id, seq, event))
         for listener in self.listeners:
             self._quietly(partial(listener, session, event))
 
     def _go_on(self) -> None:
-        """Begin every turn for which there is room."""
+        """Start every turn for which there is room."""
         while not self._is_closed:
             first, self._queue = line.taken(self._queue, self._may_begin)
             if first is None:
@@ -247,10 +248,10 @@ class Turns:
             ticket.task.add_done_callback(partial(self._over, ticket))
 
     def _may_begin(self, one: WaitingPrompt) -> bool:
-        """Is there room for a turn of this prompt's session?
+        """Whether there is room for a turn of this prompt's session.
 
-        The first turn is one of the current session, which its opening settles. Beside it run those
-        whose prompts name another session.
+        The first turn belongs to the current session, which is known once it is open. Beside it run
+        turns whose prompts name another session.
         """
         main = self.running
         if main is None:
@@ -271,16 +272,16 @@ class Turns:
         if not ticket.is_beside:
             self._last = session
         ticket.begun.set()
-        self._go_on()  # who waited until it is known which session is the current one
+        self._go_on()  # prompts that waited until the current session was known
         progress = self._progress[ticket.token] = self._door.follow_turn(ticket.token)
 
         def emit(event: events.Event) -> None:
-            if not ticket.is_written:  # its words are on disk before the first event
+            if not ticket.is_written:  # the log holds the words before the first event
                 ticket.is_written = True
                 self._unsent()
             if isinstance(event, events.TurnFinished):
                 ticket.finished = event
-                self._hold_after(ticket)  # before it is told: what is sent on hearing it goes on
+                self._hold_after(ticket)  # first: a prompt sent in answer to the event goes on
             self.tell(session, event)
             self._quietly(partial(progress.follow, event))
             if isinstance(event, events.Notice) and event.level != "info":
@@ -301,7 +302,7 @@ class Turns:
         await ticket.on_end(session, finished)
 
     def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
-        """Show with the running turns that a question waits, or waits no more."""
+        """Show with the running turns whether a question waits."""
         for progress in self._progress.values():
             self._quietly(partial(progress.hold, is_held=is_held))
 
@@ -312,20 +313,20 @@ class Turns:
             self._not_told()
 
     def _quietly(self, tell: Callable[[], None]) -> None:
-        """Tell something; turns and queue do not depend on whether it can be told."""
+        """Tell the front door; a failure stops neither turns nor the queue."""
         try:
             tell()
         except Exception:  # noqa: BLE001 - the boundary to a front door: a turn must outlive it
             self._not_told()
 
     def _not_told(self) -> None:
-        """In an ``except``: log it, once; the next event would only say the same."""
+        """Log the current exception once; later events would fail the same way."""
         if not self._is_mute:
             self._is_mute = True
             _log.exception("the editor could not be told what happens; turns go on")
 
     def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
-        """A turn's task has ended: everybody hears, and the next begins if it may."""
+        """Finish a turn whose task has ended, and start the next one."""
         self._running.remove(ticket)
         bug = None if task.cancelled() else task.exception()
         if bug is not None:
@@ -345,7 +346,7 @@ class Turns:
             self._afterwards(ticket)
 
     def _hold_after(self, ticket: Ticket) -> None:
-        """Hold what waits for the session of a turn that did not end well."""
+        """Hold prompts for the session of a turn that was stopped or failed."""
         reason = why_held(ticket)
         if reason:
             self._hold(ticket, reason)
@@ -355,7 +356,7 @@ class Turns:
         self._queue = line.held(self._queue, reason, "" if is_unknown else _id_of(ticket))
 
     def _unsent(self) -> None:
-        """Say which words would be lost if the process were killed now."""
+        """Report the words that would be lost if the process were killed now."""
         begins = (one.waiting for one in self._running if not one.is_written)
         self.unsent_changed({one.id: one.prompt.words for one in (*begins, *self._queue.waiting)})
 
@@ -365,7 +366,7 @@ class Turns:
         ticket.ended.set()
 
     def _tell_queue(self, session: Session | None = None) -> None:
-        """Say what waits, if that is news and there is a session to say it in."""
+        """Tell which prompts wait, if that has changed and a session can carry the event."""
         session = session or (self.running.session if self.running else None)
         state = (self._queue.waiting, self._queue.held)
         if session is None or state == self._told:
@@ -383,12 +384,16 @@ class Turns:
 
 
 def _id_of(ticket: Ticket) -> str:
-    """The session of a turn: the one that it runs in, else the one that its prompt names."""
+    """The id of a turn's session; before it is open, the one that the prompt names."""
     return ticket.session.id if ticket.session is not None else ticket.waiting.session
 
 
 def _stopped(running: Ticket) -> bool:
-    """Cancel its task, once: a second time would cut its tidying up short. False: it has ended."""
+    """Cancel a turn's task once, because a second time would cut its end short.
+
+    Returns:
+        False if the turn had ended.
+    """
     assert running.task is not None
     if not running.is_stopped:
         running.is_stopped = True
