@@ -1,4 +1,4 @@
-"""Puts together memory and questions to the user for a session."""
+"""Creates the memory and the questions to the user of a session."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FOLDER = "memory"  # in the state folder
 
 
 class Companion(NamedTuple):
-    """What knows the user: a board for questions, pages for facts, and the tools of both.
+    """What concerns the user: questions, the pages of the memory, and the tools of both.
 
-    ``remember`` is empty where nothing is remembered.
+    ``remember`` is empty if the memory is off.
     """
 
     questions: QuestionBoard
@@ -40,7 +40,7 @@ def companion_of(
     root: Path,
     environment: Mapping[str, str],
 ) -> Companion:
-    """For the session ``session`` in the workspace ``root``; the approver may answer, too."""
+    """Create them for a session in the workspace ``root``; the approver may also answer."""
     board = QuestionBoard()
     asker = approver if isinstance(approver, Asker) else Nobody()
     asking = make_ask_user(board, asker, session, lambda: settings().answer_timeout_s)

@@ -1,4 +1,4 @@
-"""Puts a session together: settings in, parts out. Only here are concrete parts named."""
+"""Creates a session from settings: chooses the concrete implementation of every part."""
 
 from __future__ import annotations
 
@@ -62,12 +62,13 @@ T = TypeVar("T")
 
 
 async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -> T:
-    """``take()`` in a thread; who is cancelled meanwhile waits for it, and leaves it to others.
+    """Acquire a resource in a thread, and release it if the caller is cancelled meanwhile.
 
-    A thread cannot be stopped: a lock that it gets for nobody would be held until the process ends.
+    A thread cannot be stopped, so without this a lock that it gets for a cancelled caller would be
+    held until the process ends.
 
     Raises:
-        CancelledError: As it came, once all is let go of.
+        CancelledError: The caller was cancelled; the resource is released.
     """
     taking = asyncio.ensure_future(asyncio.to_thread(take))
     try:
@@ -80,13 +81,13 @@ async def taken(take: Callable[[], T], let_go: Callable[[T], Awaitable[None]]) -
 
 
 class SessionPlace(NamedTuple):
-    """Where a session is written down; ``notice`` if it is not.
+    """Where a session is stored; ``notice`` says so if it is not.
 
     Attributes:
-        id: The session's.
-        log: Its log.
-        spill: The folder of its long texts; ``n_spilled`` are there already.
-        others: Folders of other sessions' long texts that its conversation names.
+        id: The id of the session.
+        log: The log of the session.
+        spill: The folder of its long texts; ``n_spilled`` texts are in it already.
+        others: Folders with long texts of other sessions that the conversation refers to.
     """
 
     id: str
@@ -98,13 +99,13 @@ class SessionPlace(NamedTuple):
 
 
 def look_ahead() -> None:
-    """Ask what blocks when it is asked for the first time: here, and not where it is used."""
+    """Do what blocks at its first use, such as trying the sandbox."""
     strength()
     find_agents()
 
 
 def new_place(store: SessionStore, model: str) -> SessionPlace:
-    """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
+    """Create a log; in memory if the disk fails, because the work must go on (PER-08)."""
     look_ahead()
     now = datetime.now(UTC)
     try:
@@ -123,14 +124,14 @@ def coverage_of(
     own: tuple[str, ...],
     hide: Callable[[str], str],
 ) -> Coverage | None:
-    """It brings what commands change into ``review``; none without one.
+    """Create what records the changes of commands in ``review``; None without a ledger.
 
     Args:
         workspace: The user's files.
         review: The ledger.
-        secret: Absolute paths of secret files; blocks.
-        own: Folders of Indwell's own, absolute.
-        hide: A text without the secrets in it.
+        secret: Returns the absolute paths of secret files; blocks.
+        own: Indwell's own folders, absolute.
+        hide: Removes secrets from a text.
     """
     if review is None:
         return None
@@ -157,7 +158,7 @@ async def open_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
 ) -> Session:
-    """Begin a session in a workspace, with a model; where it cannot be saved, it says so.
+    """Create a session in a workspace, with a model; its notice says if it cannot be saved.
 
     Raises:
         UserError: A setting cannot be used.
@@ -181,7 +182,7 @@ async def open_session(
     except BaseException:
         await place.log.close()
         raise
-    # It takes up to 20 ms, once, for which no prompt waits: then the second turn tells it.
+    # This takes up to 20 ms once; no prompt waits for it, so the second turn may tell it.
     looking.add_done_callback(lambda held: _tell_state(session, held))
     session.parts.log.append(prefix_of(session))
     return session
@@ -204,10 +205,10 @@ def make_session(
     review: ReviewLedger | None = None,
     skills: Shelf | None = None,
 ) -> Session:
-    """Put the parts of a session together; its conversation is empty.
+    """Create the parts of a session with an empty conversation.
 
-    Without ``trust``, folders are looked at here, and nobody is asked about them; without
-    ``skills``, these are.
+    Without ``trust`` the folders are examined here, and nobody is asked about them. Without
+    ``skills`` they are read here.
     """
     now_settings = settings()
     root = workspace.roots[0]
@@ -252,7 +253,7 @@ def make_session(
     opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
 
     def rules_now() -> Rules:
-        now, roots = settings(), workspace.roots  # read once, for one moment
+        now, roots = settings(), workspace.roots  # one snapshot
         return Rules(
             policy_now(
                 now,

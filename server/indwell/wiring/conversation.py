@@ -1,4 +1,4 @@
-"""How a session's conversation begins, and how it continues with another model."""
+"""Creates the first conversation of a session, and switches the model of one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from indwell.workspace.git.repository import branch_of
 
 
 async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
-    """What the reminder of a turn tells."""
+    """Collect the facts for a turn's environment reminder."""
     return Surroundings(
         date=local_day(datetime.now(UTC)),
         folder=str(workspace.roots[0]),
@@ -36,7 +36,7 @@ async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
 
 
 def this_machine() -> Machine:
-    """What the system prompt tells of it."""
+    """The facts about this machine for the system prompt."""
     return Machine(  # noqa: S604 - `shell` is a word for the prompt, nothing is run
         system=f"{platform.system()} {platform.release()}",
         architecture=platform.machine(),
@@ -48,14 +48,14 @@ def this_machine() -> Machine:
 def first_conversation(
     session: str, model: Model, tools: Registry, own_words: str, shelf: Shelf
 ) -> Conversation:
-    """Without a message.
+    """Create a conversation without messages.
 
     Args:
-        session: Its id, for the endpoint's cache.
-        model: That is asked.
-        tools: All that it can call.
+        session: The session's id, for the endpoint's cache.
+        model: The model that is called.
+        tools: All tools that the model can call.
         own_words: The user's standing instructions.
-        shelf: Whose own skills the model is told of.
+        shelf: The skills that the model is told about.
     """
     prompt = system_prompt(this_machine(), own_words, catalogue(shelf.known.own))
     return Conversation(
@@ -72,7 +72,7 @@ def first_conversation(
 
 
 def prefix_of(session: Session) -> Prefixed:
-    """What stands before every request of a session, for its log."""
+    """The beginning of every request of a session, as a record for its log."""
     talk = session.conversation
     system = tuple(block.text for block in talk.system)
     digest = tools_digest(talk.tools)
@@ -80,7 +80,7 @@ def prefix_of(session: Session) -> Prefixed:
 
 
 def with_model(session: Session, model: Model) -> None:
-    """Let the next turn of ``session`` ask another model; the conversation goes on."""
+    """Use another model from the next turn of ``session`` on; the conversation continues."""
     workspace, before = session.parts.workspace, session.parts.model.hang_up
     if model.key is not None:
         session.parts.secrets.also_hide(model.key.reveal())
@@ -109,5 +109,5 @@ def with_model(session: Session, model: Model) -> None:
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:
-    """What the user should know of a model and its price, before all that is told besides."""
+    """A notice about the model and its price, followed by ``more``."""
     return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))

@@ -42,7 +42,7 @@ The order is part of every request, so a change of it costs each session its pro
 
 
 class Boards(NamedTuple):
-    """What the rounds of a turn share with tools: a wish, the background commands."""
+    """State that the rounds of a turn share with tools."""
 
     wish: CompactionWish
     background: Board
@@ -52,15 +52,15 @@ class FeatureInputs(NamedTuple):
     """What features need of the disk, the settings and the user.
 
     Attributes:
-        instructions: Of the project and its folders.
+        instructions: The instructions of the project and its folders.
         shelf: The skills.
         subagents: What a sub-agent needs.
-        find_subagents: Reads those that the workspace describes, a line each.
-        companion: Memory, and questions to the user.
-        mode: The one in force.
-        hooks: Commands that run at moments of a turn.
-        gate: What is known of the problems of files, and which commands check.
-        let_go: Ends the watch over the workspace, with the session; blocks for a moment.
+        find_subagents: Reads the sub-agents that the workspace defines, a line each.
+        companion: The memory, and questions to the user.
+        mode: Returns the mode in force.
+        hooks: Commands that run at fixed points of a turn.
+        gate: The known problems of files, and the commands that check them.
+        let_go: Stops watching the workspace when the session ends; blocks for a moment.
     """
 
     instructions: Instructions
@@ -75,7 +75,7 @@ class FeatureInputs(NamedTuple):
 
 
 def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]]:
-    """Those of a session that begins; each line of the list is a feature."""
+    """Create the features of a new session; each line of the list is a feature."""
     companion = given.companion
     background, todo = Board(), TodoList()
     plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
@@ -101,7 +101,7 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
 
 
 def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> Registry:
-    """Those of files and commands, then those of the agent, in the order the model reads them."""
+    """The table of tools in the model's order: files and commands first, then the features'."""
     own = (
         *features.tools,
         make_compact(boards.wish),

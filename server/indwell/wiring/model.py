@@ -1,4 +1,4 @@
-"""Makes the model that the settings name, and its budgets. Only here are providers put together."""
+"""Creates the model that the settings name, with its provider, prices and budgets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indwell.settings.paths import user_file
 
 
 def budgets_of(settings: Settings) -> Budgets:
-    """What may be spent."""
+    """The limits of money and tokens in the settings."""
     return Budgets(
         turn=settings.budget_turn,
         session=settings.budget_session,
@@ -35,7 +35,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
-    """Say that budgets of money cannot be kept, where the price is not known; else nothing."""
+    """A notice that budgets of money cannot be kept, if the price is unknown; else empty."""
     if budgets.counts(cost):
         return ""
     return (
@@ -48,11 +48,12 @@ SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 
 
 class Model(NamedTuple):
-    """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
+    """A model that is ready to be called, and what is known about it.
 
-    ``hang_up`` closes its connections; ``pictures`` says whether it takes some; ``rates`` are its
-    prices, or their usual ratios; ``small`` may write summaries; ``key`` is what the endpoint gets;
-    ``other`` is another model of the same endpoint, by its name.
+    ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
+    says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
+    ``small`` may write summaries, ``key`` is sent to the endpoint, and ``other`` returns another
+    model of the same endpoint by its name.
     """
 
     provider: Provider
@@ -70,14 +71,14 @@ class Model(NamedTuple):
 
 
 class NoModel(SettingsError):
-    """Nobody has chosen a model yet."""
+    """No model has been chosen yet."""
 
 
 def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
-    """The model that the settings name.
+    """Create the model that the settings name.
 
     Raises:
-        UserError: None is chosen, or its key is missing; says what to do.
+        UserError: No model is chosen, or its key is missing; the message says what to do.
     """
     if settings.provider == "scripted":
         from indwell.demo.model import NAME, answer
@@ -85,7 +86,7 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
 
         provider: Provider = ScriptedProvider(answer, pace_s=pace_s)
         return Model(provider, NAME, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
-    if not settings.model:  # before a keyring asks for its password
+    if not settings.model:  # before the keyring asks for its password
         raise NoModel(lacking(settings, str(user_file())))
     settings = with_stored_key(settings, key_store())
     problem = lacking(settings, str(user_file()))
@@ -140,7 +141,7 @@ def _endpoint_model(settings: Settings) -> Model:
 
 
 def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
-    """One for sub-agents, at the same endpoint and through the same connections."""
+    """A model for sub-agents, at the same endpoint and through the same connections."""
     from indwell.providers.facts import facts_for
     from indwell.providers.pricing import cost
 
@@ -159,7 +160,7 @@ def _other_model(settings: Settings, name: str, provider: Provider) -> OtherMode
 
 
 def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
-    """The one for summaries, at the same endpoint and through the same connections."""
+    """The model for summaries, at the same endpoint and through the same connections."""
     from indwell.providers.facts import facts_for
     from indwell.providers.pricing import cost
 
@@ -184,7 +185,7 @@ def _rates(prices: Prices | None) -> TokenRates:
 
 
 def session_model(model: Model) -> SessionModel:
-    """The model as a session calls it."""
+    """The model as the part of a session."""
     return SessionModel(
         model.provider, model.cost, model.rates, model.small, model.other, model.hang_up
     )

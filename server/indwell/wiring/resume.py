@@ -69,10 +69,11 @@ async def resume_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
 ) -> Resumed:
-    """Take a session up where its log ends; nothing that it did is done again.
+    """Resume a session at the end of its log; nothing that it did is done again.
 
     Raises:
-        SessionError: There is no such session, it is open elsewhere, or it cannot be written.
+        SessionError: There is no such session, another process has it open, or it cannot be
+            written.
     """
     store = SessionStore(state_folder(environment), workspace.roots[0])
     with uncollected():
@@ -135,7 +136,7 @@ async def resume_session(
 
 
 async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
-    """Take the task along that nobody has had yet; why not, if it is gone."""
+    """Hand an inherited task on again; return why not, if its session is gone."""
     try:
         await take_again(session, store, origin)
     except UserError as error:
@@ -144,7 +145,7 @@ async def _taken_again(session: Session, store: SessionStore, origin: str) -> st
 
 
 def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
-    """A system prompt without its list of skills: what changed of that, the next request says."""
+    """The system prompt without its list of skills; the next request tells their changes."""
     return tuple(map(without_catalogue, system))
 
 
@@ -156,19 +157,19 @@ async def _opened(store: SessionStore, identifier: str) -> tuple[LogReading, Log
 def _continued(
     empty: talk.Conversation, past: Past, answers: Sequence[ToolResult], *, is_known: bool
 ) -> talk.Conversation:
-    """The conversation as it stood, with the results that were missing; takes a while."""
+    """Restore the conversation, and add the missing results; takes a while."""
     messages = past.messages
     if answers:
         messages += (Message("user", tuple(answers), messages[-1].turn),)
     config = empty.config
-    if past.cache_key:  # a fork goes on with the cache of its origin
+    if past.cache_key:  # a fork uses the provider's cache of its origin
         config = msgspec.structs.replace(config, cache_key=past.cache_key)
     now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
         now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
     if not now.config.takes_pictures:
         now = without_pictures(now)
-    now = counted(now)  # first: what follows then looks at nothing twice
+    now = counted(now)  # first, so that later steps count nothing twice
     if messages:
         words = TAKEN_BACK if past.is_taken_back else REMINDER
         now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
@@ -178,7 +179,7 @@ def _continued(
 def _write_down(
     session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
 ) -> None:
-    """Let the log say what was found, so that the next resume reads the same."""
+    """Log what was found, so that the next resume finds the same."""
     log, at = session.parts.log, session.timestamp()
     if not is_known or (past.prefix is not None and not past.prefix.specs):
         log.append(prefix_of(session))

@@ -1,4 +1,4 @@
-"""Puts the service together for a front door: which sessions, which models, which files."""
+"""Creates the service for a front door, with its sessions, models and files."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _log = logging.getLogger(__name__)
 
 
 class ModelMaker(Protocol):
-    """Makes the models of sessions."""
+    """Creates the models of sessions."""
 
     async def get(self, settings: Settings) -> Model:
-        """The model that ``settings`` name, for one session.
+        """Create the model that ``settings`` name, for one session.
 
         Raises:
-            UserError: It cannot be used; says what to do.
+            UserError: The model cannot be used; the message says what to do.
         """
         ...
 
     def begin(self, settings: Settings) -> None:
-        """Get ready for a prompt that may come. Returns at once."""
+        """Prepare for a first prompt in the background. Returns at once."""
         ...
 
 
 class Composition:
-    """What one process is composed of; implements ``SessionFactory``.
+    """Chooses the concrete parts of one process; implements ``SessionFactory``.
 
     Args:
         environment: The process's variables.
         scripted: Use the scripted model, whatever the settings say.
         pace_s: Seconds between two pieces of the scripted model's text.
-        models: Makes models; by default ahead of their use, as a server does.
-        is_trust_given: The user's command line trusts every folder, as long as this process runs.
+        models: Creates models; by default ahead of their use, as a server does.
+        is_trust_given: Whether the command line trusts every folder for this process.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Composition:
         self._trust = FolderTrust(self.environment, is_given=is_trust_given)
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
-        """The service for one front door; see ``Service`` for ``is_resident``."""
+        """Create the service for a front door; see ``Service`` for ``is_resident``."""
         return Service(
             door,
             self,
@@ -85,7 +85,7 @@ class Composition:
         )
 
     def disk(self, roots: Sequence[Path]) -> DiskWorkspace:
-        """The files of these folders; of the working directory if there are none."""
+        """The files of these folders on disk; without folders, of the working directory."""
         return DiskWorkspace(roots or (Path.cwd(),), private=undo_folder(self.environment))
 
     async def begin(
@@ -95,7 +95,7 @@ class Composition:
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Session:
-        """Begin a session; see ``compose.open_session``."""
+        """Create a session; see ``compose.open_session``."""
         from indwell.wiring.compose import open_session
 
         model = await self._models.get(settings())
@@ -117,7 +117,7 @@ class Composition:
         settings: Callable[[], Settings],
         review: ReviewLedger,
     ) -> Resumed:
-        """Go on with a session; see ``resume.resume_session``."""
+        """Open a stored session; see ``resume.resume_session``."""
         from indwell.wiring.resume import resume_session
 
         model = await self._models.get(settings())
@@ -133,33 +133,33 @@ class Composition:
         )
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
-        """Let the next turn ask another model; see ``conversation.with_model``."""
+        """Use another model from the next turn on; see ``conversation.with_model``."""
         from indwell.wiring.conversation import with_model
 
         with_model(session, await self._models.get(settings))
 
     def warm_up(self, settings: Settings) -> None:
-        """Get the model ready: there is a sign that a prompt may come."""
+        """Prepare the model in the background."""
         self._models.begin(settings)
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
-        """The skills that count in a workspace now; see ``wiring.project.skills.skills_here``."""
+        """The skills of a workspace as they are now; see ``wiring.project.skills.skills_here``."""
         from indwell.wiring.project.skills import skills_here
 
         found = await asyncio.to_thread(skills_here, roots, settings, self._trust, self.environment)
         return found.ranked
 
     async def memory_page(self, root: Path, scope: Scope) -> Path:
-        """The file with the facts of a workspace, or of the user; it is made if it is not there.
+        """The path of a memory page, of a workspace or the user; the page is created if missing.
 
         Raises:
-            UserError: It cannot be.
+            UserError: The page cannot be created.
         """
         pages = memory_pages(self.environment, root)
         return await asyncio.to_thread(pages.page, scope)
 
     def shown_folder(self) -> Path:
-        """Where read-only files stand for editors that ask for no texts; it need not exist.
+        """The folder of read-only files for editors without virtual documents; may not exist yet.
 
         Raises:
             UserError: There is no state folder.

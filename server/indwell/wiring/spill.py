@@ -1,4 +1,4 @@
-"""Keeps texts that were cut for the model in the session's folder."""
+"""Writes texts that were cut for the model to the session's folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from indwell.files.append_log import list_names
 
 
 def highest_number(folder: Path) -> int:
-    """The number of the last text in a folder; 0 if there is none. Blocks.
+    """The highest number of a text in a folder; 0 without texts. Blocks.
 
     Raises:
         OSError: The folder cannot be listed.
@@ -23,15 +23,12 @@ def highest_number(folder: Path) -> int:
 
 
 class SpillFolder:
-    """Keeps texts that are cut for the model, numbered, in a session's own folder.
+    """Writes long texts, numbered, to the folder of a session; implements ``Spill``.
 
     Args:
-        folder: Private, exists.
-        n_kept: So many are there already, of an earlier process.
-        hide: Takes the secrets out of a text; called in a thread.
-
-    Raises:
-        SessionError: From ``keep``, when the disk does not take a text.
+        folder: An existing private folder.
+        n_kept: The number of texts that an earlier process wrote.
+        hide: Removes secrets from a text; called in a thread.
     """
 
     def __init__(self, folder: Path, *, n_kept: int = 0, hide: Callable[[str], str] = str) -> None:
@@ -40,7 +37,11 @@ class SpillFolder:
         self._n_kept = n_kept
 
     async def keep(self, name: str, text: str) -> Path:
-        """Write a text; gives where it stands. ``name`` says what it is, for people."""
+        """Write a text; return its path. ``name`` says what the text is, for people.
+
+        Raises:
+            SessionError: The disk does not take the text.
+        """
         self._n_kept += 1
         plain = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)[:60]
         suffix = "" if "." in plain else ".txt"
@@ -57,10 +58,10 @@ class SpillFolder:
         return write_private(path, self._hide(text).encode("utf-8", "replace"))
 
     async def keep_as(self, name: str, text: str) -> Path:
-        """Write a text under this very name, on disk when it returns; the same one once is enough.
+        """Write a text under this very name; it is on disk on return. The same text may exist.
 
         Raises:
-            SessionError: The disk does not take it, or another text has that name.
+            SessionError: The disk does not take the text, or another text has that name.
         """
         path = self._folder / name
         data = text.encode("utf-8", "replace")
@@ -75,21 +76,21 @@ class SpillFolder:
 
 
 def _write_durable(path: Path, data: bytes) -> None:
-    """Write a new file that is there after a power cut; one with the same bytes is good as it is.
+    """Write a new file that survives a power cut; an existing file with the same bytes is kept.
 
     Raises:
-        OSError: The system refuses, or the name has another text.
+        OSError: The system refuses, or the file has another text.
     """
     if _holds(path, data):
         return
     try:
         write_durable(path, data)
     except FileExistsError:
-        if not _holds(path, data):  # else somebody wrote it meanwhile: a turn that was stopped
+        if not _holds(path, data):  # else a stopped turn has written it meanwhile
             raise
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    with contextlib.suppress(FileNotFoundError, ToolError):  # not there; longer than ours, no file
+    with contextlib.suppress(FileNotFoundError, ToolError):  # missing, longer, or no regular file
         return read_own(path, len(data) + 1) == data
     return False

@@ -25,43 +25,43 @@ from indwell.policy.approvals import one_line, visible
 
 
 class ChatPlace(Protocol):
-    """What is sent there while a turn runs is said to the turn, which is an answer."""
+    """The chat document of a session: words sent there during a turn answer its question."""
 
     def is_open(self, session: str) -> bool:
-        """Was the running turn of a session begun in its chat, and is it written there?"""
+        """Whether the running turn of a session was begun in its chat and is shown there."""
         ...
 
     async def lead_to(self, question: UserQuestion) -> None:
         """Open the chat of the session that asks, with the question in it.
 
         Raises:
-            UserError: It cannot be made.
+            UserError: The chat cannot be created.
         """
         ...
 
 
 T = TypeVar("T")
 
-SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
-CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn waits as long
-REGISTER_TIMEOUT_S = 5.0  # to begin to watch a folder; meanwhile nothing waits for it
+SHOW_TIMEOUT_S = 10.0  # for the editor to open a document or accept a progress token
+CONFIGURATION_TIMEOUT_S = 5.0  # for a section of the editor's settings; the first turn waits for it
+REGISTER_TIMEOUT_S = 5.0  # for the editor to begin watching a folder; nothing waits for it
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
-WAKE = "$/indwellWake"  # every client may ignore what begins so
-WAKE_S = (1.0, 2.0, 6.0)  # between a question and each of them
+WAKE = "$/indwellWake"  # clients may ignore methods that begin with $/
+WAKE_S = (1.0, 2.0, 6.0)  # seconds before each wake-up message
 
-MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
+MESSAGE_LIMIT = 4_000  # characters of a message; nobody reads more in a message box
 
 _SHOW_AGAIN = "Show the question again"
 SURE = "Yes, I chose that answer"
-_UNSURE = (  # in a list that is answered by a number: as many as a question has answers
+_UNSURE = (  # as many entries as a question has answers, because they are chosen by number
     "No",
     *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
     _SHOW_AGAIN,
     SURE,
 )
 
-_OURS = "indwell/"  # methods that only clients know who heed what we say of them
+_OURS = "indwell/"  # methods of our own; clients that know them also honour their cancellation
 _REPEATABLE = (
     TextAdded,
     ThinkingAdded,
@@ -70,7 +70,7 @@ _REPEATABLE = (
 
 
 class _EventParams(msgspec.Struct, frozen=True):
-    """``protocol.EventParams`` as it is written: once, from the event itself."""
+    """``protocol.EventParams`` for sending; the event is encoded only once."""
 
     session: str
     seq: int
@@ -81,13 +81,13 @@ class Client:
     """The editor at the other end of the wire.
 
     Args:
-        server: Sends; nothing else of it is used.
+        server: Sends messages; nothing else of it is used.
     """
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._numbers = itertools.count(1)
-        self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
+        self._edits: dict[int, str] = {}  # unanswered edits: the ids of their requests
         self.features = ClientFeatures()
         self.chat: ChatPlace | None = None
         self.asking = asyncio.Lock()  # permission questions of several turns: one message at a time
@@ -97,9 +97,9 @@ class Client:
     def apply_edit(
         self, edit: types.WorkspaceEdit, label: str
     ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
-        """Ask to apply an edit; the caller sets the time-out and looks at the text afterwards.
+        """Ask the editor to apply an edit; the caller sets the time-out and checks the text.
 
-        It is sent before this returns. The answer may be a RequestError.
+        The request is sent before this returns. The answer may be a RequestError.
         """
         params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
@@ -109,21 +109,21 @@ class Client:
         return answer
 
     def withdraw(self, edit: types.WorkspaceEdit) -> None:
-        """Say that this edit is not wanted any more; most editors apply edits before they hear."""
+        """Cancel an edit; most editors apply edits before they read the cancellation."""
         request = self._edits.get(id(edit))
         if request is not None:
             params = types.CancelParams(id=request)
             self._server.notify("$/cancelRequest", params)
 
     def show(self, level: types.MessageType, message: str) -> None:
-        """Show a message and go on; nothing in it hides or fakes text, and a long one is cut."""
+        """Show a message; control characters are made visible, and a long message is cut."""
         shown = visible(message[:MESSAGE_LIMIT])
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         params = types.ShowMessageParams(type=level, message=message)
         self._server.notify("window/showMessage", params)
 
     def log(self, message: str) -> None:
-        """Put a warning where the editor keeps them; one that takes events has it already."""
+        """Log a warning in the editor, unless the client receives events and so has it already."""
         if self.features.has("events"):
             return
         params = types.LogMessageParams(
@@ -132,9 +132,9 @@ class Client:
         self._server.notify("window/logMessage", params)
 
     async def ready(self) -> None:
-        """Return when a question may be shown: commands are answered, and the user is still.
+        """Wait until a question may be shown: commands are answered, and the user has paused.
 
-        A client that holds questions back itself says ``ownPause``.
+        A client that holds questions back itself declares ``ownPause``.
         """
         await self.before_asking()
         if not self.features.has("ownPause"):
@@ -142,9 +142,9 @@ class Client:
             await self.before_asking()  # a command may have come meanwhile
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong.
+        """Let the user choose; None without a choice, without an answer in time, or on an error.
 
-        The message is shown whole, for it may be what is allowed.
+        The message is never shortened, because it may be what the user allows.
         """
         await self.ready()
         by_shown = {one_line(title): title for title in titles}
@@ -163,20 +163,21 @@ class Client:
         return by_shown.get(answer.title, answer.title) if answer is not None else None
 
     async def _wake(self) -> None:
-        """Send something that means nothing, a few times, while a question has no answer.
+        """Send a few messages without meaning while a question waits.
 
-        While eglot waits for the answer to a command, it leaves alone what comes in one piece with
-        that answer, until something else comes. An editor that shows progress hears enough.
+        eglot, while it waits for the answer to a command, does not process a message that arrives
+        in one piece with that answer until another message comes. An editor that shows progress
+        receives enough messages.
         """
         for pause_s in WAKE_S:
             await asyncio.sleep(pause_s)
             self._server.notify(WAKE, {})
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """``choose`` for what can do harm; the first title is the harmless one.
+        """Let the user choose where an answer can do harm; the first title is harmless.
 
-        Where a digit and Enter choose, they may be keys that were meant for a file. Another answer
-        than the first is then confirmed, by a number that the first question does not act on.
+        If a digit and Enter choose, the keys may have been meant for a file. Any other answer than
+        the first is then confirmed, by a number that has no effect in the first question.
         """
         while True:
             chosen = await self.choose(message, titles, timeout_s)
@@ -188,10 +189,7 @@ class Client:
                 return chosen if confirmed == SURE else None
 
     async def configuration(self, section: str) -> object:
-        """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.
-
-        What comes back is any JSON.
-        """
+        """Ask for a section of the editor's settings, any JSON; None without an answer in time."""
         item = sync.ConfigurationItem(section)
         params = sync.ConfigurationParams([item])
         asked = self._server.send_request_async("workspace/configuration", params)
@@ -199,7 +197,7 @@ class Client:
         return answer[0] if isinstance(answer, list) and answer else None
 
     async def watch_folder(self, folder: Path) -> bool:
-        """Ask to be told of changed files right in a folder; False if the editor does not."""
+        """Ask the editor to watch the files of one folder; False if it does not."""
         if not self.features.watches_files:
             return False
         pattern = {"baseUri": folder.as_uri(), "pattern": "*"}
@@ -217,13 +215,13 @@ class Client:
         return True
 
     async def register(self, wanted: list[sync.Registration]) -> None:
-        """Ask to be asked; an editor that does not answer does as it likes."""
+        """Register capabilities; nothing depends on the answer."""
         params = sync.RegistrationParams(wanted)
         answer = self._server.send_request_async("client/registerCapability", params)
         await _bounded(answer, REGISTER_TIMEOUT_S)
 
     async def show_document(self, uri: str) -> bool:
-        """Open a document beside what the user does; False if the editor did not."""
+        """Open a document without taking the focus; False if the editor did not."""
         if not self.features.show_document:
             return False
         params = types.ShowDocumentParams(uri=uri, take_focus=False)
@@ -232,23 +230,23 @@ class Client:
         return answer is not None and answer.success
 
     async def refresh_text(self, uri: str) -> None:
-        """Let the editor ask for a virtual document's text again, if it shows it."""
+        """Ask the editor to read a virtual document again."""
         params = types.TextDocumentContentRefreshParams(uri=uri)
         method = "workspace/textDocumentContent/refresh"
         await _bounded(self._request(method, params), SHOW_TIMEOUT_S)
 
     def publish(self, diagnostics: msgspec.Struct) -> None:
-        """Show diagnostics of our own: the params of ``textDocument/publishDiagnostics``."""
+        """Publish Indwell's diagnostics: the params of ``textDocument/publishDiagnostics``."""
         self._server.notify("textDocument/publishDiagnostics", diagnostics)
 
     def refresh_lenses(self) -> None:
-        """Let the editor ask for its lenses again, if it does so; nobody waits for its answer."""
+        """Ask the editor to read its code lenses again; nothing waits for the answer."""
         if self.features.refreshes_lenses:
             answer = self._request("workspace/codeLens/refresh", None)
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def create_progress(self, token: str) -> bool:
-        """Announce a progress; False if the editor does not take it."""
+        """Create a work-done progress; False if the editor does not accept it."""
         if not self.features.progress:
             return False
         params = types.WorkDoneProgressCreateParams(token=token)
@@ -266,28 +264,28 @@ class Client:
         | types.WorkDoneProgressReport
         | types.WorkDoneProgressEnd,
     ) -> None:
-        """Report on a progress that was announced."""
+        """Report on a progress that was created."""
         droppable = isinstance(value, types.WorkDoneProgressReport)
         params = types.ProgressParams(token=token, value=value)
         self._server.notify("$/progress", params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Tell a rich client what happens."""
+        """Send an event to a client that takes events."""
         if self.features.has("events"):
             params = _EventParams(session, seq, event)
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
-        """Ask for a line of text; None if the user closed the box or nobody answers.
+        """Ask for a line of text; None if the user closed the box or nobody answered.
 
-        It is shown at once: it opens because the user has just asked for it.
+        The box opens at once, because the user has just asked for it.
         """
         answer = await self._answer(params, timeout_s)
         return None if answer is None else answer.text
 
     async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
-        """The user's answer to a question that may have options; None if there is none in time."""
+        """Ask a question that may have options; None without an answer in time."""
         await self.ready()
         return await self._answer(params, timeout_s)
 
@@ -296,7 +294,7 @@ class Client:
         return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
-        """Let the client lead the user to a model; False if nobody answers, or they want none."""
+        """Let the client lead the user to a model; False without an answer or without a model."""
         params = status.FirstRunParams(reason)
         answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
         return isinstance(answer, status.FirstRunResult) and answer.ok
@@ -304,7 +302,7 @@ class Client:
     async def permission(
         self, params: questions.PermissionParams, timeout_s: float
     ) -> questions.PermissionResult | None:
-        """The rich form of the permission question."""
+        """Ask for a permission by ``indwell/permission``."""
         await self.ready()
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
         return answer if isinstance(answer, questions.PermissionResult) else None
@@ -312,12 +310,12 @@ class Client:
     async def diagnostics(
         self, params: diagnostics.DiagnosticsParams, timeout_s: float
     ) -> diagnostics.DiagnosticsResult | None:
-        """Which problems documents have; None if nobody answers in time, or nonsense."""
+        """Ask for the problems of documents; None without a usable answer in time."""
         answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
         return answer if isinstance(answer, diagnostics.DiagnosticsResult) else None
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
-        """Ask to save documents; gives those that were saved."""
+        """Ask the editor to save documents; return the saved ones."""
         params = protocol.SaveParams(uris=uris)
         answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
@@ -335,17 +333,17 @@ class Client:
         return answer
 
     def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
-        """Take a request back that nobody waits for any more: its card must not stay."""
+        """Cancel a request that nothing waits for, so that its card does not stay."""
         if answer.cancelled():
             self._server.notify("$/cancelRequest", types.CancelParams(id=request))
 
 
 async def _at_once() -> None:
-    """Nothing has to come before a question."""
+    """Wait for nothing before a question."""
 
 
 async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:
-    """Wait for an answer; none in time, or an error, is None."""
+    """Wait for an answer; None after the time-out or on an error."""
     try:
         async with asyncio.timeout(timeout_s):
             return await answer

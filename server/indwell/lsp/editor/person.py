@@ -22,23 +22,23 @@ from indwell.settings.model import DAY_S
 NO = "No"
 YES = "Yes"
 ONCE = "Once"
-REMEMBER = "Remember it"  # what is kept is not kept once
+REMEMBER = "Remember it"  # "once" makes no sense for what is stored
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
-TITLE_CHARACTERS = 60  # of the session that asks
-BUTTON_LIMIT = 100  # characters of a button that editors still show whole
+TITLE_CHARACTERS = 60  # of the title of the session that asks
+BUTTON_LIMIT = 100  # characters of a button; editors still show all of them
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
 
 
 class EditorApprover:
-    """Implements ``Approver`` over the wire; no answer in time is no.
+    """Implements ``Approver`` over the wire; no answer in time means no.
 
     Args:
         client: The editor.
-        timeout_s: Seconds that the user has.
-        whose: The title of the session that asks; empty for the current one.
+        timeout_s: How long the user has to answer, in seconds.
+        whose: Returns the title of the session that asks; empty for the current one.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class EditorApprover:
         self._whose = whose
 
     async def ask(self, question: Question) -> Reply:
-        """Ask, and say whether nobody answered in time.
+        """Ask; the reply says if nobody answered in time.
 
-        Editors show a message at a time, so the questions of several turns wait for one another.
+        Editors show one message at a time, so questions of several turns wait for one another.
         """
         whose = short_line(self._whose(), TITLE_CHARACTERS)
         if whose:
@@ -62,19 +62,19 @@ class EditorApprover:
             return await self._ask_in_time(question)
 
     async def _ask_in_time(self, question: Question) -> Reply:
-        await self._client.ready()  # the user's time begins when the question can be seen
+        await self._client.ready()  # the time-out begins when the user can see the question
         began = monotonic()
         answer = await self._ask(question)
         late = monotonic() - began >= self._timeout_s
         return "unanswered" if answer == "no" and late else answer
 
     async def _ask(self, question: Question) -> Reply:
-        """Ask in the rich form where the editor has it, else by ``showMessageRequest``."""
+        """Ask by ``indwell/permission`` if the client has it, else by ``showMessageRequest``."""
         if self._client.features.has("permission"):
             said = await self._client.permission(_params(question), self._timeout_s)
             answer = _ANSWERS.get(said.answer, "no") if said is not None else "no"
             if said is not None and answer != "no" and said.hunks is not None:
-                # A yes to some is one for once, whatever else was said: no rule says which hunks.
+                # A yes to some hunks counts once, because no rule can name hunks.
                 return Chosen(said.hunks) if question.hunks else "no"
             return answer if question.rule or answer in {"no", "once"} else "no"
         return await self._ask_plainly(question)
@@ -102,7 +102,7 @@ class EditorApprover:
         return by_title.get(chosen, "no")
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask for each; a dialog that is closed, or not answered, is no for this and the rest."""
+        """Ask about each hunk; a closed or unanswered dialog means no for it and the rest."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
@@ -116,12 +116,12 @@ class EditorApprover:
 
 
 def marked(text: str) -> str:
-    """With a mark in front of each line: it shows where the text ends, whatever it says."""
+    """Put a mark before each line, so that the text cannot imitate what follows it."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 
 
 def _params(question: Question) -> questions.PermissionParams:
-    """What an editor is told of a question."""
+    """The params of the permission request."""
     told = msgspec.structs.asdict(question)
     del told["uncovered"], told["keeps"]
     told["hunks"] = tuple(
@@ -141,7 +141,7 @@ class EditorPerson(EditorApprover):
 
     Args:
         client: The editor.
-        timeout_s: Seconds that the user has for a permission.
+        timeout_s: How long the user has to answer a permission question, in seconds.
         whose: The title of the session that asks; empty for the current one.
     """
 
@@ -152,24 +152,24 @@ class EditorPerson(EditorApprover):
         self._editor = client
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return when the question may be shown; in a chat, which takes no keys, at once."""
+        """Wait until the question may be shown; at once in a chat, which takes no key presses."""
         chat = self._editor.chat
         if chat is None or not chat.is_open(question.session):
             await self._editor.ready()
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
-        """Ask where the user is; whoever waits for it ends it when the time is over."""
+        """Ask in the place where the user works; the caller ends the question after its time."""
         features, chat = self._editor.features, self._editor.chat
         if features.has("ask") and features.has("permission"):
             return await self._in_box(question)
         if chat is not None and chat.is_open(question.session):
-            await asyncio.Event().wait()  # what the user sends there is said to the turn
+            await asyncio.Event().wait()  # words that the user sends in the chat steer the turn
         if question.options or not features.has("ask"):
             return await self._in_message(question)
         return await self._in_box(question)
 
     async def _in_box(self, question: UserQuestion) -> UserAnswer:
-        """In a box or card of the client's, which may show the options."""
+        """Ask in the client's own box or card, which may show the options."""
         params = AskParams(
             prompt=question.text,
             by="model",

@@ -1,4 +1,4 @@
-"""A turn as work-done progress: what runs now in one line, and a way to stop it."""
+"""Shows a turn as work-done progress: the present step in one line, and a stop button."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from indwell.service.turns.stillness import WAITING
 
 LINE_LIMIT = 120  # characters of a progress line
 _STOPPED = "stopped"
-REASON_LIMIT = 300  # characters of why a turn ended; it is not shortened to a line
-SENTENCE_LIMIT = 90  # of the end of one that ended well: wider, and Neovim asks for Enter
+REASON_LIMIT = 300  # characters of the reason why a turn ended
+SENTENCE_LIMIT = 90  # characters of a good end; with more Neovim asks for Enter
 PATH_LIMIT = 24
 
 
 class TurnProgress:
-    """Follows one turn's events; silent where the editor takes no progress.
+    """Follows the events of one turn; shows nothing if the editor takes no progress.
 
     Args:
         client: The editor.
-        token: Of the progress, made by us.
+        token: The token of the progress, made by us.
     """
 
     def __init__(self, client: Client, token: str) -> None:
@@ -36,7 +36,7 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._is_over = False
-        self._ending = ""  # of a turn that ended before the editor had taken the token
+        self._ending = ""  # of a turn that ended before the editor accepted the token
         self._last = ""
         self._is_held = False
         self._agents = Names()
@@ -44,8 +44,8 @@ class TurnProgress:
     async def begin(self, title: str) -> None:
         """Begin the progress; if the editor refuses it, nothing is sent.
 
-        A short turn may end before a busy editor has answered: then begin and end follow at once,
-        so that the user still reads how the turn ended.
+        A short turn may end before a busy editor answers. Then begin and end are sent together, so
+        that the user still reads how the turn ended.
         """
         is_taken = await self._client.create_progress(self.token)
         if not is_taken or (self._is_over and not self._ending):
@@ -60,10 +60,10 @@ class TurnProgress:
         if self._is_over:
             self._end(self._ending)
         else:
-            self._report()  # what began while the editor was asked
+            self._report()  # a step that began meanwhile
 
     def follow(self, event: events.Event) -> None:
-        """Show what an event means, if it means something to see."""
+        """Show the step that an event begins, if there is one."""
         line, agent = describe(event), self._agents.of(event)
         if line and agent:
             line = short_line(f"agent {agent}: {line}", LINE_LIMIT)
@@ -72,16 +72,16 @@ class TurnProgress:
             self._report()
 
     def hold(self, *, is_held: bool) -> None:
-        """Say that a question waits until the user stops typing; then show the last step again."""
+        """Show that a question waits until the user stops typing, then the last step again."""
         self._is_held = is_held
         self._report()
 
     def end(self, finished: events.TurnFinished) -> None:
-        """Show how the turn ended: one sentence, as ``summary`` has it."""
+        """Show how the turn ended, by the sentence of ``summary``."""
         self._end(summary(finished))
 
     def _end(self, message: str) -> None:
-        """End the progress in the editor, if it was shown; else when the editor has taken it."""
+        """End the progress if it is shown; else as soon as the editor has accepted it."""
         is_first, self._is_over = not self._is_over, True
         if self._shown:
             self._shown = False
@@ -94,9 +94,10 @@ class TurnProgress:
             self._ending = message
 
     def _is_owed(self) -> bool:
-        """It takes progress, and was shown none: too soon, or it lost our request for a token.
+        """Whether the editor shows progress but did not show this one.
 
-        lsp-mode 8.0 does, if the request comes in one piece with an answer.
+        The turn was too short, or the editor lost the request for the token. lsp-mode 8.0 loses
+        it if it arrives in one piece with an answer.
         """
         features = self._client.features
         return features.progress and not features.has("events")
@@ -109,7 +110,7 @@ class TurnProgress:
 
 
 def describe(event: events.Event) -> str:
-    """One line for an event, whatever a model or a tool put into it; empty if not worth one."""
+    """One line for an event, with text of models and tools made harmless; may be empty."""
     return short_line(_words_of(event), LINE_LIMIT)
 
 
@@ -157,11 +158,10 @@ _AFTER = " after the last edit"
 
 
 def summary(finished: events.TurnFinished) -> str:
-    """One sentence for the end of a turn: what changed, what it took, how it stands.
+    """One sentence for the end of a turn: what changed, what it cost, what was verified.
 
-    Of a turn that ended well it is a line. The verdict's substance stays: which check passed, or
-    that nothing is verified, and why. The other parts are shortened first. ``full_summary`` has
-    all.
+    After a good end it fits one line. What was verified is never left out: the check that passed,
+    or that nothing is verified, and why. Other parts are shortened first; ``full_summary`` has all.
     """
     if finished.ending != "done":
         return full_summary(finished)
@@ -195,7 +195,7 @@ def summary(finished: events.TurnFinished) -> str:
 
 
 def full_summary(finished: events.TurnFinished) -> str:
-    """The same with all that is known, however wide."""
+    """The sentence of ``summary`` in full length."""
     review, price = _to_review(finished)[0], _price(finished)[0]
     parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
     return _joined(*parts)
@@ -215,7 +215,7 @@ def _verdict(finished: events.TurnFinished) -> str:
 
 
 def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
-    """What waits for a verdict, and the same in short; empty if this turn changed nothing."""
+    """What waits for review, in full and in short; empty if this turn changed nothing."""
     number = finished.to_review if finished.changes else 0
     if not number:
         return "", ""
@@ -223,7 +223,7 @@ def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 def _price(finished: events.TurnFinished) -> tuple[str, str]:
-    """The receipt, and the same without rounds; empty if no model was called."""
+    """The receipt, with and without rounds; empty if no model was called."""
     if not finished.rounds:
         return "", ""
     cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
@@ -233,11 +233,11 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
 
 
 _ONE_PASSED = lazy_pattern(r"`([^`]*)` passed")
-_LEAST_NAME = 8  # characters of a command that still say something
+_LEAST_NAME = 8  # least characters of a command that are kept
 
 
 def _words_within(verdict: str, room: int) -> str:
-    """As much of a verdict as there is room for, one word at least; "passed" is never cut off."""
+    """Cut a verdict to the room there is, to one word at least; "passed" is never cut off."""
     if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
         return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
     if verdict.endswith("` passed") and verdict.startswith("`"):
@@ -254,7 +254,7 @@ _FORMS = ("path", "name", "lines")
 
 
 def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
-    """One file by its path or name, several as a number; with the lines that came and went."""
+    """The changed files: one by path or name, several as a number; with the changed lines."""
     if not changes:
         return ""
     path = changes[0].path if form == "path" else PurePath(changes[0].path).name

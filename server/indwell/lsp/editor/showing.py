@@ -1,4 +1,4 @@
-"""What an editor without a panel shows: the end of a turn, its answer, the queue, offers."""
+"""Shows turns in an editor without a panel: their ends, answers, the queue, and offers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from indwell.service.turns.queue import PLAN_WAITS, OnEnd, Queue, Ticket, propos
 from indwell.service.turns.turns import Turns
 from indwell.settings.model import Mode, Settings
 
-MOST_ANSWERS = 20  # that stay readable below the newest; the session's log has all
+MOST_ANSWERS = 20  # older answers below the newest; the session's log has all
 RULE = "\n\n---\n\n"
 
 
 class AnswerDocument:
-    """One file a session, so that one window is enough (``experimental.indwell.reread``)."""
+    """The file with a session's answers, for one window (``experimental.indwell.reread``)."""
 
     def __init__(self) -> None:
         self._session = ""
@@ -33,10 +33,10 @@ class AnswerDocument:
         self._path: Path | None = None
 
     async def add(self, session: Session, answer: str) -> Path:
-        """Put an answer above the others; gives where they stand.
+        """Put an answer above the earlier ones; return the file's path.
 
         Raises:
-            SessionError: The disk does not take it.
+            SessionError: The disk does not take the text.
         """
         if session.id != self._session:
             self._session, self._answers, self._path = session.id, (), None
@@ -59,18 +59,18 @@ AGAIN = "Try again"
 ANEW = "Go on in a new session"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
-ANSWER_LIMIT = 2_000  # characters of an answer that stand in a message
+ANSWER_LIMIT = 2_000  # characters of an answer that a message shows
 
 Retry = Callable[[Ticket, OnEnd], None]
 Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
 class Showing:
-    """Messages, documents and offers; silent where the editor shows events itself.
+    """Shows messages, documents and offers; nothing if the client shows events itself.
 
     Args:
         client: The editor.
-        settings: Those in force.
+        settings: Returns the settings in force.
     """
 
     def __init__(self, client: Client, settings: Callable[[], Settings]) -> None:
@@ -83,10 +83,10 @@ class Showing:
         return self._client.features.has("events")
 
     async def nothing(self, session: Session, finished: TurnFinished) -> None:
-        """The request's own answer says it."""
+        """Show nothing: the answer to the request has the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """One sentence, or the answer where nothing was changed."""
+        """Show one sentence, or the answer if nothing was changed."""
         if self._is_rich:
             return
         is_answer = finished.ending == "done" and not finished.message
@@ -95,11 +95,11 @@ class Showing:
             return
         is_good = finished.ending == "done"
         level = types.MessageType.Info if is_good else types.MessageType.Error
-        if not (finished.retryable or finished.outgrown):  # the offer to try again says it
+        if not (finished.retryable or finished.outgrown):  # the offer to try again has the reason
             self._client.show(level, f"Indwell: {summary(finished)}")
 
     async def answer(self, session: Session, finished: TurnFinished) -> None:
-        """The answer as a document beside the work."""
+        """Show the answer in a document of its own."""
         if self._is_rich:
             return
         is_offered = finished.retryable or finished.outgrown
@@ -115,37 +115,37 @@ class Showing:
                 self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
 
     def mode(self, mode: Mode) -> None:
-        """The user has chosen how much is asked."""
+        """Show which mode the user has chosen."""
         if not self._is_rich:
             words = f"Indwell: the mode is `{mode}` now"
             self._client.show(types.MessageType.Info, words)
 
     def queued(self, queue: Queue) -> None:
-        """A prompt has to wait."""
+        """Show that a prompt waits."""
         if not self._is_rich:
             number = len(queue.waiting)
             words = f"Indwell: queued behind the running turn ({number} waiting)"
             self._client.show(types.MessageType.Info, words)
 
     async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
-        """Where a turn failed, or others are held behind it, let the user decide.
+        """After a failed turn, or with prompts held behind it, let the user decide.
 
         Args:
-            ticket: Of the turn.
-            turns: What waits.
+            ticket: The ticket of the turn.
+            turns: The turns and their queue.
             again: Sends the same words in the same session.
-            anew: Sends them in a new session, which takes an outgrown one's task along (H29).
+            anew: Sends the words in a new session, with the task of an outgrown one (H29).
         """
         if self._is_rich:
             return
         n_held = sum(one.is_held for one in turns.queue.waiting)
         finished = ticket.finished
-        is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
+        is_own = ticket.on_end == self.nothing  # the sender of the prompt has its answer
         may_retry = finished is not None and finished.retryable and not is_own
         may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"
         if not (n_held or may_retry or may_leave):
-            # A turn that was stopped before it began has no progress whose end could say so.
+            # A turn that was stopped before it began has no progress that could show its end.
             is_shown = self._client.features.progress and ticket.session is not None
             if was_stopped and not is_own and not is_shown:
                 self._client.show(types.MessageType.Info, "Indwell: stopped")
@@ -157,7 +157,7 @@ class Showing:
             words = f"Indwell: stopped{behind}, and {goes} on with your next one"
             self._client.show(types.MessageType.Info, words)
             return
-        if proposed_in(ticket):  # about which the user is asked elsewhere
+        if proposed_in(ticket):  # another question asks about the plan
             words = f"Indwell: {PLAN_WAITS}{behind}, and {goes} on after it"
             self._client.show(types.MessageType.Info, words)
             return
@@ -176,7 +176,7 @@ class Showing:
 
 
 def _shortened(answer: str, path: Path) -> str:
-    """An answer as a message: the model's words drive nothing, and of a long one the beginning."""
+    """An answer as a message: control characters visible, and only the beginning if long."""
     if len(answer) <= ANSWER_LIMIT:
         return visible(answer)
     return f"{visible(answer[:ANSWER_LIMIT])}…\n[all of it is in {path}]"
