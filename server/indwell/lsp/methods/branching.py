@@ -1,4 +1,4 @@
-"""Continues with another session, or from an earlier turn: switch, fork and rewind."""
+"""Translates the commands that switch to a session, fork it or rewind it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from indwell.lsp.wire.language_server import Server
 
 
 async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
-    """Switch to the session that is named; where none is, the user is asked.
+    """Switch to the named session; without a name the user chooses.
 
     Raises:
-        UserError: It cannot be gone on with.
+        UserError: The session cannot be resumed.
     """
     host.service.check_usable()
     resumed = await host.service.commands.switch(arguments.session, arguments.model)
@@ -32,7 +32,7 @@ ANY_TURN = documents.ForkArguments()
 
 
 def register_branching(server: Server, host: Host, chats: Chats) -> None:
-    """Both commands."""
+    """Register ``indwell.fork`` and ``indwell.rewind``."""
 
     @server.command("indwell.fork")
     async def fork(arguments: documents.ForkArguments = ANY_TURN) -> views.ResumeResult | None:
@@ -51,7 +51,7 @@ def register_branching(server: Server, host: Host, chats: Chats) -> None:
 async def forked(
     host: Host, chats: Chats, arguments: documents.ForkArguments
 ) -> views.ResumeResult:
-    """Switch to a new session that begins as another one was at the end of a turn.
+    """Switch to a copy of a session as it was at the end of a turn.
 
     Raises:
         UserError: There is no such session or turn, or it cannot be written.
@@ -68,11 +68,10 @@ async def forked(
 async def rewound(
     host: Host, chats: Chats, arguments: documents.RewindArguments
 ) -> views.ResumeResult:
-    """Take a conversation back to the end of a turn, and the files if that is wanted.
+    """Take a conversation back to the end of a turn, and its files if the user wants that.
 
     Raises:
-        UserError: There is no such session or turn, or it cannot be written; then it goes on as
-            it was.
+        UserError: There is no such session or turn, or it cannot be written; nothing changes.
     """
     host.service.check_usable()
     done = await host.service.commands.rewind(

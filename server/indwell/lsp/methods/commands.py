@@ -1,4 +1,4 @@
-"""The commands of code actions, which begin a turn; background commands; the memory page."""
+"""Handles commands of code actions, which begin turns, background commands and the memory page."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def register_memory(server: Server, host: Host) -> None:
         return MemoryResult(path.as_uri(), str(path), shown)
 
 
-TITLE_CHARACTERS = 40  # of a command on a button
+TITLE_CHARACTERS = 40  # of a background command on a button
 CLOSE = "Let them run"
 
 
 async def commands_of(host: Host, params: status.CommandsParams) -> status.CommandsResult:
-    """Those of a session, after one was stopped if that was asked for.
+    """The background commands of a session, after stopping one if the request says so.
 
-    Those of a session that is not open ended with it.
+    A session that is not open has none, because its commands ended with it.
 
     Raises:
-        UserError: There is none to stop by that id.
+        UserError: No command with that id runs.
     """
     session = host.sessions.find(params.session or host.sessions.id)
     if session is None:
@@ -66,7 +66,7 @@ async def commands_of(host: Host, params: status.CommandsParams) -> status.Comma
 
 
 async def offer_stops(host: Host) -> None:
-    """Show what runs, with a button to stop each; for editors that have nothing of their own."""
+    """Show the running commands with a stop button each, for editors without a list of them."""
     session = host.sessions.current
     board = session.parts.features.door(Board) if session is not None else Board()
     running = board.running
@@ -91,11 +91,11 @@ async def _stop(board: Board, name: str) -> None:
 
 
 NOTHING = protocol.TaskArguments()
-BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before
+BEGIN_S = 2.0  # for a turn to begin if no question comes first
 
 
 def register_tasks(server: Server, host: Host) -> None:
-    """A command for each task."""
+    """Register a command for each task."""
     for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
         assert task in get_args(Task)
@@ -134,10 +134,10 @@ async def _begun(
 
 
 async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
-    """Take the prompt of a code action; None if the user closed the question it needs.
+    """Send the prompt of a code action; None if the user closed its question.
 
     Raises:
-        UserError: It cannot be taken, in plain words.
+        UserError: The prompt cannot be sent.
     """
     host.service.check_usable()
     document = host.prompting.document(arguments.uri)

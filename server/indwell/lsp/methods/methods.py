@@ -1,4 +1,4 @@
-"""Answers the requests ``indwell/*``: reads the parameters, calls the host, converts the result."""
+"""Answers the requests ``indwell/*``: reads parameters, calls the service, converts results."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Queue
 from indwell.settings.model import FREEDOM, Settings
 
-OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: it may be tried again once the other has ended
+OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: try again when the other process has ended
 
-GIVEN_BACK = 5_000_000  # characters of a draft in an error: 20 MB at most, of the wire's 32
+GIVEN_BACK = 5_000_000  # characters of a draft in an error: at most 20 MB; the wire takes 32
 
 
 @contextmanager
 def in_plain_words(draft: str = "") -> Iterator[None]:
-    """What only the user can mend becomes an error with one sentence; no words are lost in it.
+    """Turn ``UserError`` into an error answer with one sentence that returns the user's words.
 
-    A text that nobody typed is not sent back: whoever sent it has it, and a wire has its limits.
+    A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
     """
     try:
         yield
@@ -53,10 +53,10 @@ def in_plain_words(draft: str = "") -> Iterator[None]:
 
 
 async def login(host: Host, params: LoginParams) -> LoginOutcome:
-    """Test an endpoint and keep its key.
+    """Test an endpoint and store its key.
 
     Raises:
-        UserError: It cannot be kept.
+        UserError: The key cannot be stored.
     """
     outcome = await host.service.endpoint.login(
         params.provider, params.key, params.url, params.model, by_client=params.keep == "client"
@@ -72,7 +72,7 @@ HELD_BY_USER = "you asked to wait"
 
 
 def change_of(params: QueueParams, queue: Queue) -> Queue:
-    """The queue after what ``params`` ask for; the same value if they only look.
+    """The queue after the change in ``params``; the same value if they only ask for it.
 
     Raises:
         UserError: The queue was changed meanwhile, the prompt does not wait, or a field is missing.
@@ -106,7 +106,7 @@ def _given(value: T | None, params: QueueParams, name: str) -> T:
 
 
 async def status_of(host: Host) -> status.StatusResult:
-    """What is in force now; asks no network and opens no keyring."""
+    """The present state; uses no network and opens no keyring."""
     settings, workspace = host.service.configuration.settings, host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     lacking, standings, pictures = await asyncio.gather(
@@ -114,7 +114,7 @@ async def status_of(host: Host) -> status.StatusResult:
         host.service.trust.look(roots),
         host.service.endpoint.pictures(settings),
     )
-    # Read last: a turn may have ended meanwhile, and its end was told already.
+    # Read last: a turn may have ended meanwhile, and its end was sent already.
     settings, session = host.service.configuration.settings, host.sessions.current
     return status.StatusResult(
         session=session.id if session is not None else None,
@@ -137,13 +137,13 @@ async def status_of(host: Host) -> status.StatusResult:
 
 
 def _model(settings: Settings, session: Session | None) -> str:
-    """The one that answers next, as far as anybody has chosen one."""
+    """The model of the next turn; empty if none is chosen."""
     held = session.conversation.config.model if session is not None else ""
     return settings.model or held or ("scripted" if settings.provider == "scripted" else "")
 
 
 async def providers_of(host: Host) -> status.ProvidersResult:
-    """Model servers on this machine, looked for now, and providers by name."""
+    """The model servers that run on this machine now, and the known providers."""
     lacking, servers = await asyncio.gather(
         host.service.endpoint.seems_lacking(), host.service.endpoint.local_servers()
     )
@@ -175,7 +175,7 @@ def _local(server: LocalServer) -> status.LocalRow:
 
 
 def register_methods(server: Server, host: Host) -> None:
-    """All requests of ours."""
+    """Register all requests ``indwell/*``."""
     _prompting(server, host)
     _running_on(server, host)
     _looking_back(server, host)
@@ -191,7 +191,7 @@ def _prompting(server: Server, host: Host) -> None:
             try:
                 return answers.turn_result(ticket, await ticket.wait())
             except asyncio.CancelledError:
-                # Answered as cancelled, after the turn has left a valid history.
+                # The request is answered as cancelled after the turn has ended in order.
                 host.turns.abandon(ticket)
                 await ticket.ended.wait()
                 draft = ticket.finished.draft if ticket.finished else params.text

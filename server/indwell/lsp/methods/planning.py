@@ -1,4 +1,4 @@
-"""What the user does with a proposed plan: see, edit, approve or reject it."""
+"""Shows proposed plans in the editor, and translates what the user decides."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Planning:
     """The plans of one editor.
 
     Args:
-        host: Of the editor.
-        is_shown: Does a chat document show what happens in this session?
+        host: The editor's server.
+        is_shown: Returns whether a chat document shows a session.
     """
 
     def __init__(self, host: Host, is_shown: Callable[[str], bool]) -> None:
@@ -43,10 +43,10 @@ class Planning:
         host.documents.on_change(self._look)
 
     async def do(self, params: PlanParams) -> PlanResult:
-        """See a session's plan, or do something with it.
+        """Show, edit, approve or reject the plan of a session.
 
         Raises:
-            UserError: It cannot be done, in plain words; nothing is changed.
+            UserError: That is not possible; nothing is changed.
         """
         match params.action:
             case "show":
@@ -60,14 +60,14 @@ class Planning:
                 return self._result(await self._plans.reject(params.session, params.words, begin))
 
     async def open(self, session: str | None) -> PlanResult:
-        """Show the plan's document; where nothing else offers to approve it, the user is asked.
+        """Show the plan's document, and ask about the plan if nothing else offers to approve it.
 
         Raises:
             UserError: There is no plan.
         """
         plan = await self._plans.with_document(session)
         if not plan.text:
-            next_state("none", "approve")  # says what to do
+            next_state("none", "approve")  # raises an error that says what to do
         is_shown = await self._show(plan)
         if plan.state == "proposed" and not self._is_in_chat(session):
             self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
@@ -76,20 +76,20 @@ class Planning:
         return answers.plan_result(plan)
 
     def _is_in_chat(self, wanted: str | None) -> bool:
-        """Does a card or the chat offer to approve, where the user is? Lenses name the session."""
+        """Whether a card or the chat offers to approve the plan; code lenses name the session."""
         if self._host.client.features.has("events"):
             return True
         return wanted is not None and self._is_shown(wanted)
 
     def afterwards(self, ticket: Ticket) -> None:
-        """A turn is over: where it proposed a plan, a plain editor's user is asked about it."""
+        """Ask about a plan after the turn that proposed it, in an editor without a panel."""
         session = ticket.session
         where = session.id if session is not None and ticket.in_chat else None
         if session is not None and proposed_in(ticket) and not self._is_in_chat(where):
             self._host.chores.begin(self._offer(session.id, board_of(session).plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
-        """The code actions of a plan's document; None if it is none."""
+        """The code actions of a plan's document; None for other documents."""
         session = self._host.sessions.current
         plan = Plan() if session is None else board_of(session).plan
         document = self._host.documents.get(uri)
@@ -109,7 +109,7 @@ class Planning:
         return None if document is None else document.text
 
     def _look(self, path: Path) -> None:
-        """The plan's document was closed: its card shows what the user made of it."""
+        """Take over the user's changes when the plan's document is closed."""
         session = self._host.sessions.current
         if session is None or board_of(session).plan.path != str(path):
             return
@@ -119,7 +119,7 @@ class Planning:
     async def _edited(self, session: Session) -> None:
         board = board_of(session)
         before = board.plan
-        with suppress(UserError):  # what can be no plan is told when it is approved
+        with suppress(UserError):  # an invalid plan is reported when it is approved
             text = await asyncio.to_thread(written_plan, before)
             if board.plan is before and before.state == "proposed":
                 board.rewrite(text)
@@ -132,7 +132,7 @@ class Planning:
     async def _approve(
         self, wanted: str | None, text: str | None, asked: Plan | None = None
     ) -> PlanResult:
-        """Approve it: with this ``text``, as its document has it, or only if it is ``asked``."""
+        """Approve the plan: this ``text``, the document's text, or only the plan ``asked``."""
         begin = partial(self._begin, in_chat=asked is None and wanted is not None)
         return self._result(await self._plans.approve(wanted, text, begin, asked))
 

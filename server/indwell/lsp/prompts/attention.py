@@ -1,7 +1,6 @@
 """Determines what the user has selected, from several sources, best first (editor §3).
 
-Everything is kept as ranges of documents; the text is read from the synced buffer at the moment a
-prompt is made.
+Selections are stored as ranges. Their text is read from the synced buffer when a prompt is created.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ _BEGIN, _END = "Change by Indwell, ", "; accept or reject it by code action"
 
 
 def hint_words(described: str) -> str:
-    """The message of a hint."""
+    """The message of an Indwell hint."""
     return f"{_BEGIN}{described}{_END}"
 
 
 def is_hint(source: object, message: object) -> bool:
-    """Is a diagnostic with this source and message one of ours?"""
+    """Whether a diagnostic with this source and message is an Indwell hint."""
     if source == OURS:
         return True
     return isinstance(message, str) and message.startswith(_BEGIN) and message.endswith(_END)
 
 
 def is_ours(diagnostic: types.Diagnostic) -> bool:
-    """Is this one of ours?"""
+    """Whether a diagnostic is an Indwell hint."""
     return is_hint(diagnostic.source, diagnostic.message)
 
 
-RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more
+RECENT_S = 120.0  # how long the range of a request counts as a guess of the selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +53,13 @@ class Marked:
 
 @dataclass(slots=True)
 class Attention:
-    """Collects what the editor tells, and words it for a prompt.
+    """Collects selections, focus and problems, and returns them for a prompt.
 
     Args:
         documents: The open documents.
-        monotonic: Seconds of a clock that never goes back.
-        display: A document's name as the user reads it.
-        names: Knows which files rules keep back by other names of theirs.
+        monotonic: Returns seconds of a monotonic clock.
+        display: Returns a document's name as the user reads it.
+        names: Finds files that a rule denies by another of their names.
     """
 
     documents: Documents
@@ -72,17 +71,18 @@ class Attention:
     _selected: Marked | None = None
     _selected_is_known: bool = False
     _recent: Marked | None = None
-    _named: tuple[str, str | None] | None = None  # what a request spoke of, and the newest then
+    # The document of the last request, and the newest document at that time.
+    _named: tuple[str, str | None] | None = None
     _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
-        """The user looks at this document, or at none; a chat or a plan is no work to look at."""
+        """Note the focused document; chats and plans do not count."""
         if uri is not None and self._is_beside(uri):
             return
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
-        """The user marked something; only the newest, largest range counts."""
+        """Note a selection; only the largest range of the newest one counts."""
         if self._is_beside(uri):
             return
         self._selected_is_known = True
@@ -93,34 +93,34 @@ class Attention:
         )
 
     def request(self, uri: str, range_: sync.Range) -> None:
-        """A request spoke of this range: a guess where nothing better is known."""
+        """Note the range of a request, as a guess if no selection is known."""
         self.name(uri)
         document = self.documents.get(uri)
         if document is not None and range_.start != range_.end and not is_chat(uri):
             self._recent = Marked(uri, document.version, range_, self.monotonic())
 
     def name(self, uri: str) -> None:
-        """A request spoke of this document: the user has gone back to it, it seems."""
+        """Note the document of a request: the user has probably returned to it."""
         if not is_chat(uri) and self.documents.get(uri) is not None:
             self._named = uri, self.documents.newest_where(_is_work)
 
     def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """All problems of a document, of all servers; hints of ours are no problems."""
+        """Note all problems of a document, of all servers; Indwell's hints are left out."""
         self._problems[uri] = tuple(one for one in problems if not is_ours(one))
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
-        """The problems last told of a document."""
+        """The last reported problems of a document."""
         return self._problems.get(uri, ())
 
     def all_problems(self) -> Mapping[str, tuple[types.Diagnostic, ...]]:
-        """The problems last told of each document, as they are now."""
+        """The last reported problems of each document."""
         return {uri: problems for uri, problems in self._problems.items() if problems}
 
     def _is_beside(self, uri: str) -> bool:
         return is_chat(uri) or uri in self.documents.beside
 
     def opened_uri(self) -> str | None:
-        """The document that the user looks at: told, else the last that was opened or spoken of."""
+        """The focused document; without focus events, the last one opened or requested."""
         if self._focus_is_known:
             return self._focus
         newest = self.documents.newest_where(_is_work)
@@ -129,7 +129,7 @@ class Attention:
         return self._named[0] if self.documents.get(self._named[0]) is not None else newest
 
     def opened(self, settings: Settings) -> OpenedFile | None:
-        """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
+        """The file for ``<ide_opened_file>``, unless a setting or a deny rule excludes it."""
         uri = self.opened_uri()
         document = self.documents.get(uri) if uri else None
         if (
@@ -146,7 +146,7 @@ class Attention:
         )
 
     def selection(self, settings: Settings) -> Selection | None:
-        """What is marked now, from the best source there is."""
+        """The present selection, from the best source."""
         marked, note = self._selected, ""
         if not self._selected_is_known and self._recent is not None:
             age = self.monotonic() - self._recent.at
@@ -156,7 +156,7 @@ class Attention:
             return None
         document = self.documents.get(marked.uri)
         if document is None or document.version != marked.version:
-            return None  # the lines may have moved: uncertain ranges are left out
+            return None  # the lines may have moved, so the range is uncertain
         return self.at(document, marked.range, self.problems(marked.uri), settings, note=note)
 
     def at(
@@ -168,7 +168,7 @@ class Attention:
         *,
         note: str = "",
     ) -> Selection | None:
-        """The selection of one range with its exact text; None if it may not be sent."""
+        """The selection of a range with its exact text; None if it may not be sent."""
         if not settings.attach_selection or self.is_denied(document, settings):
             return None
         first, last = lines_of(range_, document.body.n_lines)
@@ -190,9 +190,9 @@ class Attention:
         )
 
     def is_denied(self, document: Document, settings: Settings) -> bool:
-        """Does a deny rule name this document: as written, as resolved (FS-05), as a hard link?
+        """Whether a rule denies a document: as written, as resolved (FS-05), or as a hard link.
 
-        Of a hard link that is known once ``look`` has looked; before, it counts as denied.
+        A hard link counts as denied until ``look`` has checked it.
         """
         names = (self.display(document), name_in(document.uri))
         if any(matches_any(name, settings.deny) for name in names):
@@ -200,7 +200,7 @@ class Attention:
         return document.path is not None and self.names.is_kept_back(document.path, settings)
 
     async def look(self, settings: Settings, *also: Document) -> None:
-        """Get to know the other names of what may go along next, and of documents ``also``."""
+        """Check the other names of files that the next prompt may contain, and of ``also``."""
         uris = (self.opened_uri(), *(one.uri for one in (self._selected, self._recent) if one))
         documents = (*also, *(self.documents.get(uri) for uri in uris if uri))
         paths = (one.path for one in documents if one is not None and one.path is not None)
@@ -212,9 +212,10 @@ def _is_work(uri: str) -> bool:
 
 
 def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
-    """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before.
+    """The first and last line of a range, 0-based and inclusive.
 
-    A stale range may lie behind the document, which has ``n_lines`` lines: there it means the end.
+    An end at column 0 excludes its line. A stale range behind the document, which has ``n_lines``
+    lines, is moved to its end.
     """
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
@@ -225,7 +226,7 @@ def lines_of(range_: types.Range | sync.Range, n_lines: int) -> tuple[int, int]:
 def touching_problems(
     problems: Sequence[types.Diagnostic], first: int, last: int
 ) -> tuple[Problem, ...]:
-    """Problems that touch the lines ``first`` to ``last`` (0-based); no hints of ours."""
+    """Problems that touch the lines ``first`` to ``last`` (0-based), without Indwell's hints."""
     touching = [
         one
         for one in problems
@@ -235,7 +236,7 @@ def touching_problems(
 
 
 def problem_of(diagnostic: types.Diagnostic) -> Problem:
-    """A diagnostic as the engine knows it."""
+    """Convert a diagnostic to a problem."""
     severity = diagnostic.severity or types.DiagnosticSeverity.Error
     return Problem(
         line=diagnostic.range.start.line + 1,

@@ -1,6 +1,6 @@
-"""Which code actions are offered, and the command that each carries (editor §7). Pure.
+"""Chooses the code actions to offer, each with a command (editor §7). Pure.
 
-No model call to offer; each command carries all it needs as plain JSON.
+Offering calls no model. Each command contains all it needs as plain JSON.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
 
 
 class ActionPlace(msgspec.Struct, frozen=True):
-    """What is known when actions are asked for.
+    """What is known when code actions are requested.
 
     Attributes:
         uri: The document.
-        version: Its version now.
-        can_ask: The editor can ask the user for a line of text.
-        running: A turn runs now.
-        interrupted: Indwell ended while the last turn ran, so it can be continued.
-        known: Problems of the whole document that the editor told before. Neovim puts only those
-            of the server that it asks into a request.
+        version: The document's present version.
+        can_ask: Whether the editor can ask the user for a line of text.
+        running: Whether a turn runs.
+        interrupted: Whether Indwell ended during the last turn, so that it can be continued.
+        known: Problems of the whole document that the editor reported before. Neovim's request
+            contains only problems of the server that it asks.
     """
 
     uri: str
@@ -66,7 +66,7 @@ _CONTINUE = _Offer("Continue the interrupted turn", "indwell.continue", _SOURCE)
 def offer(
     place: ActionPlace, range_: sync.Range, context: sync.ActionContext
 ) -> list[dict[str, Any]]:
-    """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
+    """The actions for a range, as plain JSON; on an automatic trigger only at a problem."""
     automatic = context.trigger_kind == AUTOMATIC
     given = [
         one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))
@@ -92,8 +92,8 @@ def _touching(
 
 
 def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Kinds are a hierarchy: asking for ``quickfix`` asks for ``quickfix.indwell`` too."""
-    if not only:  # an empty list asks for nothing, which nobody means (gopls reads it so, too)
+    """Whether a kind is requested; a request for ``quickfix`` includes ``quickfix.indwell``."""
+    if not only:  # an empty list counts as no list, as in gopls
         return True
     return any(not one or kind == one or kind.startswith(one + ".") for one in only)
 

@@ -1,4 +1,4 @@
-"""What the next request would contain, block by block: tier, source, tokens, cache marks. Pure."""
+"""Lists the blocks of the next request with tier, source, tokens and cache marks. Pure."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def context_of(
     coming: Forthcoming = NOTHING,
     is_whole: bool = False,
 ) -> ContextResult:
-    """Lay open what would be sent if the user said something now; not on the event loop.
+    """List what the next request would send; call this in a thread.
 
     Args:
-        session: Its id; None before the first turn, when nothing but what is attached is known.
-        conversation: Of the session.
-        attached: What would go with the next prompt.
-        model: The one of the next turn.
-        preset: Of compaction, in force.
-        health: Of the session; None before the first turn.
-        coming: What the request says by itself.
-        is_whole: The rows' previews are the whole texts.
+        session: The session's id; None before the first turn, when only attachments are known.
+        conversation: The session's conversation.
+        attached: What the next prompt would contain besides its words.
+        model: The model of the next turn.
+        preset: The compaction preset in force.
+        health: The statistics of the session; None before the first turn.
+        coming: The reminders of the next request.
+        is_whole: Whether the rows contain whole texts instead of previews.
     """
     rows = attached_rows(attached)
     if conversation is None:
@@ -79,7 +79,7 @@ def context_of(
 
 
 def attached_rows(attached: Attached) -> tuple[AttachedRow, ...]:
-    """What goes with the next prompt, with the ids to detach it by."""
+    """The attachments of the next prompt, with the ids by which they are detached."""
     opened, marked = attached.opened, attached.selection
     opened_text, marked_text = words_of(attached)
     rows = []

@@ -1,4 +1,4 @@
-"""The problems of files as the editor's checkers report them, without our own hints."""
+"""Collects the problems that the editor's checkers report, without Indwell's own hints."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from indwell.lsp.workspace.documents import Documents, path_of
 from indwell.policy.approvals import short_line
 from indwell.settings.model import Settings
 
-BY = "the editor's problems"  # where the editor does not tell its checkers apart
-ASKED_S = 1.0  # beyond what it may wait for, until an editor counts as one that does not answer
-MUTE_S = 60.0  # for so long then nobody asks it: it may have been busy, as in its first seconds
-FIRST_S = 0.5  # for a document of which nothing ever came, where other documents have some
-QUIET_S = 0.1  # without another push: a checker may report on one version in several steps
-LEAST_S = 0.1  # for a document whose pushes did not come, time and again
-MOST_PROBLEMS = 5_000  # of one document; who has more has another trouble
+BY = "the editor's problems"  # the name if the editor does not name its checkers
+ASKED_S = 1.0  # beyond the settling time; then the editor counts as not answering
+MUTE_S = 60.0  # how long such an editor is not asked; it may be busy in its first seconds
+FIRST_S = 0.5  # for a document without any report, if other documents have reports
+QUIET_S = 0.1  # without another report; a checker may report on one version in several steps
+LEAST_S = 0.1  # for a document whose reports repeatedly did not come
+MOST_PROBLEMS = 5_000  # of one document
 MOST_SOURCES = 20  # of one document
 _NAME = 40  # characters of a checker's name
 
 
 class _Said(NamedTuple):
-    """What a checker said last of a document, and of which version if it told."""
+    """The last report of a checker on a document, with its version if there is one."""
 
     version: int | None
     problems: tuple[Problem, ...]
 
 
 class _Push(NamedTuple):
-    """What the editor told last of a document: when, under which name, and who said what."""
+    """The last problems that the editor sent for a document, by checker."""
 
     at: int
     uri: str
@@ -45,7 +45,7 @@ class _Push(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What a push is worth for the text of now: reports, who is awaited, who names no version."""
+    """What a push tells about the present text: reports, awaited and unversioned checkers."""
 
     reports: Mapping[str, tuple[Problem, ...]]
     late: tuple[str, ...] = ()
@@ -56,17 +56,17 @@ NOBODY = _Judged({})
 
 
 def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
-    """The problems of a document, whoever reports them."""
+    """The problems of a document, of all checkers."""
     return (*told.diagnostics, *(one for source in told.sources for one in source.diagnostics))
 
 
 class EditorProblems:
-    """What the editor knows of problems; implements ``agent.features.checks.source.Source``.
+    """The problems known to the editor; implements ``agent.features.checks.source.Source``.
 
     Args:
         client: The editor.
-        documents: What it has open.
-        settings: Those in force.
+        documents: The open documents.
+        settings: Returns the settings in force.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class EditorProblems:
         self._client = client
         self._documents = documents
         self._settings = settings
-        self._mute_until_s = float("-inf")  # on the loop's clock
+        self._mute_until_s = float("-inf")  # on the event loop's clock
         self._count = 0
-        self._edited: dict[Path, int] = {}  # when the text changed last, by this count
+        self._edited: dict[Path, int] = {}  # a counter value for the last change of each text
         self._versions: dict[Path, int] = {}
         self._pushed: dict[Path, _Push] = {}
-        # Who ever spoke of files with this ending, and whether of a version that it named.
+        # By file ending: the checkers that have reported, and whether they name versions.
         self._spoke: dict[str, dict[str, bool]] = {}
         self._offered: dict[Path, tuple[int, tuple[types.Diagnostic, ...]]] = {}
         self._patience: dict[Path, float] = {}
@@ -88,14 +88,14 @@ class EditorProblems:
         documents.on_change(self._changed)
 
     def report(self, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> None:
-        """The editor has pushed all problems of a document."""
+        """Take all problems of a document, as the editor pushed them."""
         path = path_of(told.uri)
         if path is None:
             return
         before = self._pushed.get(path)
         is_plain = not told.sources and told.version is None
         if is_plain and before is not None and before.said.keys() - {BY}:
-            return  # Neovim's shortest configuration pushes lists beside what tells checkers apart
+            return  # Neovim's shortest configuration also pushes lists that do not name checkers
         self._count += 1
         self._pushed[path] = self._push(path, told)
         if not self._judged(path).late:
@@ -103,20 +103,20 @@ class EditorProblems:
         self._wake()
 
     def offer(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """A code action came with these problems: what was before, as far as it goes."""
+        """Take the problems of a code action request, as far as they go."""
         path = path_of(uri)
         if path is not None and problems:
             self._offered[path] = (self._count, tuple(problems))
 
     def edited(self, path: Path) -> None:
-        """A file was edited, perhaps one that is not open."""
+        """Note that a file was edited; it may not be open."""
         document = self._documents.at(path)
         if document is None:
             self._count += 1
             self._edited[path] = self._count
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """See ``Source``; never waits longer than it says, and a second for an editor's answer."""
+        """See ``Source``; waits at most ``settle_s``, and a second for an editor's answer."""
         if not self._settings().attach_diagnostics:
             return None
         if self._client.features.has("diagnostics") and self._may_answer():
@@ -130,7 +130,7 @@ class EditorProblems:
         )
 
     async def _asked(self, paths: Sequence[Path], settle_s: float) -> KnownProblems | None:
-        """What the editor answers; None if it does not."""
+        """Ask the editor; None without an answer."""
         by_uri = {self._uri(path): path for path in paths}
         params = DiagnosticsParams(uris=tuple(by_uri), wait=settle_s)
         result = await self._client.diagnostics(params, settle_s + ASKED_S)
@@ -147,7 +147,7 @@ class EditorProblems:
         return (known or KnownProblems()) if settle_s else known
 
     def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> KnownProblems | None:
-        """What pushes are worth now; None if that is nothing at all."""
+        """What pushes tell about the present texts; None if they tell nothing."""
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
@@ -178,9 +178,10 @@ class EditorProblems:
         return None if known == KnownProblems() else known
 
     def _silent(self, path: Path) -> tuple[str, ...]:
-        """Who should look at a file of which nobody has spoken: checkers of files of its kind.
+        """The checkers that should report on a file without reports.
 
-        Where none has ever reported on such a file, it is those that the editor started for them.
+        These are the checkers that have reported on files of its kind; without any, the checkers
+        that the editor started for such files.
         """
         alike = (push.said for other, push in self._pushed.items() if other.suffix == path.suffix)
         started = (name for said in alike for name in said if name != BY)
@@ -188,7 +189,7 @@ class EditorProblems:
         return tuple(_named(one) for one in names)
 
     def _push(self, path: Path, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> _Push:
-        """What the editor tells, by the checker; a version that nobody can have seen is none."""
+        """Convert problems from the editor, by checker; an impossible version is dropped."""
         before = self._pushed.get(path)
         document = self._documents.at(path)
         spoke = self._spoke.setdefault(path.suffix, {})
@@ -213,7 +214,7 @@ class EditorProblems:
         return NOBODY if push is None else self._judge(path, push)
 
     def _judge(self, path: Path, push: _Push) -> _Judged:
-        """Who has looked at the text of now, and who covers such files and has not."""
+        """Which checkers have seen the present text, and which ones are still awaited."""
         document = self._documents.at(path)
         spoke = self._spoke.get(path.suffix, {})
         reports: dict[str, tuple[Problem, ...]] = {}
@@ -234,7 +235,7 @@ class EditorProblems:
         return asyncio.get_running_loop().time() >= self._mute_until_s
 
     async def _settled(self, paths: Sequence[Path], settle_s: float) -> None:
-        """Wait until each checker has looked at each file as it is, as long as that is likely."""
+        """Wait until each checker has seen the present text of each file, while that is likely."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         waits = {path: min(self._patience_for(path), settle_s) for path in paths}
@@ -253,7 +254,7 @@ class EditorProblems:
             self._patience[path] = max(waits[path] / 2, LEAST_S)
 
     async def _hears(self, wait_s: float) -> bool:
-        """Wait for the next push or change; False if none comes in that time."""
+        """Wait for the next push or change; False after the time-out."""
         if wait_s <= 0:
             return False
         news = self._news
@@ -265,12 +266,12 @@ class EditorProblems:
         return True
 
     def _is_awaited(self, path: Path) -> bool:
-        """May word of the text of now still come?"""
+        """Whether a report on the present text may still come."""
         judged = self._judged(path)
         return bool(judged.late) or not (judged.reports or judged.unsaid)
 
     def _patience_for(self, path: Path) -> float:
-        """Seconds that word is worth waiting for: none if none ever came for anything."""
+        """How long to wait for a report, in seconds; 0 if the editor never sent any."""
         if path in self._patience:
             return self._patience[path]
         if self._judged(path).late:
@@ -278,12 +279,12 @@ class EditorProblems:
         return FIRST_S if self._pushed else 0.0
 
     def _offer_of_now(self, path: Path) -> Sequence[types.Diagnostic]:
-        """What a code action came with, as long as the text is that of then: it may be mended."""
+        """The problems of the last code action request, unless the text has changed since."""
         at, offered = self._offered.get(path, (0, ()))
         return offered if at >= self._edited.get(path, 0) else ()
 
     def _uri(self, path: Path) -> str:
-        """As the editor calls it."""
+        """The URI that the editor uses for a file."""
         document = self._documents.at(path)
         if document is not None:
             return document.uri
@@ -291,7 +292,7 @@ class EditorProblems:
         return pushed.uri if pushed is not None else path.as_uri()
 
     def _changed(self, path: Path) -> None:
-        """A document was opened, changed, saved or closed; only another text is news."""
+        """Note a changed document; only a different text counts."""
         document = self._documents.at(path)
         version = document.version if document is not None else -1
         if self._versions.get(path) != version:
@@ -308,10 +309,10 @@ class EditorProblems:
 
 
 def _problems(diagnostics: Sequence[types.Diagnostic]) -> tuple[Problem, ...]:
-    """As the engine knows them; hints of ours are none."""
+    """Convert diagnostics to problems, without Indwell's hints."""
     return tuple(problem_of(one) for one in diagnostics[:MOST_PROBLEMS] if not is_ours(one))
 
 
 def _named(name: str) -> str:
-    """A checker, as the subject of a clause."""
+    """The name of a checker as the subject of a clause."""
     return "the editor" if name == BY else name

@@ -1,4 +1,4 @@
-"""What goes with the user's words: attachments, the selection, the open file, and problems."""
+"""Creates prompts: the user's words with attachments, selection, open file and problems."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from indwell.workspace.text import picture_type
 
 MOST = 40  # attachments of one prompt
 MOST_PICTURES = 10
-MOST_FILES = 200  # of problems that are looked up
-PICTURE_B = 5_000_000  # what the large providers take of one
-PICTURES_B = 30_000_000  # of all of a prompt: a line of a log has them all
-TEXT_CHARACTERS = 100_000  # of one text; about 25,000 tokens
-TEXTS_CHARACTERS = 400_000  # of all of a prompt
+MOST_FILES = 200  # files with problems whose names are checked
+PICTURE_B = 5_000_000  # bytes of one picture that the large providers take
+PICTURES_B = 30_000_000  # bytes of all pictures of a prompt; one line of the log holds them
+TEXT_CHARACTERS = 100_000  # of one attached text; about 25,000 tokens
+TEXTS_CHARACTERS = 400_000  # of all attached texts of a prompt
 LABEL_CHARACTERS = 100
 TYPES: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -58,10 +58,12 @@ Known: TypeAlias = "Mapping[str, tuple[types.Diagnostic, ...]]"
 def checked(
     attachments: Sequence[Attachment], known: Known, roots: Sequence[Path], settings: Settings
 ) -> Prompt:
-    """A prompt without words that has all of them; takes a while where there are pictures.
+    """Check attachments, and return a prompt without words that contains them.
+
+    Pictures take a while, so call this in a thread.
 
     Raises:
-        UserError: One of them cannot go along, in plain words.
+        UserError: An attachment cannot be sent.
     """
     if len(attachments) > MOST:
         raise UserError(f"a prompt takes {MOST} attachments, not {len(attachments)}; remove some")
@@ -150,26 +152,26 @@ def _problems(
 
 
 def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
-    """What a document is called: as people read it, then as it is written."""
+    """The names of a document: as people read it, and as written."""
     path = path_of(uri)
     shown = display(path, roots) if path is not None and roots else one_line(name_in(uri))
     return (shown, name_in(uri))
 
 
 class Attached(msgspec.Struct, frozen=True):
-    """What would go with the next prompt."""
+    """What the next prompt would contain besides its words."""
 
     selection: Selection | None = None
     opened: OpenedFile | None = None
 
 
 class Prompting:
-    """Makes prompts from what the editor shows.
+    """Creates prompts from what the editor shows.
 
     Args:
         documents: The open documents.
-        attention: What the user looks at and has marked.
-        settings: Those in force.
+        attention: The user's focus and selection.
+        settings: Returns the settings in force.
     """
 
     def __init__(
@@ -181,11 +183,11 @@ class Prompting:
         self._detached: frozenset[str] = frozenset()
 
     async def look(self, *also: Document) -> None:
-        """Look at what may go along, and ``also``; what is asked next goes by what was seen."""
+        """Check the files that the next prompt may contain, and ``also``."""
         await self._attention.look(self._settings(), *also)
 
     def attached(self) -> Attached:
-        """What goes with the next prompt, less what the user has detached."""
+        """What the next prompt contains, without what the user has detached."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
@@ -198,7 +200,7 @@ class Prompting:
         """Leave a piece out of the next prompt.
 
         Raises:
-            UserError: It is not attached.
+            UserError: There is no such attachment.
         """
         now = self.attached()
         ids = {selection_id(now.selection)} if now.selection else set()
@@ -210,10 +212,10 @@ class Prompting:
         self._detached |= {identifier}
 
     def own_words(self, words: str) -> Prompt:
-        """The user's own words with what the editor shows.
+        """Create a prompt from the user's words and what the editor shows.
 
         Raises:
-            UserError: There are too many.
+            UserError: The words are too long.
         """
         words = taken_words(words)
         now = self._take()
@@ -224,10 +226,10 @@ class Prompting:
     async def with_attached(
         self, params: protocol.PromptParams, workspace: Workspace | None
     ) -> Prompt:
-        """The user's own words with what the editor shows, and with all that goes along.
+        """Create a prompt from the user's words, what the editor shows, and the attachments.
 
         Raises:
-            UserError: There are too many words, or something cannot go along.
+            UserError: The words are too long, or an attachment cannot be sent.
         """
         settings, roots = self._settings(), workspace.roots if workspace is not None else ()
         extra = Prompt(words="")
@@ -241,7 +243,7 @@ class Prompting:
                 raise UserError("; ".join(found.problems))
             extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
         await self.look()
-        prompt = self.own_words(params.text)  # last: from here nothing is refused any more
+        prompt = self.own_words(params.text)  # last, because nothing is refused after this
         return msgspec.structs.replace(
             extra,
             words=prompt.words,
@@ -251,10 +253,10 @@ class Prompting:
         )
 
     def document(self, uri: str | None) -> Document:
-        """The document of a task.
+        """The document of a code action.
 
         Raises:
-            UserError: It is not open.
+            UserError: The document is not open.
         """
         wanted = uri or self._attention.opened_uri()
         document = self._documents.get(wanted) if wanted else None
@@ -265,10 +267,10 @@ class Prompting:
     def task(
         self, task: Task, document: Document, arguments: protocol.TaskArguments, words: str
     ) -> Prompt:
-        """The prompt of a code action.
+        """Create the prompt of a code action.
 
         Raises:
-            UserError: There are too many words.
+            UserError: The words are too long.
         """
         words = taken_words(words)
         settings = self._settings()
@@ -278,7 +280,7 @@ class Prompting:
         if not settings.attach_diagnostics or self._attention.is_denied(document, settings):
             known = problems = ()
         selection: Selection | None = None
-        # The name is the repository's, the words are the user's: an odd name stands in quotes.
+        # The file's name comes from the repository, so an odd name is quoted in the user's words.
         place = named(self._attention.display(document))
         reported: tuple[Problem, ...] = ()
         if task == "fixAll":
@@ -307,25 +309,25 @@ class Prompting:
         )
 
     def _take(self) -> Attached:
-        """What is attached; detaching held for this prompt only."""
+        """Take the attachments of a prompt; the next prompt has all of them again."""
         now = self.attached()
         self._detached = frozenset()
         return now
 
 
 def selection_id(selection: Selection) -> str:
-    """Stable as long as the same text of the same place is marked."""
+    """An id that stays the same for the same text in the same place."""
     place = f"{selection.path}\0{selection.first_line}\0{selection.last_line}\0{selection.text}"
     return f"selection-{_digest(place)}"
 
 
 def opened_id(opened: OpenedFile) -> str:
-    """Stable as long as the same file is looked at."""
+    """An id that stays the same for the same open file."""
     return f"opened-{_digest(opened.path)}"
 
 
 def words_of(attached: Attached) -> tuple[str, str]:
-    """The bodies that the model would read: of the opened file and of the selection."""
+    """The texts that the model would read: of the opened file and of the selection."""
     return (
         opened_words(attached.opened) if attached.opened else "",
         selection_words(attached.selection) if attached.selection else "",
