@@ -1,4 +1,4 @@
-"""Review for one editor: its commands, ``indwell/changes``, and what the editor shows."""
+"""Offers the review of changes to one editor: commands, ``indwell/changes``, hints and lenses."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-LENSES_S = 2.0  # for what is pending to be read, right after the start: some editors ask once
+LENSES_S = 2.0  # for the ledger to be read after the start; some editors ask for lenses only once
 
 
 class EditorReview:
-    """What is pending in one editor, and what can be done with it.
+    """Shows pending changes in one editor, and carries out verdicts.
 
     Args:
-        host: Has the documents, the session and the user's files.
+        host: Provides the documents, the session and the user's files.
     """
 
     def __init__(self, host: Host) -> None:
@@ -61,22 +61,22 @@ class EditorReview:
         )
 
     def start(self) -> None:
-        """The editor is ready: read what is pending, in the background."""
+        """Read the pending changes in the background, now that the editor is ready."""
         if self._host.sessions.workspace is not None:
             self._host.chores.begin(self._open())
 
     def look_again(self) -> None:
-        """Settings have changed."""
+        """Show everything again, because settings have changed."""
         self._reviewing.look_again()
 
     def stop(self) -> None:
-        """The server ends: nothing of ours stays in the editor's lists."""
+        """Remove everything from the editor's lists, because the server ends."""
         self._reviewing.stop()
 
     def actions(
         self, uri: str, range_: sync.Range, context: sync.ActionContext
     ) -> list[dict[str, Any]]:
-        """The code actions of review for a range; nothing is waited for."""
+        """The code actions of the review for a range; never waits."""
         document = self._host.documents.get(uri)
         if document is None or self._reviewing.ledger is None:
             return []
@@ -84,16 +84,16 @@ class EditorReview:
         return offer(shown, range_, context, everything, lambda hunk: hint_of(hunk, shown))
 
     async def lenses(self, uri: str) -> list[dict[str, Any]]:
-        """The lenses of a document."""
+        """The code lenses of a document."""
         await self._reviewing.opened(LENSES_S)
         document = self._host.documents.get(uri)
         return [] if document is None else lenses_of(self._reviewing.shown(document))
 
     async def changes(self, params: ChangesParams) -> msgspec.Raw:
-        """A ``ChangesResult`` as JSON; thousands of rows are made beside the event loop.
+        """A ``ChangesResult`` as JSON; thousands of rows are made in a thread.
 
         Raises:
-            RequestError: What is pending is not known yet.
+            RequestError: The ledger has not been read yet.
         """
         ledger = await self._reviewing.opened(OPEN_S)
         if ledger is None:
@@ -101,7 +101,7 @@ class EditorReview:
         await self._reviewing.caught_up()
         session, turn = params.session, params.turn
         if turn is not None and session is None:
-            session = self._host.sessions.id or ""  # no session yet: no turn of it
+            session = self._host.sessions.id or ""  # without a session there are no turns
         path = path_of(params.uri) if params.uri is not None else None
         paths = ledger.paths() if params.uri is None else filter(None, [path])
         shown, pending = [self._reviewing.known(one) for one in paths], ledger.n_pending
@@ -113,36 +113,36 @@ class EditorReview:
         return await asyncio.to_thread(written)
 
     async def renamed(self, uris: Sequence[tuple[str, str]]) -> None:
-        """The user gave files or folders another name: what is pending there goes along."""
+        """Move pending changes along with files or folders that the user renamed."""
         ledger = await self._reviewing.opened(OPEN_S)
-        async with self._renaming:  # one after the other, as they came
+        async with self._renaming:  # in their order
             for old, new in uris:
                 source, target = path_of(old), path_of(new)
                 if ledger is not None and source is not None and target is not None:
                     await ledger.moved(source, target)
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
-        """Carry a verdict out.
+        """Carry out a verdict.
 
         Raises:
-            UserError: It cannot be said what is meant, or there is no place for what is pending.
+            UserError: The arguments are unclear, or there is no ledger.
         """
         await self._host.review.ready()
         return await self._verdicts.judge(verb, arguments)
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict that shows this progress; False if there is none."""
+        """Stop the verdict with this progress token; False if there is none."""
         return self._verdicts.cancel(token)
 
     async def _open(self) -> None:
         try:
             ledger = await self._host.review.ready()
         except UserError:
-            return  # said when somebody wants something of it
+            return  # reported when the ledger is needed
         self._reviewing.attach(ledger)
 
     async def _read_closed(self, ledger: ReviewLedger, path: Path) -> None:
-        """Tell the ledger what a file on disk reads; what is no text it cannot be told."""
+        """Tell the ledger the text of a file on disk; files without text are left out."""
         try:
             snapshot = await self._workspace().read(path)
         except (NotText, TooLarge):
@@ -154,7 +154,7 @@ class EditorReview:
         ledger.sync(path, snapshot.text)
 
     async def _differs(self, document: Document) -> bool:
-        """Does the disk hold another text than the buffer? A reader of the buffer is told that."""
+        """Whether the disk and the buffer have different texts."""
         if document.path is None:
             return False
         try:
@@ -176,7 +176,7 @@ _Command: TypeAlias = Callable[..., Awaitable[documents.VerdictResult | None]]
 
 
 def register_review(server: Server, host: Host) -> EditorReview:
-    """Verdicts and the list of changes."""
+    """Register the verdicts and the list of changes."""
     review = EditorReview(host)
 
     @server.feature("indwell/changes")

@@ -1,4 +1,4 @@
-"""Keeps what the editor shows of pending hunks in step with the ledger and the documents."""
+"""Keeps the pending hunks that the editor shows in step with the ledger and the documents."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from indwell.workspace.text import split_lines
 
 
 class ReviewScreen(Protocol):
-    """The editor, as far as it shows what is pending."""
+    """The part of the editor that shows pending changes."""
 
     features: ClientFeatures
 
     def publish(self, diagnostics: Published) -> None:
-        """Show these diagnostics of ours for a document, and no others."""
+        """Replace Indwell's diagnostics of a document."""
         ...
 
     def refresh_lenses(self) -> None:
-        """Ask for the lenses again, where that can be asked."""
+        """Ask the editor to read its code lenses again, if it supports that."""
         ...
 
     def show(self, level: types.MessageType, message: str) -> None:
-        """Show a message and go on."""
+        """Show a message without waiting."""
         ...
 
 
-RELOAD_S = 2.0  # for an editor that loads changed files again by itself
+RELOAD_S = 2.0  # for editors that reload changed files by themselves
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
@@ -43,22 +43,22 @@ SAID = (
 )
 
 Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
-"""Does the disk hold another text than the buffer that was opened or saved there?"""
+"""Returns whether the disk has another text than the buffer that was opened or saved there."""
 
 
 class Elsewhere:
-    """Takes in what other processes judged, and says where a buffer is not what they left.
+    """Reads the verdicts of other processes, and warns of buffers that do not show them.
 
-    A file may lose hunks for other reasons while the log is read: the editor opens it, or the user
-    ran ``git checkout``. So only a record that takes something back counts, and the disk is read
-    before anything is said: another editor may not have saved its verdict yet.
+    A file may lose hunks for other reasons: the editor opens it, or the user runs ``git checkout``.
+    So only a record of a rejection counts. The disk is read before a warning, because another
+    editor may not have saved the file of its verdict yet.
 
     Args:
-        documents: What the editor has open.
-        chores: Own the wait for the editor.
+        documents: The open documents.
+        chores: Owns the wait for the editor.
         differs: Compares a buffer with the disk.
         tell: Shows a sentence to the user.
-        reload_s: How long the editor has to load a file again before something is said.
+        reload_s: How long the editor may take to reload a file, in seconds.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Elsewhere:
         self._reload_s = reload_s
 
     async def hear(self, ledger: ReviewLedger) -> None:
-        """Take in what they wrote."""
+        """Read what other processes wrote."""
         before = {path: ledger.n_taken_back(path) for path in ledger.known()}
         await ledger.refresh()
         for path, number in before.items():
@@ -85,7 +85,7 @@ class Elsewhere:
                 self._chores.begin(self._say(ledger, path))
 
     def _left(self, ledger: ReviewLedger, path: Path) -> Document | None:
-        """The buffer of a file, if nothing is typed there and the records have another text."""
+        """The unmodified buffer of a file whose text differs from the records; else None."""
         document = self._documents.at(path)
         if document is None or document.dirt != "clean" or document.is_stale:
             return None
@@ -98,29 +98,29 @@ class Elsewhere:
             self._tell(SAID.format(name=path.name))
 
 
-SETTLE_S = 0.05  # keys and edits come in bursts
+SETTLE_S = 0.05  # key presses and edits come in bursts
 SLICE_S = 0.004  # of the event loop at a time
-OTHERS_S = 5.0  # between two looks at what other processes judged, while something is shown
-QUIET_S = 20.0  # and while nothing is
+OTHERS_S = 5.0  # between two reads of other processes' verdicts, while hunks are shown
+QUIET_S = 20.0  # the same while none are shown
 
 _Seen: TypeAlias = tuple[Shown, bool]
 
 ReadClosed: TypeAlias = Callable[[ReviewLedger, Path], Awaitable[None]]
-"""Tells the ledger what a file reads that no buffer holds."""
+"""Tells the ledger the text of a file that is not open."""
 
 
 class Reviewing:
-    """What is pending, as the editor shows it.
+    """Shows pending hunks in the editor.
 
     Args:
-        documents: What the editor has open.
-        screen: Shows it.
-        chores: Own the work that nobody waits for.
-        read_closed: For files that are not open.
+        documents: The open documents.
+        screen: The editor.
+        chores: Owns the background work.
+        read_closed: Tells the ledger the texts of files that are not open.
         differs: Compares a buffer with the disk.
-        hints: Are hint diagnostics wanted?
-        session: The current one.
-        others_s: Between two looks at what other processes did, while something is shown.
+        hints: Returns whether the user wants hint diagnostics.
+        session: Returns the id of the current session.
+        others_s: Seconds between two reads of other processes' verdicts, while hunks are shown.
     """
 
     def __init__(
@@ -159,11 +159,11 @@ class Reviewing:
 
     @property
     def ledger(self) -> ReviewLedger | None:
-        """What is pending; None until it is read."""
+        """The ledger; None until it is read."""
         return self._ledger
 
     def attach(self, ledger: ReviewLedger) -> None:
-        """The ledger is read: show what is pending in it, in the background."""
+        """Show the pending hunks of the ledger, in the background."""
         self._ledger = ledger
         ledger.on_change(self._changed)
         self._known = frozenset(ledger.known())
@@ -172,7 +172,7 @@ class Reviewing:
         self._wake()
 
     async def opened(self, timeout_s: float) -> ReviewLedger | None:
-        """The ledger, once it is read; None if that takes longer."""
+        """Wait for the ledger; None after the time-out."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._opened.wait()
@@ -181,12 +181,12 @@ class Reviewing:
         return self._ledger
 
     def look_again(self) -> None:
-        """A setting, or the current session, has changed."""
+        """Show everything again: a setting or the current session has changed."""
         self._shown.clear()
         self._wake()
 
     def stop(self) -> None:
-        """Take away what the editor shows of ours."""
+        """Remove everything that the editor shows."""
         self._is_stopped = True
         for timer in (self._timer, self._poll):
             if timer is not None:
@@ -194,7 +194,7 @@ class Reviewing:
         self._hints.clear_all()
 
     def shown(self, document: Document) -> Shown:
-        """A document as it is now; a short one that changed is looked at first."""
+        """The hunks of a document; the ledger first reads a short text that has changed."""
         ledger, path = self._ledger, document.path
         if ledger is None or path is None:
             return Shown(document.uri, (), None, self._documents.encoding, None)
@@ -205,7 +205,7 @@ class Reviewing:
         return self._shown_at(ledger, path)
 
     def known(self, path: Path) -> Shown:
-        """A file as it is known now; there must be a ledger."""
+        """The hunks of a file as last read; requires the ledger."""
         assert self._ledger is not None
         return self._shown_at(self._ledger, path)
 
@@ -217,7 +217,7 @@ class Reviewing:
         return [hunk for path in ledger.paths() for hunk in ledger.hunks(path)]
 
     async def caught_up(self) -> None:
-        """Return when the ledger has seen all that the editor, and other processes, told so far."""
+        """Wait until the ledger has seen all changes of the editor and of other processes."""
         if self._ledger is not None:
             await self._elsewhere.hear(self._ledger)
         while self._unread and self._ledger is not None:
@@ -228,7 +228,7 @@ class Reviewing:
             self._screen.show(types.MessageType.Warning, f"Indwell: {words}")
 
     def _moved(self, path: Path) -> None:
-        """A document was opened, changed, saved or closed; or a file was changed on disk."""
+        """Note a document that was opened, changed, saved or closed, or a changed file."""
         if path in self._known and not self._is_stopped:
             self._unread[path] = None
             self._wake()
@@ -267,14 +267,14 @@ class Reviewing:
                 self._wake()
 
     async def _hear_others(self, ledger: ReviewLedger) -> None:
-        """Take in what another editor, or a terminal, changed and judged."""
+        """Read the changes and verdicts of other processes."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._heard_at >= self._others_s:
             self._heard_at = loop.time()
             await self._elsewhere.hear(ledger)
 
     def _look_later(self) -> None:
-        """Look again although nothing happens here: other processes do not tell."""
+        """Schedule the next read, because other processes send no news."""
         if self._poll is not None:
             self._poll.cancel()
         if not self._is_stopped:
@@ -282,7 +282,7 @@ class Reviewing:
             self._poll = asyncio.get_running_loop().call_later(after_s, self._wake)
 
     async def _read(self, ledger: ReviewLedger) -> None:
-        """Tell the ledger what the files read that may have changed."""
+        """Tell the ledger the texts of files that may have changed."""
         for path in tuple(self._unread):
             self._unread.pop(path, None)
             document = self._documents.at(path)
@@ -299,7 +299,7 @@ class Reviewing:
                     self._unread[path] = None
 
     async def _show(self, ledger: ReviewLedger) -> None:
-        """Show each file whose hunks are not those that were shown."""
+        """Show each file whose hunks have changed."""
         loop = asyncio.get_running_loop()
         until, has_lenses = loop.time() + SLICE_S, False
         for path in dict.fromkeys((*ledger.paths(), *self._shown)):
@@ -314,11 +314,11 @@ class Reviewing:
             self._screen.refresh_lenses()
 
     def _show_file(self, ledger: ReviewLedger, path: Path) -> bool:
-        """Show one file; did it change?"""
+        """Show one file; return whether its hunks changed."""
         shown = self._shown_at(ledger, path)
         wants, before = self._wants_hints(), self._shown.get(path)
         seen = (shown, wants)
-        if before == seen:  # tuples look at references first: quick where nothing changed
+        if before == seen:  # tuples compare references first, so this is quick without changes
             return False
         if shown.hunks:
             self._shown[path] = seen
@@ -340,9 +340,10 @@ class Reviewing:
 
 
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:
-    """Does a buffer say what its file reads? Not if messages came in an impossible order.
+    """Whether a buffer has the file's text.
 
-    And an empty buffer that nobody typed in says nothing of a file that is gone.
+    It does not after messages in an impossible order. An empty buffer without edits says nothing
+    about a deleted file.
     """
     is_only_shown = not document.text and document.dirt == "clean"
     is_gone = document.path is not None and ledger.text(document.path) is None
@@ -350,7 +351,7 @@ def _is_true(ledger: ReviewLedger, document: Document) -> bool:
 
 
 def _n_lines(document: Document | None, text: str | None) -> int | None:
-    """Lines that a cursor can be on."""
+    """The number of lines that a cursor can reach."""
     if document is not None:
         number = document.body.n_lines
         return reachable(number, ends_empty=not document.body.line(number - 1))

@@ -1,4 +1,4 @@
-"""How pending hunks appear in an editor: ranges, actions, hints, lenses and rows. Pure."""
+"""Converts pending hunks to ranges, code actions, hints, lenses and rows. Pure."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from indwell.review.hunk import Hunk
 
 
 class ShownLines(NamedTuple):
-    """First and last line, 0-based, inclusive."""
+    """A first and a last line, 0-based and inclusive."""
 
     first: int
     last: int
 
 
 def reachable(n_lines: int, *, ends_empty: bool) -> int:
-    """How many lines of a text a cursor can be on in every editor; at least 1.
+    """The number of lines that a cursor can reach in every editor; at least 1.
 
     Args:
-        n_lines: As the protocol counts them.
-        ends_empty: The last of them is empty: Vim and its kin have no such line.
+        n_lines: The number of lines as the protocol counts them.
+        ends_empty: Whether the last line is empty; Vim and its relatives do not have it.
     """
     return max(n_lines - 1 if ends_empty else n_lines, 1)
 
 
 def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
-    """The lines of a hunk; of deleted ones, and of all that is no text, the one to reach it by.
+    """The lines of a hunk; for deleted lines and binary files, the line nearest to them.
 
     Args:
-        hunk: With its place in the current text.
-        n_lines: What ``reachable`` gave; None if nobody knows.
+        hunk: The hunk, with its place in the current text.
+        n_lines: The result of ``reachable``; None if unknown.
     """
     first = max(hunk.line - 1, 0)
     if n_lines is not None:
@@ -49,7 +49,7 @@ def lines_of(hunk: Hunk, n_lines: int | None) -> ShownLines:
 
 
 def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any]:
-    """The range of a hunk as plain JSON: it ends with its last line, and not on the next one."""
+    """The range of a hunk as plain JSON; it ends at the end of the last line."""
     first, last = lines_of(hunk, n_lines)
     character = 0
     if hunk.new:
@@ -62,7 +62,7 @@ def range_of(hunk: Hunk, n_lines: int | None, encoding: str) -> Mapping[str, Any
 
 
 def touched(hunks: Sequence[Hunk], lines: ShownLines, n_lines: int | None) -> tuple[Hunk, ...]:
-    """The hunks that stand on some of these lines; below the text means its last line."""
+    """The hunks on these lines; a line below the text counts as its last line."""
     if n_lines is not None:
         lines = ShownLines(min(lines.first, n_lines - 1), min(lines.last, n_lines - 1))
     found = []
@@ -77,14 +77,14 @@ DIFF = "Show the changes as a diff"
 
 
 class Shown(NamedTuple):
-    """One document with its hunks.
+    """A document with its pending hunks.
 
     Attributes:
         uri: The document.
-        hunks: Those that are pending in it, by line.
-        n_lines: That a cursor can be on; None if nobody knows.
-        encoding: Of positions.
-        session: The current one.
+        hunks: The pending hunks, by line.
+        n_lines: The number of lines that a cursor can reach; None if unknown.
+        encoding: The encoding of positions.
+        session: The id of the current session.
     """
 
     uri: str
@@ -101,14 +101,14 @@ def offer(
     everything: Callable[[], Sequence[Hunk]],
     hint: Callable[[Hunk], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The actions of a range; on an automatic trigger only those of the hunks in it.
+    """The code actions of a range; on an automatic trigger only for the hunks in it.
 
     Args:
         shown: The document.
-        range_: Where.
-        context: What is wanted.
-        everything: All pending hunks of all files; asked for only if needed.
-        hint: The diagnostic that stands for a hunk.
+        range_: The range.
+        context: The requested kinds and the trigger.
+        everything: Returns all pending hunks of all files; called only if needed.
+        hint: Returns the diagnostic of a hunk.
     """
     is_automatic = context.trigger_kind == AUTOMATIC
 
@@ -127,18 +127,18 @@ def offer(
 
 
 def verdict_command(verb: str, title: str, argument: dict[str, Any]) -> dict[str, Any]:
-    """``indwell.accept`` or ``indwell.reject``, bound to what was shown."""
+    """The command ``indwell.accept`` or ``indwell.reject`` for exactly what was shown."""
     return {"title": title, "command": f"indwell.{verb}", "arguments": [argument]}
 
 
 def diff_command(title: str, uri: str) -> dict[str, Any]:
-    """Opens what is pending in a document as a diff."""
+    """The command that opens the pending changes of a document as a diff."""
     arguments = [{"what": "diff", "uri": uri}]
     return {"title": title, "command": "indwell.open", "arguments": arguments}
 
 
 def marked(range_: sync.Range) -> ShownLines:
-    """The lines of a range; where it ends at the start of a line, that one is not in it."""
+    """The lines of a range; an end at the start of a line excludes that line."""
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
         last -= 1
@@ -160,12 +160,12 @@ def _verdict(
 
 
 CODE = "change"
-MOST = 500  # of one file; nobody goes through more one by one, and each costs the loop 10 us
+MOST = 500  # hunks of one file; each takes 10 us on the event loop
 _HINT = 4  # DiagnosticSeverity
 
 
 class Published(msgspec.Struct, frozen=True):
-    """``textDocument/publishDiagnostics``: all of ours of one document."""
+    """The params of ``textDocument/publishDiagnostics`` with all hints of a document."""
 
     uri: str
     diagnostics: list[dict[str, Any]]
@@ -174,7 +174,7 @@ class Published(msgspec.Struct, frozen=True):
 def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
     """The diagnostic of a hunk, as plain JSON."""
     range_ = range_of(hunk, shown.n_lines, shown.encoding)
-    if range_["start"] == range_["end"]:  # some editors show nothing there, or the wrong place
+    if range_["start"] == range_["end"]:  # some editors misplace an empty range
         range_ = {**range_, "end": {**range_["end"], "character": 1}}
     return {
         "range": range_,
@@ -186,10 +186,10 @@ def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
 
 
 class Hints:
-    """What the editor shows of ours, by file.
+    """The hints that the editor shows, by file.
 
     Args:
-        publish: Sends them.
+        publish: Sends the hints of a document.
     """
 
     def __init__(self, publish: Callable[[Published], None]) -> None:
@@ -197,11 +197,11 @@ class Hints:
         self._shown: dict[Path, Published] = {}
 
     def show(self, path: Path, shown: Shown) -> None:
-        """Let a file have exactly these hunks, the first of them if they are very many."""
+        """Show exactly these hunks of a file, at most ``MOST``."""
         fresh = Published(shown.uri, [hint_of(hunk, shown) for hunk in shown.hunks[:MOST]])
         before = self._shown.get(path)
         if before is not None and before.uri != fresh.uri:
-            self.clear(path)  # the editor calls the same file by another name now
+            self.clear(path)  # the editor uses another URI for the file now
             before = None
         if before == fresh or (before is None and not fresh.diagnostics):
             return
@@ -212,19 +212,19 @@ class Hints:
         self._publish(fresh)
 
     def clear(self, path: Path) -> None:
-        """Take those of a file away."""
+        """Remove the hints of a file."""
         before = self._shown.pop(path, None)
         if before is not None:
             self._publish(Published(before.uri, []))
 
     def clear_all(self) -> None:
-        """Take all away."""
+        """Remove all hints."""
         for path in tuple(self._shown):
             self.clear(path)
 
 
 def lenses_of(shown: Shown) -> list[dict[str, Any]]:
-    """Three lenses at the top and three over each hunk, of very many the first; else none."""
+    """The lenses: three at the top, and three at each hunk, at most ``MOST`` hunks."""
     if not shown.hunks:
         return []
     every = {"hunks": [hunk.id for hunk in shown.hunks], "uri": shown.uri}
@@ -262,7 +262,7 @@ def changes_of(
     turn: int | None,
     pending: int,
 ) -> ChangesResult:
-    """The rows of files, narrowed to a session or a turn of it, with what they add up to."""
+    """The rows of files, perhaps only of one session or turn, with their totals."""
     found = [
         (hunk, one)
         for one in shown

@@ -1,4 +1,4 @@
-"""The commands ``indwell.accept`` and ``indwell.reject``: which hunks, progress, and the result."""
+"""Carries out ``indwell.accept`` and ``indwell.reject``: selects hunks, shows progress, reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Verb: TypeAlias = Literal["accept", "reject"]
 
 
 class Meant(msgspec.Struct, frozen=True):
-    """What a verdict is about: hunks by file, and which turn or session was named."""
+    """The hunks that a verdict is about, by file, and the named turn or session."""
 
     by_path: dict[Path, tuple[str, ...]]
     gone: tuple[str, ...] = ()
@@ -38,15 +38,15 @@ class Meant(msgspec.Struct, frozen=True):
     turn: int | None = None
 
     def scope(self, path: Path) -> Scope:
-        """One file's part."""
+        """The part of one file."""
         return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
 
 
 def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | None) -> Meant:
-    """What an argument means now.
+    """Find the hunks that the arguments mean now.
 
     Raises:
-        UserError: It names nothing, or a document that is no file.
+        UserError: The arguments name nothing, or a document that is not a file.
     """
     if attrs.evolve(arguments, wait=False) == VerdictArguments():
         raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
@@ -59,7 +59,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
             raise UserError("say whose turn: there is no current session")
         whose = session
     if arguments.hunks:
-        # What was shown is what is meant; it may stand in other files than where it was offered.
+        # Exactly the shown hunks are meant; they may be in other files than the offer.
         pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
         hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
         gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)
@@ -78,17 +78,17 @@ def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
     return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
 
 
-MANY = 10  # files from which on progress is shown
+MANY = 10  # number of files from which progress is shown
 
 
 class Progress:
-    """How far one verdict has come.
+    """Shows the progress of a verdict.
 
     Args:
-        client: Shows it.
-        token: What the user stops it by.
-        verb: What is done.
-        n_files: To how many files.
+        client: The editor.
+        token: The token by which the user stops the verdict.
+        verb: The verdict.
+        n_files: The number of files.
     """
 
     def __init__(self, client: Client, token: str, verb: Verb, n_files: int) -> None:
@@ -101,7 +101,7 @@ class Progress:
         self._has_ended = False
 
     async def announce(self) -> None:
-        """Show it, if there is much to do and the editor takes it."""
+        """Show the progress if there are many files and the editor accepts it."""
         if self._n_files < MANY or not await self._client.create_progress(self._token):
             return
         if not self._has_ended:
@@ -110,7 +110,7 @@ class Progress:
             self._client.progress(self._token, begin)
 
     def step(self, name: str) -> None:
-        """The next file is dealt with."""
+        """Show the next file."""
         self._n_done += 1
         if self._is_shown:
             share = 100 * (self._n_done - 1) // self._n_files
@@ -122,7 +122,7 @@ class Progress:
             self._client.progress(self._token, report)
 
     def end(self) -> None:
-        """End the progress in the editor, if it was shown."""
+        """End the progress if it was shown."""
         self._has_ended = True
         if self._is_shown:
             self._is_shown = False
@@ -132,27 +132,27 @@ class Progress:
 KEEP = "Keep mine"
 RESTORE = "Restore the old lines"
 
-OPEN_S = 10.0  # for what is pending to be read, right after the start
-OPEN_SOON_S = 1.0  # in an editor that does nothing else meanwhile
-ASK_S = 60.0  # for the user to decide; the other changes of the file wait for it
+OPEN_S = 10.0  # for the ledger to be read after the start
+OPEN_SOON_S = 1.0  # the same in an editor that does nothing else meanwhile
+ASK_S = 60.0  # for the user to decide; other changes of the file wait
 
 STOPPED = "stopped before this one"
 
 
 class Verdicts:
-    """Carries out what the user decides.
+    """Carries out the user's verdicts.
 
     Args:
-        reviewing: Knows what is pending.
-        client: Is asked, and told.
-        chores: Own the work.
-        answering: Says how long a command may take.
-        workspace: The user's files.
-        session: The current one.
-        display: A file's name as people read it.
-        document: The open document of a file, if it is open.
-        ask_s: How long the user has to answer a question.
-        answer_s: How long a command may take in an editor that stands still until it is answered.
+        reviewing: Knows the pending hunks.
+        client: The editor, which asks the user and shows results.
+        chores: Owns the work.
+        answering: Knows how long a command may take.
+        workspace: Returns the user's files.
+        session: Returns the id of the current session.
+        display: Returns a file's name as people read it.
+        document: Returns the open document of a file; None if it is not open.
+        ask_s: Returns how long the user has to answer a question, in seconds.
+        answer_s: How long a command may take in an editor that blocks until it is answered.
     """
 
     def __init__(
@@ -183,10 +183,10 @@ class Verdicts:
         self._under_way: dict[str, asyncio.Event] = {}
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
-        """Carry a verdict out; answers in time even where it takes longer.
+        """Carry out a verdict; a long one is answered in time and goes on in the background.
 
         Raises:
-            UserError: It cannot be said what is meant, or what is pending is not known yet.
+            UserError: The arguments are unclear, or the ledger has not been read yet.
         """
         may_wait = self._answering.may_wait(wait=arguments.wait)
         ledger = await self._reviewing.opened(OPEN_S if may_wait else OPEN_SOON_S)
@@ -202,7 +202,7 @@ class Verdicts:
             await self._answered(work, may_wait=may_wait)
         except asyncio.CancelledError:
             stop.set()
-            work.add_done_callback(self._tell_later)  # of what was done before
+            work.add_done_callback(self._tell_later)  # report what was done until then
             raise
         if work.done():
             result = work.result()
@@ -221,7 +221,7 @@ class Verdicts:
             await self._answering.until(work, self._answer_s)
 
     def cancel(self, token: str | int) -> bool:
-        """Stop the verdict with this progress, behind the file that it is at."""
+        """Stop the verdict with this progress token after the present file."""
         stop = self._under_way.get(str(token))
         if stop is not None:
             stop.set()
@@ -276,7 +276,7 @@ class Verdicts:
     async def _is_forced(
         self, ledger: ReviewLedger, meant: Meant, paths: Sequence[Path], stop: asyncio.Event
     ) -> bool:
-        """May the lines go that somebody else changed too? Bound to what they are now."""
+        """Ask whether lines may be rejected that others changed, too, as they are now."""
         kept = [
             one
             for path in paths
@@ -311,7 +311,7 @@ class Verdicts:
 
 
 async def _owned(work: asyncio.Task[VerdictResult]) -> None:
-    """Whoever owns this owns the work: it ends with it."""
+    """Wait for the work, so that the owner of this task cancels the work, too."""
     await work
 
 

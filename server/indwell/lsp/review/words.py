@@ -1,4 +1,4 @@
-"""The words for hunks and verdicts: scopes, titles, counts and results. Pure."""
+"""Words hunks and verdicts: scopes, titles, counts and results. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ NOT_TEXT = "no text"
 
 
 def figure(hunk: Hunk) -> str:
-    """Lines that came and went: ``+3 −1``; of what is no text, what is known of it."""
+    """The added and removed lines, ``+3 −1``; for a binary file its note."""
     if hunk.kind == "opaque":
         return hunk.note or NOT_TEXT
     return f"+{len(hunk.new)} −{len(hunk.old)}"
 
 
 def turn_words(actors: Sequence[Actor], session: str | None) -> str:
-    """Whose change it is: ``turn 4``, ``turns 3 and 4``, ``turn 2 of another session``.
+    """The turns of a change: ``turn 4``, ``turns 3 and 4``, ``turn 2 of another session``.
 
     Args:
-        actors: Oldest first.
-        session: The current one; its turns need no more words. None if there is none yet.
+        actors: The turns, oldest first.
+        session: The id of the current session; None without one.
     """
     own = [one.turn for one in actors if one.session == session]
     if len(own) == len(actors):
@@ -38,7 +38,7 @@ def turn_words(actors: Sequence[Actor], session: str | None) -> str:
 
 
 def described(hunk: Hunk, session: str | None) -> str:
-    """One clause for a hunk: ``turn 4, +3 −1``."""
+    """A clause for a hunk: ``turn 4, +3 −1``."""
     whose = turn_words(hunk.actors, session)
     kinds = {"create": "new file", "delete": "file deleted"}
     parts = (
@@ -61,7 +61,7 @@ def files(number: int) -> str:
 
 
 def counted(hunks: Iterable[Hunk]) -> str:
-    """How many, and in how many files if these are several: ``5 in 2 files``."""
+    """The number of hunks, and of files if there are several: ``5 in 2 files``."""
     paths = [hunk.path for hunk in hunks]
     n_files = len(set(paths))
     return f"{len(paths):,} in {files(n_files)}" if n_files > 1 else f"{len(paths):,}"
@@ -76,18 +76,18 @@ def _turns(numbers: Sequence[int]) -> str:
 
 QUICKFIX = "quickfix.indwell"
 SOURCE = "source.indwell"
-MOST_TURNS = 3  # turns of one place that are offered each; the newest
+MOST_TURNS = 3  # the newest turns of a place that are offered
 
 
 class Offered(NamedTuple):
     """A set of hunks that can be accepted or rejected at once.
 
     Attributes:
-        words: Behind ``Accept`` and ``Reject``.
-        hunks: What it is about.
-        kind: Of its code actions.
-        session: Whose part of the hunks it is about; None for everybody's.
-        turn: And of which turn of it.
+        words: The words behind ``Accept`` and ``Reject``.
+        hunks: The hunks.
+        kind: The kind of the code actions.
+        session: The session whose part of the hunks is meant; None for all.
+        turn: The turn of that session; None for all.
     """
 
     words: str
@@ -98,11 +98,11 @@ class Offered(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Have others a part in some of its hunks, which stays?"""
+        """Whether other turns have parts in these hunks, which stay."""
         return any(not self._is_own(by) for one in self.hunks for by in one.actors)
 
     def argument(self, uri: str) -> dict[str, Any]:
-        """What its commands take; ``uri`` is where it was offered."""
+        """The argument of the commands; ``uri`` is the document of the offer."""
         argument: dict[str, Any] = {"hunks": [hunk.id for hunk in self.hunks], "uri": uri}
         if self.session is not None:
             argument["session"] = self.session
@@ -121,14 +121,14 @@ def offered(
     session: str | None,
     is_wanted: Callable[[str], bool],
 ) -> Iterator[Offered]:
-    """The scopes of a place, from small to large; of those with the same hunks only the first.
+    """The scopes of a place, from small to large, each with different hunks.
 
     Args:
-        touched: Hunks at the place.
-        here: All of its file.
-        everything: All that are pending; asked for only if needed.
-        session: The current one.
-        is_wanted: Is this kind of code action asked for?
+        touched: The hunks at the place.
+        here: All hunks of the file.
+        everything: Returns all pending hunks; called only if needed.
+        session: The id of the current session.
+        is_wanted: Returns whether a kind of code action is requested.
     """
     seen: set[frozenset[str]] = set()
     for one in _all(touched, here, everything, session, is_wanted):
@@ -163,24 +163,24 @@ def _all(
 
 
 def _newest(hunks: Iterable[Hunk]) -> list[Actor]:
-    """The actors of hunks, those with the highest turns first."""
+    """The turns of hunks, highest number first."""
     found = dict.fromkeys(actor for hunk in hunks for actor in hunk.actors)
     return sorted(found, key=lambda one: one.turn, reverse=True)[:MOST_TURNS]
 
 
-MOST_NAMED = 5  # files of a question, reasons of a sentence
+MOST_NAMED = 5  # files in a question, reasons in a sentence
 
 Kept = tuple[Hunk, str]
 
 
 class FilesOutcome(msgspec.Struct, frozen=True):
-    """Of several files.
+    """The outcome of a verdict on several files.
 
     Attributes:
-        hunks: Those that were settled.
-        kept: Those that stay pending, and why.
-        failed: Files that could not be changed, and why.
-        gone: Ids of changes that are not pending any more.
+        hunks: The hunks that were settled.
+        kept: The hunks that stay pending, with reasons.
+        failed: Files that could not be changed, with reasons.
+        gone: Ids of hunks that are no longer pending.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -189,7 +189,7 @@ class FilesOutcome(msgspec.Struct, frozen=True):
     gone: tuple[str, ...] = ()
 
     def with_done(self, done: VerdictOutcome) -> FilesOutcome:
-        """One more file is done."""
+        """Add the outcome of one file."""
         return FilesOutcome(
             (*self.hunks, *done.hunks),
             (*self.kept, *done.kept),
@@ -198,13 +198,13 @@ class FilesOutcome(msgspec.Struct, frozen=True):
         )
 
     def leaving(self, hunks: Iterable[Hunk], why: str) -> FilesOutcome:
-        """These were not come to."""
+        """Add hunks that were not reached."""
         kept = tuple((hunk, why) for hunk in hunks)
         return msgspec.structs.replace(self, kept=(*self.kept, *kept))
 
 
 def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -> str:
-    """All of it in one sentence for people."""
+    """The outcome in one sentence for people."""
     parts = []
     if outcome.hunks:
         parts.append(f"{verb}ed {_where(outcome.hunks, display)}")
@@ -225,7 +225,7 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
 
 
 def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
-    """What the user is asked before lines go that not only this turn changed."""
+    """The question before lines are removed that others changed, too."""
     named = [f"{display(hunk.path)}, line {hunk.line}: {why}" for hunk, why in kept[:MOST_NAMED]]
     if len(kept) > MOST_NAMED:
         named.append(f"and {len(kept) - MOST_NAMED} more")

@@ -1,4 +1,4 @@
-"""The next request and a session's transcript as Markdown that no text in it can break. Pure."""
+"""Formats the next request and transcripts as Markdown that no text can break. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MARKUP = lazy_pattern(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
 
 
 def fenced(text: str, language: str = "") -> str:
-    r"""A text as a code block: its fence is longer than any run of ticks in it.
+    r"""Format a text as a code block with a fence that is longer than any run of ticks in it.
 
-    What hides or turns text is shown as its code point; line ends are ``\n``.
+    Characters that hide or reorder text are shown as code points; line ends are ``\n``.
     """
     shown = visible(text.replace("\r\n", "\n"))
     longest = max((len(run) for run in _TICKS.findall(shown)), default=0)
@@ -36,24 +36,24 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def inline(text: str) -> str:
-    """A text as one line that no Markdown is read in: for headings, lists and table cells."""
+    """Format a text as one line without Markdown, for headings, lists and table cells."""
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def contained(text: str) -> str:
-    """Markdown of somebody else that ends where it ends, by ``neutral``; with no hidden text."""
+    """Make foreign Markdown safe: no hidden text, and no construct beyond its end."""
     words = Neutral()
     shown = words.feed(visible(text.replace("\r\n", "\n")).rstrip("\n"))
     return f"{shown}{words.finish()}\n"
 
 
 def folded(title: str, inside: str) -> str:
-    """Blocks that a reader opens; ``title`` is of whoever, ``inside`` is Markdown already."""
+    """Format blocks that a reader unfolds; ``title`` is untrusted, ``inside`` is Markdown."""
     return f"<details><summary>{escape(one_line(title))}</summary>\n\n{inside}\n</details>\n"
 
 
 def bounded(text: str, most: int) -> str:
-    """At most so many characters: the two ends, and words about what stands between them."""
+    """Shorten a text to its two ends, with a note on what was left out between them."""
     if len(text) <= most:
         return text
     head, tail = most * 3 // 4, most - most * 3 // 4
@@ -61,16 +61,16 @@ def bounded(text: str, most: int) -> str:
     return f"{text[:head]}\n[… {n_cut:,} characters are not shown …]\n{text[len(text) - tail :]}"
 
 
-BLOCK_CHARACTERS = 20_000  # of one block; what is cut stands in the session
+BLOCK_CHARACTERS = 20_000  # of one block; the session has the whole text
 MOST_CHARACTERS = 2_000_000  # of all blocks' texts
-MOST_ROWS = 5_000  # of the table: one row a block
+MOST_ROWS = 5_000  # of the table, one row for each block
 
 _STATES = {"sent": "yes", "new": "no, new", "waiting": "no, goes with your words"}
 _TIERS = {"0": "0 system", "1": "1 user", "2": "2 workspace", "3": "3 tools"}
 
 
 def request_markdown(context: ContextResult) -> str:
-    """The whole document; ``context`` has the blocks' whole texts as their previews."""
+    """The document of a request; the previews in ``context`` are whole texts."""
     blocks = context.blocks
     lines = ["# The next request\n", *_summary(context), ""]
     if not blocks:
@@ -99,7 +99,7 @@ def _summary(context: ContextResult) -> Iterator[str]:
 
 
 def _cache(health: HealthRow) -> str:
-    """What the endpoint's cache served of the session so far."""
+    """How much of the session the endpoint's cache has served so far."""
     n_input = health.session.get("gen_ai.usage.input_tokens", 0)
     n_cached = health.session.get("gen_ai.usage.cache_read.input_tokens", 0)
     words = f"- prompt cache: served {n_cached:,} of {n_input:,} tokens of this session"
@@ -170,9 +170,9 @@ def _texts(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
         yield fenced(text)
 
 
-RESULT_CHARACTERS = 4_000  # of a call's result; the session's log has all of it
+RESULT_CHARACTERS = 4_000  # of a call's result; the session's log has the whole text
 ARGUMENT_CHARACTERS = 4_000
-WORDS_CHARACTERS = 40_000  # of one piece of what somebody said
+WORDS_CHARACTERS = 40_000  # of one message
 
 LINE_CHARACTERS = 200
 
@@ -180,12 +180,12 @@ LINE_CHARACTERS = 200
 def transcript_markdown(
     seen: Overview, turns: Sequence[RecordedTurn], notices: Sequence[str] = ()
 ) -> str:
-    """The whole document, the oldest turn first; of a very long one the newest turns.
+    """The transcript, oldest turn first; of a very long session only the newest turns.
 
     Args:
-        seen: What the session is.
-        turns: All of them.
-        notices: What is wrong with its log.
+        seen: The overview of the session.
+        turns: All turns.
+        notices: Problems of the log.
     """
     head = [f"# Session {seen.id}\n", _facts(seen), *(f"> {inline(one)}\n" for one in notices)]
     shown: list[str] = []
@@ -217,7 +217,7 @@ def _turn(turn: RecordedTurn) -> str:
 
 
 def _told(told: events.Event | RecordedCall) -> str:
-    """One thing; the model's words are Markdown already, everybody else's are only quoted."""
+    """Format one event; the model's words are Markdown, all others are quoted."""
     match told:
         case RecordedCall():
             return _call(told)
@@ -254,7 +254,7 @@ def _call(call: RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """What a sub-agent did; what it got as a result stayed with it."""
+    """Format the calls of a sub-agent; its results are not in the session."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     how = f": {figure}" if figure else ""

@@ -34,20 +34,19 @@ from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
 
-N_KEPT = 40  # of all folders together; the newest ones
+N_KEPT = 40  # newest files of all folders together
 _PLAIN = lazy_pattern(r"[^\w.+-]+")
 _NAME_CHARACTERS = 80
 
 
 async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -> Path:
-    """Write a document for reading only; gives where it stands.
+    """Write a read-only document; return its path.
 
-    The same text has the same name, and another text another: an editor that has a file open does
-    not look at it again when it is asked to show it. Where it does (``is_reread``), the same
-    document keeps its name.
+    Each text has a file name of its own, because editors do not reload an open file when asked to
+    show it. In an editor that does (``is_reread``), a document keeps its file name.
 
     Raises:
-        UserError: The disk does not take it.
+        UserError: The disk does not take the text.
     """
     data = text.encode("utf-8", "surrogatepass")
     path = folder / name_of(document, b"" if is_reread else data)
@@ -61,7 +60,7 @@ async def keep(folder: Path, document: Virtual, text: str, *, is_reread: bool) -
 
 
 def name_of(document: Virtual, data: bytes) -> str:
-    """A file's name: a digest of what it is, then what it is called; with the ending it has."""
+    """A file name: a digest of the content, the document's name, and its ending."""
     uri = uri_of(document).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(uri + b"\0" + data, digest_size=4).hexdigest()
     called = _PLAIN.sub("-", _called(document)).encode("ascii", "replace").decode()
@@ -93,17 +92,17 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-MOST = 20  # documents that are followed: more windows nobody looks at
+MOST = 20  # followed documents; nobody looks at more windows
 QUIET_S = 0.3  # after the last change; a turn changes many hunks in a row
 
 
 class Refreshing:
-    """Follows the documents that the editor asked for, until it was told of a change.
+    """Follows documents that the editor asked for, until a change was reported.
 
-    An editor that still shows one asks again, and it is followed again.
+    An editor that still shows the document asks again, and the document is followed again.
 
     Args:
-        host: Whose changes and turns are heard.
+        host: Reports changes and turns.
     """
 
     def __init__(self, host: Host) -> None:
@@ -115,7 +114,7 @@ class Refreshing:
         host.documents.on_change(self._typed)
 
     async def follow(self, uri: str, document: Virtual, text: str) -> None:
-        """The editor was given this text."""
+        """Follow a document whose text the editor has received."""
         self._followed[uri] = (document, await asyncio.to_thread(digest, text))
         self._followed.move_to_end(uri)
         while len(self._followed) > MOST:
@@ -133,7 +132,7 @@ class Refreshing:
             self._soon()
 
     def _soon(self) -> None:
-        """Look when nothing has changed for a moment."""
+        """Check the documents once nothing has changed for ``QUIET_S``."""
         if self._timer is not None:
             self._timer.cancel()
         if self._followed and not self._host.service.is_stopped:
@@ -149,17 +148,17 @@ class Refreshing:
             try:
                 text = await text_of(self._host, document)
             except UserError:
-                text = ""  # the editor asks again, and is told why
+                text = ""  # the editor asks again and receives the reason
             if await asyncio.to_thread(digest, text) != known:
                 self._followed.pop(uri, None)
                 await self._host.client.refresh_text(uri)
 
 
 def document_of(host: Host, arguments: OpenArguments) -> Virtual:
-    """The document that is meant.
+    """The document that the arguments name.
 
     Raises:
-        UserError: The arguments name none.
+        UserError: The arguments name no document.
     """
     match arguments.what:
         case "request":
@@ -176,12 +175,12 @@ def document_of(host: Host, arguments: OpenArguments) -> Virtual:
 
 
 async def opened(host: Host, document: Virtual) -> OpenResult:
-    """Show a document beside what the user does; where that cannot be, say where it stands.
+    """Show a document without taking the focus; else tell the user its path.
 
     Raises:
-        UserError: There is no such document, or it cannot be kept.
+        UserError: There is no such document, or it cannot be written.
     """
-    text = await text_of(host, document)  # also where the editor asks for it: an error is said now
+    text = await text_of(host, document)  # now, so that errors are reported
     features = host.client.features
     if features.text_documents:
         uri = uri_of(document)
@@ -190,7 +189,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     is_reread = features.has("reread")
     path = await keep(host.composition.shown_folder(), document, text, is_reread=is_reread)
     uri = path.as_uri()
-    host.documents.beside.add(uri)  # it is not what the user works in
+    host.documents.beside.add(uri)  # not a file that the user works in
     shown = await host.client.show_document(uri)
     if not shown:
         host.client.show(types.MessageType.Info, f"Indwell: it stands in {path}")
@@ -211,16 +210,16 @@ def _path(uri: str) -> str:
 
 
 def _checked(document: Virtual) -> Virtual:
-    """The document as its URI names it, so that nothing else can be asked for.
+    """Check that the document survives the way through its URI unchanged.
 
     Raises:
-        UserError: It could not be named.
+        UserError: No URI can name the document.
     """
     return parsed(uri_of(document))
 
 
 def register_virtual(server: Server, host: Host) -> None:
-    """The request and both commands."""
+    """Register the request for texts and both commands."""
     refreshing = Refreshing(host)
 
     async def made(uri: str) -> str:

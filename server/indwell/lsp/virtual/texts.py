@@ -1,4 +1,4 @@
-"""The text of each virtual document, made once for all who ask for it at the same time."""
+"""Creates the texts of virtual documents, once for all who ask at the same time."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ class _Making(NamedTuple, Generic[Made]):
 
 
 class Shared(Generic[Key, Made]):
-    """Makes things; each is as it is after it was asked for, and at most two makings wait.
+    """Shares the creation of values between callers; each value is newer than its request.
 
-    Who asks while one is being made may have changed what it says, so that one gets the next.
+    A caller that arrives while a value is being created may have changed something, so it gets
+    the next value. At most two creations are under way.
 
     Args:
-        make: Makes one; it may fail, and then all who share it are told.
+        make: Creates a value; all callers that share it receive its error.
     """
 
     def __init__(self, make: Callable[[Key], Awaitable[Made]]) -> None:
@@ -52,7 +53,7 @@ class Shared(Generic[Key, Made]):
         self._last: dict[Key, _Making[Made]] = {}
 
     async def of(self, key: Key) -> Made:
-        """It, as of now."""
+        """The value as of now."""
         last = self._last.get(key)
         if last is None or last.begun.is_set():
             begun = asyncio.Event()
@@ -60,7 +61,7 @@ class Shared(Generic[Key, Made]):
             task = asyncio.create_task(self._made(key, begun, before))
             last = self._last[key] = _Making(begun, task)
             task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(last.task)  # who gives up does not stop the others
+        return await asyncio.shield(last.task)  # a cancelled caller does not stop the others
 
     async def _made(
         self, key: Key, begun: asyncio.Event, before: asyncio.Task[Made] | None
@@ -75,19 +76,19 @@ class Shared(Generic[Key, Made]):
         if last is not None and last.task is done:
             del self._last[key]
         if not done.cancelled():
-            done.exception()  # those who asked were told
+            done.exception()  # the callers have received it
 
 
 MOST_CHARACTERS = 4_000_000  # of a diff of many files
 
 
 class Changes:
-    """Looks changes up; every path is checked against the workspace and the user's deny rules.
+    """Finds changes; every path is checked against the workspace and the user's deny rules.
 
     Args:
-        ledger: Of the workspace.
-        workspace: Whose text counts: an open buffer's over the disk's.
-        is_denied: Is a file, by its name as people read it, kept out of sight?
+        ledger: The ledger of the workspace.
+        workspace: The user's files, with open buffers.
+        is_denied: Returns whether a rule denies a file, by its name as people read it.
     """
 
     def __init__(
@@ -98,10 +99,10 @@ class Changes:
         self._is_denied = is_denied
 
     async def base(self, document: Base) -> str:
-        """The file without what is pending, or before a turn; nothing if it did not exist.
+        """The text of a file without pending changes, or before a turn; empty for a new file.
 
         Raises:
-            UserError: It may not be shown, or the agent changed nothing in it.
+            UserError: The file may not be shown, or the agent changed nothing in it.
         """
         path, span = self._path(document.path), document.span
         await self._now(path)
@@ -114,10 +115,10 @@ class Changes:
         return before or ""
 
     async def diff(self, document: Diff) -> str:
-        """What is pending as a unified diff, file by file; words where there is nothing.
+        """Pending changes as a unified diff, file by file; a sentence if there are none.
 
         Raises:
-            UserError: The one file that is named may not be shown, or was not changed by the agent.
+            UserError: The named file may not be shown, or the agent did not change it.
         """
         one = self._path(document.path) if document.path else None
         pieces, size = [], 0
@@ -149,18 +150,18 @@ class Changes:
         return words + await asyncio.to_thread(_worded, self._without(path, hunks), now, shown)
 
     def _without(self, path: Path, hunks: Sequence[Hunk]) -> str | None:
-        """What the file would read without these."""
+        """The text of the file without these hunks."""
         return self._ledger.rejection(path, tuple(one.id for one in hunks), force=True).text
 
     def _of(self, path: Path, span: ChangeSpan) -> tuple[Hunk, ...]:
-        """What is pending of a file, of those who are meant."""
+        """The pending hunks of a file within the span."""
         return tuple(hunk for hunk in self._ledger.hunks(path) if is_of(hunk, span))
 
     async def _now(self, path: Path) -> str | None:
-        """What the file reads now, which the ledger learns too; None if it is not there.
+        """Read a file and tell the ledger its text; None if the file does not exist.
 
         Raises:
-            UserError: It cannot be read, or not as a text.
+            UserError: The file cannot be read, or is not a text.
         """
         text: str | None = None
         try:
@@ -175,7 +176,7 @@ class Changes:
         """The file that a URI names.
 
         Raises:
-            UserError: It is outside, may not be shown, or nothing is known of it.
+            UserError: The file is outside the workspace, may not be shown, or has no changes.
         """
         try:
             path = self._workspace.resolve(written)
@@ -190,22 +191,22 @@ class Changes:
 
 
 def _worded(before: str | None, now: str | None, shown: str) -> str:
-    """A diff that hides nothing; in a thread, for it takes a while in a long file."""
+    """A diff with visible control characters; call this in a thread."""
     return visible(unified_diff(before, now, shown).replace("\r\n", "\n"))
 
 
 def is_of(hunk: Hunk, span: ChangeSpan) -> bool:
-    """Has it changes of a session, or of one turn of it? Without a session: of anybody."""
+    """Whether a hunk has changes of the span's session and turn; without a session, of any."""
     if not span.session:
         return True
     return any(one.session == span.session and span.turn in {0, one.turn} for one in hunk.actors)
 
 
 async def text_of(host: Host, document: Virtual) -> str:
-    """What the document reads now.
+    """The present text of a virtual document.
 
     Raises:
-        UserError: It names nothing that may be shown, in plain words.
+        UserError: The document does not exist, or may not be shown.
     """
     match document:
         case Base():
@@ -220,17 +221,17 @@ async def text_of(host: Host, document: Virtual) -> str:
 
 
 async def context_json(host: Host) -> msgspec.Raw:
-    """A ``ContextResult`` as JSON: thousands of rows are made and encoded beside the event loop."""
+    """A ``ContextResult`` as JSON; thousands of rows are made and encoded in a thread."""
     laid_open = await context_maker(host)
     return await asyncio.to_thread(lambda: msgspec.Raw(msgspec.json.encode(laid_open())))
 
 
 async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], ContextResult]:
-    """What makes a ``ContextResult`` of this moment; it takes a while, so in a thread.
+    """Return a function that creates a ``ContextResult`` of this moment, for a thread.
 
     Args:
-        host: Whose next request it is.
-        is_whole: The rows' previews are the whole texts.
+        host: The server whose next request is described.
+        is_whole: Whether the rows contain whole texts instead of previews.
     """
     session, settings = host.sessions.current, host.service.configuration.settings
     coming = await forthcoming(session) if session else NOTHING
