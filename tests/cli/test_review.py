@@ -179,12 +179,12 @@ def test_what_the_user_rewrote_is_asked_for_again(home, agent) -> None:
     with Terminal("review", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.until("changed by you since")
         terminal.answer("[?]?", "r")
-        terminal.answer("all the same", "")
+        terminal.answer("Reject it anyway", "")
         assert terminal.ends() == 0
     assert text(home, "a.txt") == "1\nA\nmine\nC\n5\n"
     with Terminal("review", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.answer("[?]?", "r")
-        terminal.answer("all the same", "y")
+        terminal.answer("Reject it anyway", "y")
         assert terminal.ends() == 0
     assert text(home, "a.txt") == "1\n2\n3\n4\n5\n"
 
@@ -227,7 +227,7 @@ def test_it_works_from_a_folder_below(home, agent) -> None:
         (("--accept", "--reject", "a.txt"), "not allowed with"),
         (("--reject", "--all", "a.txt"), "--all"),
         (("nothing.txt",), "no such file"),
-        (("--turn", "0"), "no number of a turn"),
+        (("--turn", "0"), "not the number of a turn"),
         (("--session", "nope"), "--session"),
         (("--json", "--diff"), "not allowed with"),
     ],
