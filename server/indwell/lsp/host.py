@@ -1,6 +1,6 @@
-"""What one server process holds of its editor: documents, attention, what it shows; the service.
+"""The state of one editor's server: documents, attention, what is shown, and the service.
 
-Each public method is what one request or command does; the handlers only translate.
+Each public method does what one request or command asks for.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from indwell.wiring.service import Composition
 
 
 class Host:
-    """One editor's server.
+    """The server of one editor.
 
     Args:
         client: The editor.
-        composition: Makes the service, and the workspace on the disk.
+        composition: Creates the service, and the workspace on disk.
     """
 
     def __init__(self, client: Client, composition: Composition) -> None:
@@ -68,7 +68,7 @@ class Host:
 
     @property
     def settings(self) -> Settings:
-        """Those in force in the current session."""
+        """The settings in force in the current session."""
         return self.service.settings
 
     @property
@@ -76,7 +76,7 @@ class Host:
         """The first folder of the workspace.
 
         Raises:
-            UserError: None is open.
+            UserError: No folder is open.
         """
         return self.service.root
 
@@ -88,7 +88,7 @@ class Host:
         return workspace
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """The editor has said where it works and what it wants."""
+        """Begin to work in the folders and with the options of ``initialize``."""
         if self.client.features.is_restricted:
             self.service.trust.hold_back()
         self.service.start(roots, options)
@@ -100,14 +100,14 @@ class Host:
         )
 
     def greet(self) -> None:
-        """Say what is wrong in the settings, now that the editor can show it."""
+        """Show problems of the settings, now that the editor can show messages."""
         self.service.greet()
         problem = self.service.configuration.problem
         if problem:
             self.client.show(types.MessageType.Error, f"Indwell: {problem}")
 
     async def reconfigure(self, section: object) -> None:
-        """The editor's configuration has changed; ``section`` is what it pushed, if it did."""
+        """Read the editor's changed configuration; ``section`` is what it pushed."""
         configuration = self.service.configuration
         is_asked = self.client.features.configuration
         self.service.warn(await (configuration.ask() if is_asked else configuration.take(section)))
@@ -117,10 +117,10 @@ class Host:
         return shown_name(document, self.service.roots)
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:
-        """Take the user's own words.
+        """Send the user's own words.
 
         Raises:
-            UserError: They cannot be taken, in plain words.
+            UserError: The words cannot be sent.
         """
         await self.service.check_prompt(params.text, params.session)
         prompt = await self.prompting.with_attached(params, self.service.workspace)
@@ -129,10 +129,10 @@ class Host:
     async def steer(
         self, params: protocol.SteerParams, *, numbered: bool = False
     ) -> protocol.SteerResult:
-        """Give words to the running turn; ``numbered``: typed where options have numbers.
+        """Steer the running turn; ``numbered``: the words were typed below numbered options.
 
         Raises:
-            UserError: None runs, or not in that session, or too much waits for it already.
+            UserError: No turn runs in that session, or too much waits for it already.
         """
         steered, is_choice = await self.service.steer(
             params.text, params.session, numbered=numbered
@@ -145,10 +145,10 @@ class Host:
     def begin(
         self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
     ) -> Ticket:
-        """Begin a turn that a button asked for, first; ``is_shown``: its end is seen elsewhere.
+        """Begin a turn from a button, before waiting prompts; ``is_shown``: a chat shows its end.
 
         Raises:
-            UserError: It cannot be taken, in plain words.
+            UserError: The turn cannot begin.
         """
         on_end = self.showing.nothing if is_shown else self.showing.summary
         ticket = self.service.begin(prompt, session, on_end, mode)
@@ -156,16 +156,16 @@ class Host:
         return ticket
 
     async def tell_error(self, ticket: Ticket) -> None:
-        """Say why a prompt could not begin, where nobody waits for its answer any more."""
+        """Show why a prompt could not begin, if no request waits for its answer."""
         await ticket.ended.wait()
         if ticket.error is not None:
             self.client.show(types.MessageType.Error, f"Indwell: {ticket.error}")
 
     def _give_problems(self, session: Session) -> None:
-        """The checks of a session read the editor's diagnostics."""
+        """Let the checks of a session read the editor's diagnostics."""
         session.parts.features.door(CheckGate).source = self.problems
 
     def _offer(self, ticket: Ticket) -> None:
-        """A turn is over: where it failed, or others wait behind it, the user decides."""
+        """After a turn, offer what the user can do about its failure or held prompts."""
         service = self.service
         self.chores.begin(self.showing.afterwards(ticket, self.turns, service.again, service.anew))

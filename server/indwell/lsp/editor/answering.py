@@ -1,9 +1,9 @@
 """Answers commands in time, because some editors block until a command is answered.
 
-Emacs (eglot) waits for it up to ten seconds, tells of no change meanwhile, and throws away a
-question that stands when the answer comes. So a command is answered after a moment, done or not,
-and always before anybody is asked anything; the work goes on, and its outcome is told by message.
-Who sets ``wait``, or declares ``events`` and so does not block, is answered with the result.
+Emacs (eglot) waits up to ten seconds for the answer, reports no changes meanwhile, and drops an
+open question when the answer comes. So a command is answered after a moment, done or not, and
+always before a question. The work goes on, and a message tells its outcome. A client that sets
+``wait``, or declares ``events`` and so does not block, receives the result as the answer.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from indwell.service.chores import Chores
 
 T = TypeVar("T")
 
-ANSWER_S = 0.3  # then a command is answered; a longer stop is felt as one
-GAP_S = 0.1  # from the answer to a question: lsp-mode 8.0 loses one that comes in the same piece
+ANSWER_S = 0.3  # a longer pause would be noticed
+GAP_S = 0.1  # between an answer and a question; lsp-mode 8.0 loses one sent in the same piece
 
 
 class Answering:
-    """Knows which commands are not answered yet.
+    """Answers commands, and holds questions back until then.
 
     Args:
-        client: Its questions wait until these are.
-        chores: Own the work that goes on.
+        client: Its questions wait until all commands are answered.
+        chores: Owns the work that goes on.
     """
 
     def __init__(self, client: Client, chores: Chores) -> None:
@@ -40,9 +40,9 @@ class Answering:
     async def answer(
         self, work: Coroutine[Any, Any, T], *, wait: bool, within_s: float = ANSWER_S
     ) -> T | None:
-        """The result of a command's work; None if it is not there in time, or went wrong.
+        """Run a command's work; return its result, or None after the time limit or an error.
 
-        What went wrong is told. Whoever cancels the command in time cancels the work.
+        Errors are shown to the user. Cancelling the command in time cancels the work.
         """
         if self.may_wait(wait=wait):
             return await self._told(work)
@@ -56,11 +56,11 @@ class Answering:
         return task.result() if task.done() else None
 
     def may_wait(self, *, wait: bool) -> bool:
-        """Does it do no harm to answer late?"""
+        """Whether the client may be answered late."""
         return wait or self._client.features.has("events")
 
     async def until(self, work: asyncio.Task[T], within_s: float) -> None:
-        """Return when the work is done, the time is over, or the user is about to be asked."""
+        """Wait until the work is done, the time is over, or a question to the user begins."""
         asked = asyncio.Event()
         self._open.add(asked)
         waiting = asyncio.create_task(asked.wait())
@@ -73,7 +73,7 @@ class Answering:
             waiting.cancel()
 
     async def _answer_all(self) -> None:
-        """Somebody is about to ask the user: let each command be answered first."""
+        """Have all commands answered before a question to the user."""
         if self._open:
             for one in self._open:
                 one.set()
@@ -88,5 +88,5 @@ class Answering:
 
 
 async def _owned(task: asyncio.Task[T]) -> None:
-    """Whoever owns this owns the work: it ends with it."""
+    """Wait for the work, so that the owner of this task cancels the work, too."""
     await task

@@ -1,4 +1,4 @@
-"""Edits one open buffer: with its exact version, within a time limit, and checked afterwards."""
+"""Edits open buffers: for an exact version, within a time limit, and checked afterwards."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _ENDS = "\r\n"
 
 
 def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
-    """The same change; ends behind a character that is no ASCII move to where a line begins.
+    """The same change with edits that end at line starts where a line has non-ASCII characters.
 
     Args:
-        text: That the edits are of.
-        edits: Ascending, without overlap.
+        text: The text before the edits.
+        edits: The edits, ascending and without overlap.
     """
     made: list[TextEdit] = []
     for start, stop, new in edits:
@@ -48,11 +48,10 @@ def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
 
 
 def _joined(text: str, before: TextEdit, behind: TextEdit, start: int) -> TextEdit:
-    """Two that overlap: the second begins at ``start``, in a line that the first ends in or beyond.
+    """Join two overlapping edits; the second begins at ``start``, in the last line of the first.
 
-    What the first put back of that line behind its own change is text up to its stop, and may go
-    beyond ``start``; where it ends sooner, what stands between them stays. The second put back what
-    stands between its own first place and ``start``.
+    The first edit restored text of that line up to its stop, perhaps beyond ``start``; text between
+    both edits stays. The second edit restored text between its original start and ``start``.
     """
     beyond = max(0, before.stop - start)
     kept = before.text[: len(before.text) - beyond] + text[before.stop : start]
@@ -74,23 +73,23 @@ def _stop_of(text: str, at: int) -> int:
 
 
 def _line_start(text: str, at: int) -> int:
-    # Between the two halves of a CRLF the line has not ended yet.
+    # Between CR and LF the line has not ended yet.
     before = at - 1 if text[at - 1 : at + 1] == "\r\n" else at
     return max(text.rfind(end, 0, before) for end in _ENDS) + 1
 
 
-# Editors gather changes before they tell: 150 ms in Neovim, and about 3 s while it redraws
-# "-- VISUAL --" over a message. Waiting costs nothing where the change comes.
+# Editors delay change notifications: Neovim by 150 ms, and by about 3 s while it redraws
+# "-- VISUAL --" over a message. Waiting costs nothing if the notification comes.
 AFTER_CHECK_S = 8.0
-GRACE_S = 0.1  # after a stop, for the editor to say that it lets go; a stop answers within 0.2 s
+GRACE_S = 0.1  # after a stop, for the editor to cancel the edit; a stop answers within 0.2 s
 
 
 class _Verdict(msgspec.Struct, frozen=True):
-    """What the editor said.
+    """The editor's answer to an edit.
 
     Attributes:
-        problem: Why the edit was not taken, as a clause; empty if it was, or the text has it.
-        is_silent: Nothing was said in time, so it may still come.
+        problem: Why the edit was not applied, as a clause; empty if the text has it.
+        is_silent: Whether there was no answer in time, so that the edit may still be applied.
     """
 
     problem: str = ""
@@ -98,13 +97,13 @@ class _Verdict(msgspec.Struct, frozen=True):
 
 
 class BufferEdits:
-    """Sends edits to the editor; the caller sees to it that each document gets one at a time.
+    """Sends edits to the editor; the caller sends one edit at a time to each document.
 
     Args:
-        documents: What the editor has open.
-        client: Takes the edits.
-        apply_timeout_s: How long the editor may take to answer.
-        after_check_s: How long it may take from its yes to telling of the change.
+        documents: The open documents.
+        client: The editor.
+        apply_timeout_s: How long the editor may take to answer, in seconds.
+        after_check_s: How long the change notification may take after the answer, in seconds.
     """
 
     def __init__(
@@ -122,16 +121,16 @@ class BufferEdits:
         self._unanswered = Unanswered(documents)
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files in which the editor has applied an edit after it was given up; each told once."""
+        """Files to which the editor applied an edit after its time-out; each is returned once."""
         return await self._unanswered.applied()
 
     async def change(self, document: Document, path: Path, text: str, label: str) -> AppliedChange:
-        """Make the buffer read ``text``.
+        """Change the buffer's text to ``text``.
 
         Raises:
-            TextMoved: The buffer was changed or closed meanwhile, and the edit was not taken.
-            EditMayCome: The editor has not said whether it takes the edit; so far it has not.
-            EditRefused: The editor did not take it; the buffer is untouched by it.
+            TextMoved: The buffer was changed or closed meanwhile, and the edit was not applied.
+            EditMayCome: The editor has not answered, and has not applied the edit so far.
+            EditRefused: The editor did not apply the edit.
         """
         before = document.text
         if text == before:
@@ -143,7 +142,7 @@ class BufferEdits:
         edits = await _edits(before, text)
         self._check_unmoved(document, path, version)
         asked = self._ask(document, path, edits, label, text)
-        knowing = asyncio.ensure_future(digested(text))  # while the editor is at work
+        knowing = asyncio.ensure_future(digested(text))  # while the editor works
         document.n_edits += 1
         try:
             verdict = await self._verdict(asked)
@@ -151,7 +150,7 @@ class BufferEdits:
                 raise _closed(path, verdict)
             if document.text != text:
                 if document.version != asked.version:
-                    self._documents.on_typing()  # among these changes were some of the user's
+                    self._documents.on_typing()  # some of these changes are the user's
                 return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
             stamp = TextStamp(digest=await knowing, version=document.version)
@@ -180,7 +179,7 @@ class BufferEdits:
     async def _not_as_proposed(
         self, asked: SentEdit, verdict: _Verdict, known: str
     ) -> AppliedChange:
-        """What a text means that is not the proposed one."""
+        """Decide what a text means that is not the expected one."""
         document, name, now = asked.document, asked.path.name, asked.document.text
         problem = verdict.problem
         if document.version == asked.version:
@@ -191,7 +190,7 @@ class BufferEdits:
                 )
             if problem:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
-            self._unanswered.add(asked)  # an editor may tell later than we wait
+            self._unanswered.add(asked)  # the notification may come after our time limit
             raise EditMayCome(
                 "the editor took the edit, but has told of no change; "
                 f"read_file {name!r} before anything else"
@@ -202,7 +201,7 @@ class BufferEdits:
                 "meanwhile; read_file it again"
             )
             raise EditMayCome(words) if verdict.is_silent else TextMoved(words)
-        # The stamp is of what was proposed, so the next edit asks for a new read.
+        # The stamp belongs to the expected text, so the next edit requires a new read.
         return AppliedChange(
             path=asked.path,
             before=asked.before,
@@ -214,13 +213,13 @@ class BufferEdits:
         )
 
     async def _verdict(self, asked: SentEdit) -> _Verdict:
-        """Wait until the text has the edit, or the editor says no, or takes too long."""
+        """Wait until the text has the edit, the editor refuses it, or the time is over."""
         answer, document, version = asked.answer, asked.document, asked.version
         try:
             async with asyncio.timeout(self._apply_timeout_s):
                 await self._first(asked)
             if document.text == asked.expected:
-                answer.cancel()  # the text has decided; no matter what is answered, if anything
+                answer.cancel()  # the text has decided, whatever the answer is
                 return _Verdict()
             result = answer.result()
         except TimeoutError:
@@ -240,15 +239,15 @@ class BufferEdits:
         return _Verdict()
 
     async def _let_go(self, asked: SentEdit) -> None:
-        """The turn was stopped: nothing should be applied after this returns (EDT-19)."""
+        """Cancel an edit of a stopped turn; nothing should be applied afterwards (EDT-19)."""
         self._client.withdraw(asked.edit)
         self._unanswered.add(asked)
         await asyncio.wait({asked.answer}, timeout=GRACE_S)
 
     async def _first(self, asked: SentEdit) -> None:
-        """Return when the editor has answered or the text is as expected, whichever is first."""
+        """Wait until the editor answers or the text is as expected."""
         while True:
-            event = self._documents.next_change  # taken first: what comes while we look sets it
+            event = self._documents.next_change  # first, so that a change during the check sets it
             if asked.answer.done() or self._is_there(asked):
                 return
             change = asyncio.ensure_future(event.wait())
@@ -263,7 +262,7 @@ class BufferEdits:
         return document.version != asked.version and document.text == asked.expected
 
     async def _until_changed(self, document: Document, expected: str, version: int) -> None:
-        """Wait a moment for the change that an applied edit must bring."""
+        """Wait a moment for the change notification of an applied edit."""
         try:
             async with asyncio.timeout(self._after_check_s):
                 while document.text != expected and document.version == version:
@@ -273,7 +272,7 @@ class BufferEdits:
 
 
 async def _edits(before: str, text: str) -> tuple[TextEdit, ...]:
-    """The minimal edits from one text to another; where much has changed, found in a thread."""
+    """The minimal edits from one text to another; large differences are computed in a thread."""
     limit = min(len(before), len(text))
     start = common_lines(before, text, limit)
     end = common_last_lines(before, text, limit - start)
@@ -298,7 +297,7 @@ def _moved(path: Path) -> str:
 
 
 def _closed(path: Path, verdict: _Verdict) -> EditRefused:
-    """What a closed document means: the disk tells, unless the edit may still come."""
+    """The error for a closed document; the edit may still be applied if there was no answer."""
     if verdict.is_silent:
         return EditMayCome(
             f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
@@ -312,13 +311,13 @@ def _closed(path: Path, verdict: _Verdict) -> EditRefused:
 def clean_ones(
     document: Callable[[Path], Document | None], paths: Iterable[Path]
 ) -> tuple[Document, ...]:
-    """Of these files the open documents that the disk agrees with."""
+    """The open documents of these files that have no unsaved changes."""
     found = (document(path) for path in paths)
     return tuple(one for one in found if one is not None and one.dirt == "clean")
 
 
 async def save_ours(client: Client, clean: Sequence[Document]) -> None:
-    """Have those of them written that only we have changed since, where the editor can be asked."""
+    """Ask the editor to save those documents that only Indwell has changed since."""
     uris = tuple(one.uri for one in clean if one.dirt == "agent")
     if uris and client.features.has("save"):
         await client.save(uris)

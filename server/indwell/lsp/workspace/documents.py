@@ -1,4 +1,4 @@
-"""The documents that the editor has open: text, version, name, and who changed them last."""
+"""The open documents of the editor: text, version, name, and who changed them last."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines
 
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
-"""Whose text is not on disk yet: nobody's, only the agent's, or the user's too."""
+"""Whose changes are unsaved: nobody's, only the agent's, or also the user's."""
 
-LONG = 65_536  # characters; what takes a while for more is done in a thread
+LONG = 65_536  # characters; slow work on longer texts is done in a thread
 
 
 @dataclass(slots=True, eq=False)
@@ -31,17 +31,16 @@ class Document:
     """One open document.
 
     Attributes:
-        uri: As the editor names it.
-        path: Resolved; None for what is no file (``untitled:``).
-        language: As the editor names it.
-        version: As the editor counts.
-        body: Its text.
-        dirt: Whose text is not on disk.
-        is_stale: Changes came in an impossible order, so the text may not be the editor's.
-        n_agreed: How often it was opened or saved, by the editor or by us.
-        n_edits: Edits of the agent's that the editor is taking now: what it tells meanwhile is no
-            typing.
-        by_agent: Of a chat, the lines that the agent has written into it, blanks aside.
+        uri: The editor's URI.
+        path: The resolved path; None without a file (``untitled:``).
+        language: The editor's language id.
+        version: The editor's version number.
+        body: The text.
+        dirt: Whose changes are unsaved.
+        is_stale: Whether changes came in an impossible order, so that the text may be wrong.
+        n_agreed: How often the document was opened or saved, by the editor or by Indwell.
+        n_edits: Edits of the agent that the editor is applying; changes meanwhile are not typing.
+        by_agent: In a chat, the lines that the agent has written, without blank ones.
     """
 
     uri: str
@@ -55,7 +54,7 @@ class Document:
     n_edits: int = 0
     by_agent: set[str] = field(default_factory=set, repr=False)
     _digest: str | None = field(default=None, repr=False)
-    _origin: str | None = field(default=None, repr=False)  # until it is digested
+    _origin: str | None = field(default=None, repr=False)  # until its digest is known
     _origin_digest: str = field(default="", repr=False)
 
     @property
@@ -65,7 +64,7 @@ class Document:
 
     @property
     def lines(self) -> list[str]:
-        """All lines with their endings, as editors count them; made anew each time."""
+        """All lines with their endings, as editors count them; a new list each time."""
         return document_lines(self.text)
 
     @property
@@ -76,7 +75,7 @@ class Document:
         return TextStamp(digest=self._digest, version=self.version)
 
     async def stamped(self) -> tuple[str, TextStamp]:
-        """The text of this moment and its stamp; a long text is digested in a thread."""
+        """The present text and its stamp; a long text is digested in a thread."""
         text, version, known = self.text, self.version, self._digest
         if known is None:
             known = await digested(text)
@@ -84,17 +83,17 @@ class Document:
         return text, TextStamp(digest=known, version=version)
 
     def learn(self, text: str, known: str) -> None:
-        """The digest of ``text`` is known; if that is still the text, nobody need find it again."""
+        """Store the known digest of ``text``, if that is still the present text."""
         if self.text is text or self.text == text:
             self._digest = known
 
     def agrees(self, text: str) -> None:
-        """The disk holds ``text`` now: it was opened or saved so."""
+        """Note that the disk has ``text``, as opened or saved."""
         self._origin = text
         self.n_agreed += 1
 
     async def origin(self) -> str:
-        """Digest of the text that the disk held when it was opened or saved; see ``unbroken``."""
+        """Digest of the text on disk at the last open or save; see ``unbroken``."""
         if self._origin is not None:
             text = self._origin
             known = await digested(text, unbroken)
@@ -106,8 +105,8 @@ class Document:
     def apply(self, changes: Sequence[TextChange], version: int | None, encoding: str) -> None:
         """Apply the changes of one notification, in order.
 
-        A version that does not rise says that notifications were lost or came in another order;
-        from then on the document is stale, until a whole text comes (EDT-16).
+        A version that does not rise means that notifications were lost or reordered. Then the
+        document is stale until a whole text comes (EDT-16).
         """
         for change in changes:
             if change.range is None:
@@ -136,16 +135,16 @@ class Document:
 
 
 async def digested(text: str, form: Callable[[str], str] = lambda text: text) -> str:
-    """The digest of a text in some form; of a long one in a thread: it takes 1 ms a megabyte."""
+    """The digest of a text in some form; in a thread if long, as it takes 1 ms per megabyte."""
     if len(text) < LONG:
         return digest(form(text))
     return await asyncio.to_thread(lambda: digest(form(text)))
 
 
 def unbroken(text: str) -> str:
-    r"""``text`` with ``\n`` for ``\r\n``: some editors show a buffer to us with other line ends.
+    r"""Replace ``\r\n`` by ``\n``, because some editors send other line ends than the disk has.
 
-    Emacs always sends ``\n``; VS Code makes all ends of a buffer the same.
+    Emacs always sends ``\n``, and VS Code makes all line ends of a buffer the same.
     """
     return text.replace("\r\n", "\n") if "\r" in text else text
 
@@ -158,11 +157,11 @@ class Documents:
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
-        self.beside: set[str] = set()  # documents of ours, which the editor shows beside the work
+        self.beside: set[str] = set()  # Indwell's documents that the editor shows beside the work
         self._by_path: dict[Path, Document] = {}
         self._listeners: list[Callable[[Path], None]] = []
         self.on_typing: Callable[[], None] = lambda: None
-        self.n_saves: Counter[Path] = Counter()  # by the user, since the start
+        self.n_saves: Counter[Path] = Counter()  # by the user, since the server's start
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_uri.values())
@@ -172,11 +171,11 @@ class Documents:
         return self._by_uri.get(uri)
 
     def at(self, path: Path) -> Document | None:
-        """The open document of this file (resolved path): the one that was opened last."""
+        """The open document of a file (resolved path); of several the newest."""
         return self._by_path.get(path)
 
     def open(self, item: OpenedDocument) -> Document:
-        """Take a document that the editor opened; a second didOpen starts it anew."""
+        """Add a document that the editor opened; a second didOpen replaces the first."""
         document = Document(
             uri=item.uri,
             path=path_of(item.uri),
@@ -185,7 +184,7 @@ class Documents:
             body=LineBlocks(item.text),
         )
         document.agrees(item.text)
-        self._by_uri.pop(item.uri, None)  # opened again: now it is the newest
+        self._by_uri.pop(item.uri, None)  # opened again, so it becomes the newest
         self._by_uri[item.uri] = document
         if document.path is not None:
             self._by_path[document.path] = document
@@ -204,7 +203,7 @@ class Documents:
             self._tell(document)
 
     def saved(self, uri: str, text: str | None = None) -> None:
-        """The editor wrote the document to disk; ``text`` is what it wrote, if it says so."""
+        """Note that the editor saved a document, with ``text`` if the editor sends it."""
         document = self._by_uri.get(uri)
         if document is not None:
             if text is not None and (document.is_stale or document.text != text):
@@ -216,7 +215,7 @@ class Documents:
             self._tell(document)
 
     def close(self, uri: str) -> None:
-        """The editor closed the document; from now on the disk holds the truth."""
+        """Remove a document that the editor closed; from now on its file on disk counts."""
         document = self._by_uri.pop(uri, None)
         if self.newest == uri:
             self.newest = next(filter(self._is_looked_at, reversed(self._by_uri)), None)
@@ -232,34 +231,34 @@ class Documents:
         await self._changed.wait()
 
     def newest_where(self, fits: Callable[[str], bool]) -> str | None:
-        """Of the documents that a user could have opened, the newest whose URI fits."""
+        """The newest document that a user could have opened and whose URI fits."""
         fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
         return next(fitting, None)
 
     @property
     def next_change(self) -> asyncio.Event:
-        """Set when the next document is opened, changed, saved or closed."""
+        """An event that is set when any document is opened, changed, saved or closed."""
         return self._changed
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
-        """Let ``listener`` hear of each file whose buffer is opened, changed, saved or closed.
+        """Call ``listener`` with each file whose buffer is opened, changed, saved or closed.
 
-        And of those that the editor says were changed on disk.
+        Also with files that the editor reports as changed on disk.
         """
         self._listeners.append(listener)
 
     def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """The editor says that these files were created, changed or deleted."""
+        """Note files that the editor reports as created, changed or deleted on disk."""
         for path in filter(None, map(path_of, uris)):
             for listener in self._listeners:
                 listener(path)
 
     def _is_looked_at(self, uri: str) -> bool:
-        """Could a user work in it? Editors open other schemes for peeks and for the background."""
+        """Whether a user could work in it; editors open other schemes for previews."""
         return uri.startswith(("file:", "untitled:")) and uri not in self.beside
 
     def _tell(self, document: Document) -> None:
-        """Wake everybody who waits now; later waiters wait for the next change."""
+        """Wake all present waiters; later ones wait for the next change."""
         if document.path is not None:
             for listener in self._listeners:
                 listener(document.path)
@@ -268,7 +267,7 @@ class Documents:
 
 
 def name_in(uri: str) -> str:
-    """The path that a URI of any scheme names, as it is written: for rules that go by names."""
+    """The path in a URI of any scheme, as written, for rules about names."""
     return unquote(urlsplit(uri).path)
 
 
@@ -280,21 +279,21 @@ def path_of(uri: str) -> Path | None:
     try:
         return Path(path).resolve() if path else None
     except ValueError:
-        return None  # a NUL, or half of a character: no file has such a name
+        return None  # with a NUL or half a character, which no file name has
 
 
 _CELL = "vscode-notebook-cell:"
 
 
 def notebook_of(uri: str) -> Path | None:
-    """The path of the notebook whose cell it is, as VS Code names cells; None for anything else."""
+    """The path of a notebook from the URI of a cell in VS Code; None for other URIs."""
     if not uri.startswith(_CELL):
         return None
     return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")
 
 
 def shown_name(document: Document, roots: tuple[Path, ...]) -> str:
-    """Relative to the first of ``roots`` that holds it; of a cell that of its notebook."""
+    """A document's name, relative to the first of ``roots`` that contains it."""
     if document.path is not None:
         return display(document.path, roots)
     notebook = notebook_of(document.uri)
