@@ -1,4 +1,4 @@
-"""The chat documents of one editor: which session each belongs to, and the turns in them."""
+"""The open chat documents of an editor: their sessions, and the turns written into them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from indwell.workspace.paths import parse
 
 @dataclass(slots=True, eq=False)
 class SentWords:
-    """Words on their way: as they stood in the document, and as they were sent.
+    """Words that are being sent: as they were in the document, and as they were sent.
 
     Attributes:
-        is_placed: Have they left the draft? Nothing until a turn writes them down, or they wait.
+        is_placed: Whether the words have left the draft, because a turn has them or they wait.
     """
 
     ticket: Ticket
@@ -48,31 +48,31 @@ class SentWords:
 
 @dataclass(slots=True, eq=False)
 class Steering:
-    """Words of a document that a running turn was given, as they stand there."""
+    """Words of a document that steered a running turn, as they are in the document."""
 
     ticket: Ticket
     raws: list[str]
 
 
-EDIT_S = 2.0  # for an edit to come; one that comes later is seen in the text, and not sent again
-FIRST_LINE = 400  # characters in which a session can be named
+EDIT_S = 2.0  # for an edit to be applied; a later one is seen in the text and not sent again
+FIRST_LINE = 400  # characters of the first line, which names the session
 
 
 class Chats:
     """Knows the open chats, and writes turns into them.
 
     Args:
-        host: Of the editor.
+        host: The editor's server.
 
     Attributes:
-        paper: Edits them.
-        names: Of the files that words can mention.
-        drafts: Knows whose words stand at their ends.
-        asking: Asks about those that are not the user's.
-        sent: What is on its way.
-        standing: What was sent, and may still stand in its draft.
-        steered: By document, what the running turn was given.
-        locks: By document: one send at a time.
+        paper: Edits the documents.
+        names: The names of files that words can mention.
+        drafts: Knows whether the user typed the drafts.
+        asking: Asks about drafts that the user did not type.
+        sent: The words that are being sent.
+        standing: Sent words that may still be in their draft.
+        steered: By document, the words that steered the running turn.
+        locks: By document, a lock for one send at a time.
     """
 
     def __init__(self, host: Host) -> None:
@@ -90,15 +90,15 @@ class Chats:
         self.drafts = Drafts(host)
         self.asking = Asking(host, self.drafts)
         self._streams: dict[tuple[str, int], Stream] = {}
-        self._cut: dict[str, int] = {}  # turns that were taken out of a document as they ran
+        self._cut: dict[str, int] = {}  # running turns that were removed from their document
         host.documents.on_change(self._look)
         host.turns.listeners.append(self._hear)
 
     def document(self, uri: str | None) -> Document:
-        """The chat that is meant: the one that was opened last, if none is named.
+        """The named chat; without a name the one that was opened last.
 
         Raises:
-            UserError: It is not open, or is no chat.
+            UserError: The document is not open, or is not a chat.
         """
         if uri is None:
             newest = next(iter(self._open()), None)
@@ -118,19 +118,19 @@ class Chats:
         return document
 
     def session_of(self, document: Document) -> str:
-        """The session that a document names; it may be anything."""
+        """The session id in a document; it may be any text."""
         return layout.session_of(document.body.line(0)[:FIRST_LINE])
 
     def of_session(self, session: str) -> Document | None:
-        """The open chat of a session: the one that was opened last."""
+        """The open chat of a session; of several the newest."""
         return next((one for one in self._open() if self.session_of(one) == session), None)
 
     def is_streaming(self, session: str) -> bool:
-        """Is a turn of this session written into an open document?"""
+        """Whether a turn of this session is being written into an open document."""
         return any(key[0] == session and one.is_open for key, one in self._streams.items())
 
     def runs_in(self, document: Document) -> bool:
-        """Does a turn of this document run?"""
+        """Whether a turn of this document runs."""
         return self.ticket_of(document) is not None
 
     def ticket_of(self, document: Document) -> Ticket | None:
@@ -138,7 +138,7 @@ class Chats:
         turns, session = self._host.turns, self.session_of(document)
         own = {id(one.ticket) for one in self.sent if one.uri == document.uri}
         for running in filter(None, (turns.running, *turns.beside)):
-            if running.finished is not None:  # it is only being tidied up
+            if running.finished is not None:  # the turn has ended and is only being closed
                 continue
             if running.session is not None and running.session.id == session:
                 return running
@@ -147,7 +147,7 @@ class Chats:
         return None
 
     def taken(self, document: Document) -> tuple[str, ...]:
-        """Words at the beginning of a draft that were sent already, in their order."""
+        """Words at the beginning of a draft that were sent already, in order."""
         waiting = [one for one in self.standing if one.uri == document.uri]
         taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
         steered = self.steered.get(document.uri)
@@ -156,7 +156,7 @@ class Chats:
         return tuple(taken)
 
     async def catch_up(self, document: Document) -> None:
-        """Put in what the session has and the document has not."""
+        """Add turns of the session that the document lacks."""
         session = self.session_of(document)
         if not is_id(session):
             return
@@ -175,10 +175,10 @@ class Chats:
                 ),
             )
         except (UserError, EditRefused):
-            return  # a document that names no session of ours, or cannot be changed, stays so
+            return  # no known session, or a read-only document: nothing changes
 
     async def turns_of(self, session: str) -> tuple[RecordedTurn, ...]:
-        """What was said in a session.
+        """The recorded turns of a session.
 
         Raises:
             UserError: There is no such session in this workspace.
@@ -191,7 +191,7 @@ class Chats:
         return await asyncio.to_thread(events_of, reading.records)
 
     def tell(self, message: str) -> None:
-        """A sentence to the user."""
+        """Show a sentence to the user."""
         self._host.client.show(types.MessageType.Warning, f"Indwell: {message}")
 
     def _open(self) -> list[Document]:
@@ -202,7 +202,7 @@ class Chats:
         return parse(uri, self._host.root) if uri.startswith("file:") else None
 
     def _look(self, path: Path) -> None:
-        """A buffer was opened, changed, saved or closed."""
+        """Note a buffer that was opened, changed, saved or closed."""
         if not path.name.lower().endswith(SUFFIX):
             return
         document = self._host.documents.at(path)
@@ -213,7 +213,7 @@ class Chats:
             self._look_again(document.uri)
 
     def _look_again(self, uri: str) -> None:
-        """Catch up if a turn was put in again that was taken out as it ran."""
+        """Catch up if a removed running turn was put back."""
         document, turn = self._host.documents.get(uri), self._cut.get(uri)
         if document is None or turn is None or layout.section_of(document.text, turn) is None:
             return
@@ -221,7 +221,7 @@ class Chats:
         self._host.chores.begin(self.catch_up(document))
 
     def running_in(self, session: str) -> int:
-        """The turn of a session that runs; 0 if none does."""
+        """The number of the running turn of a session; 0 if none runs."""
         running = self._host.turns.running_in(session)
         return 0 if running is None or running.finished is not None else running.number
 
@@ -257,11 +257,11 @@ class Chats:
         if written is not None and stream.state == "gone":
             self._cut[written.uri] = key[1]
             self._look_again(written.uri)
-        elif document is not None and document is not written:  # it has another name by now
+        elif document is not None and document is not written:  # the document has another name now
             await self.catch_up(document)
 
     def _given(self, uri: str, ticket: Ticket, words: str) -> str:
-        """Words that the turn has taken now, as they stand in the document that gave them."""
+        """The delivered steering words as they are in their document."""
         steered = self.steered.get(uri)
         if steered is None or steered.ticket is not ticket:
             return ""
@@ -294,7 +294,7 @@ class Chats:
         )
 
     def _link(self, document: Document, path: str, line: int) -> str:
-        """Where a line is, as seen from the document's folder."""
+        """A link to a line, relative to the document's folder."""
         try:
             target = parse(path, self._host.root)
         except ToolError:
@@ -305,7 +305,7 @@ class Chats:
         return f"{quote(Path(relative).as_posix())}#L{line}"
 
     async def _finish_on_disk(self, document: Document, plan: Plan) -> None:
-        """The rest of a turn whose document was closed: only where nobody has changed the file."""
+        """Write the rest of a turn to the file of a closed chat, unless the file has changed."""
         roots = self._host.sessions.workspace.roots if self._host.sessions.workspace else ()
         if document.path is not None:
             await asyncio.to_thread(

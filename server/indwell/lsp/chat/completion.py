@@ -1,4 +1,4 @@
-"""Completion in a chat document: files of the workspace, their lines, and commands."""
+"""Completes file names, lines of files and commands in a chat document."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.service.mentions import files_below, quoted_path
 from indwell.settings.model import Mode
 
-SHOWN = 100  # names in one answer; the editor asks again with the next key
+SHOWN = 100  # names in one answer; the editor asks again at the next key press
 
 
 class NameIndex:
-    """Takes 50 ms for 50,000 names, so it is made in a thread; each question takes about one.
+    """An index of file names. Created in a thread: 50 ms for 50,000 names; a search takes 1 ms.
 
     Args:
-        names: Sorted.
+        names: The names, sorted.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -33,12 +33,12 @@ class NameIndex:
         self._shortest = tuple(sorted(self.names, key=len)[:SHOWN])
 
     def has(self, name: str) -> bool:
-        """Is it one of them?"""
+        """Whether the index contains the name."""
         at = bisect_left(self.names, name)
         return at < len(self.names) and self.names[at] == name
 
     def matching(self, begun: str) -> list[str]:
-        """The best for what was typed: those whose last part begins with it come first."""
+        """The best matches; names whose last part begins with the typed text come first."""
         wanted = begun.lower()
         if "\n" in wanted:
             return []
@@ -60,7 +60,7 @@ class NameIndex:
 
 
 class _Lines(NamedTuple):
-    text: str  # a line break stands before each
+    text: str  # each name is preceded by a line break
     starts: array[int]
 
 
@@ -70,7 +70,7 @@ def _lines(names: Sequence[str]) -> _Lines:
 
 
 def _found(lines: _Lines, sought: str) -> Iterator[int]:
-    """The first lines with it, by their numbers; twice as many as are shown at most."""
+    """The numbers of the first lines that contain a text; at most twice as many as are shown."""
     at = lines.text.find(sought)
     for _ in range(2 * SHOWN):
         if at < 0:
@@ -93,7 +93,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/mode plan", "read only"),
     ("/stop", "stop the running turn"),
 )
-"""All that there are."""
+"""All commands."""
 
 _COMMAND = lazy_pattern(r"^/[a-z0-9._ -]{0,64}$")
 _FILE = lazy_pattern(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
@@ -105,7 +105,7 @@ _SYMBOL = lazy_pattern(
 
 
 class CompletionChoice(NamedTuple):
-    """One thing to choose: ``n_before`` characters before the cursor are replaced by ``text``."""
+    """A completion: ``text`` replaces ``n_before`` characters before the cursor."""
 
     label: str
     detail: str
@@ -115,7 +115,7 @@ class CompletionChoice(NamedTuple):
 
 
 class NamedLines(NamedTuple):
-    """Lines of a file that have a name: 1-based, inclusive."""
+    """A named range of lines, such as a function; 1-based and inclusive."""
 
     name: str
     first: int
@@ -133,14 +133,14 @@ def completed(
     lines_of: Callable[[str], Sequence[NamedLines]],
     skills: Sequence[tuple[str, str]] = (),
 ) -> tuple[CompletionChoice, ...]:
-    """What fits behind a line's beginning.
+    """The completions of a line.
 
     Args:
-        line: Of the document, up to the cursor.
-        is_draft_start: Nothing else stands in the draft before it.
+        line: The document's line up to the cursor.
+        is_draft_start: Whether the line begins the draft.
         names: The workspace's files.
-        lines_of: Named lines of one.
-        skills: What the user can call beside the commands, as these are.
+        lines_of: Returns the named lines of a file.
+        skills: The skills that the user can call like commands.
     """
     if is_draft_start and _COMMAND.match(line):
         fits = (one for one in (*COMMANDS, *skills) if one[0].startswith(line.rstrip() or "/"))
@@ -167,17 +167,17 @@ def completed(
 
 
 def ranged_path(line: str) -> str:
-    """The file of which lines are asked for behind a line's beginning; empty if none are."""
+    """The file whose lines are to be completed; empty if none."""
     found = _RANGE.search(line)
     return (found["q"] or found["p"]) if found is not None else ""
 
 
 def named_lines(text: str) -> tuple[NamedLines, ...]:
-    """Definitions in a source text, by what their lines look like; in a thread if it is long."""
+    """Find definitions in a source text by their lines; call this in a thread for long texts."""
     lines = text.split("\n")[:_LINES_LOOKED_AT]
     filled = list(accumulate((n if one.strip() else 0 for n, one in enumerate(lines, 1)), max))
     found: list[NamedLines] = []
-    open_: list[tuple[int, int]] = []  # places in ``found`` that go on, with their indents
+    open_: list[tuple[int, int]] = []  # open entries of ``found``, with their indents
     for number, line in enumerate(lines, start=1):
         match = _SYMBOL.match(line[:200])
         if match is None:
@@ -197,7 +197,7 @@ def _end(
     last: int,
     filled: Sequence[int],
 ) -> None:
-    """Those that stand as far to the right end here, at the last line with words."""
+    """Close the ranges with at least this indent at the last non-blank line."""
     while open_ and open_[-1][1] >= indent:
         place, _ = open_.pop()
         one = found[place]
@@ -207,21 +207,21 @@ def _end(
 Name: TypeAlias = Literal["new", "stop", "mode"]
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
-_PROMPTS = frozenset({"compact"})  # that the session itself understands
+_PROMPTS = frozenset({"compact"})  # sent as prompts, because the session handles them
 
 
 class ChatCommand(NamedTuple):
-    """What is wanted; ``mode`` only of ``/mode``."""
+    """A command; ``mode`` only for ``/mode``."""
 
     name: Name
     mode: Mode | None = None
 
 
 def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
-    """The command that the words are; None if they are a prompt, or call one of ``skills``.
+    """Parse a command; None if the words are a prompt or call one of ``skills``.
 
     Raises:
-        UserError: They look like a command, and are none.
+        UserError: The words look like a command, but are not one.
     """
     match = _COMMAND_LINE.fullmatch(words)
     if match is None or match[1] in _PROMPTS:
@@ -242,18 +242,18 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     raise UserError(f"there is no command `/{name[:40]}`; there are {known}")
 
 
-KEPT_S = 20.0  # then they are listed again, at the next question
+KEPT_S = 20.0  # how long a list of names is used
 MOST = 50_000  # names
 
 Begin = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class FileNames:
-    """Names relative to the first folder; what ignore files name is left out.
+    """File names relative to the first folder, without ignored files.
 
     Args:
-        begin: Owns the work of listing.
-        monotonic: Seconds of a clock that never goes back.
+        begin: Starts the listing in the background.
+        monotonic: Returns seconds of a monotonic clock.
     """
 
     def __init__(self, begin: Begin, monotonic: Callable[[], float]) -> None:
@@ -264,14 +264,14 @@ class FileNames:
         self.listed = asyncio.Event()
 
     def known(self, roots: tuple[Path, ...]) -> NameIndex:
-        """Those known by now; never waits. A new list is begun if this one is old."""
+        """The names known so far; never waits. An old list is renewed in the background."""
         if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
             self._is_listing = True
             self._begin(self._list(roots))
         return self._names
 
     def has(self, name: str) -> bool:
-        """Is it one of those known by now?"""
+        """Whether the name is known so far."""
         return self._names.has(name)
 
     async def _list(self, roots: tuple[Path, ...]) -> None:
@@ -279,7 +279,7 @@ class FileNames:
             found = await files_below("./", roots[0], roots, enough=MOST)
             self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
         except ToolError:
-            self._names = NameIndex()  # no ripgrep: nothing is offered
+            self._names = NameIndex()  # without ripgrep there are no completions
         finally:
             self._is_listing = False
             self._at = self._monotonic()

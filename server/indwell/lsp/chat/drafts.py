@@ -1,4 +1,4 @@
-"""Who wrote the draft at the end of a chat document, and the question where that is unknown."""
+"""Determines who wrote the draft of a chat document, and asks the user if that is unknown."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from indwell.policy.approvals import folded, visible
 from indwell.workspace.base import digest
 
 _TOKEN = lazy_pattern(r"\s+|\w+|[^\w\s]")
-_LEAST = 4  # characters, blanks aside, of which a piece that stays is told from a chance likeness
-_PASTED = 12  # characters, blanks aside, that come at once: nobody types so fast
-_MOST_PAIRS = 200_000  # of pieces that are compared: 10 ms
+_LEAST = 4  # non-blank characters from which an equal piece is no coincidence
+_PASTED = 12  # non-blank characters at once; nobody types so fast
+_MOST_PAIRS = 200_000  # pairs of pieces that are compared, which takes 10 ms
 _MOST_PASTED = 400  # lines that are remembered
 _STEP = 4_096
 
@@ -29,14 +29,14 @@ TYPED, FOREIGN = 1, 0
 
 
 class Provenance:
-    """The draft of one open chat, character by character.
+    """Tracks which characters of an open chat's draft the user has typed.
 
     Args:
-        text: As it was opened.
-        known: Digest of a draft that the user is known to have typed here; empty if none is.
+        text: The text of the document when it was opened.
+        known: Digest of a draft that the user typed earlier; empty if unknown.
 
     Attributes:
-        pasted: Lines that came many characters at once: typed, or loaded again from the disk.
+        pasted: Lines that came at once: pasted, or reloaded from disk.
     """
 
     def __init__(self, text: str, known: str = "") -> None:
@@ -49,7 +49,7 @@ class Provenance:
 
     @property
     def is_foreign(self) -> bool:
-        """Does anything stand in the draft that the user is not known to have typed?"""
+        """Whether the draft contains anything that the user may not have typed."""
         draft = self._text[self._start :]
         n_left = 0
         for at, line in _lines(draft):
@@ -57,7 +57,7 @@ class Provenance:
             n_left += n_foreign
             if n_left >= _LEAST or 0 < n_all == n_foreign:
                 return True
-        return False  # a full stop that both have says nothing
+        return False  # a common full stop proves nothing
 
     def _foreign_in(self, at: int, line: str) -> int:
         marks = self._marks[at : at + len(line)]
@@ -65,15 +65,15 @@ class Provenance:
 
     @property
     def digest(self) -> str:
-        """Of the draft, if all of it is the user's; else empty."""
+        """The digest of the draft if the user typed all of it; else empty."""
         return "" if self.is_foreign else draft_digest(self._text)
 
     def changed(self, text: str, by_agent: Collection[str] = ()) -> None:
-        """The editor told of a change.
+        """Note a change of the document.
 
         Args:
-            text: That the document reads now.
-            by_agent: Lines that the agent has written into this document, blanks aside.
+            text: The new text of the document.
+            by_agent: Lines that the agent has written into the document, without blanks.
         """
         start = _start(text)
         old, new = self._text[self._start :], text[start:]
@@ -95,7 +95,7 @@ class Provenance:
         self._text, self._start, self._marks = text, start, marks
 
     def vouch(self, words: str) -> None:
-        """The user said that these are to be sent, or has sent them."""
+        """Note that the user sent these words or agreed to send them."""
         self._vouched.update(line.strip() for line in words.split("\n"))
         draft = self._text[self._start :]
         at = draft.find(words)
@@ -103,7 +103,7 @@ class Provenance:
             self._marks[at : at + len(words)] = bytearray([TYPED]) * len(words)
 
     def loaded(self, disk: str) -> None:
-        """Somebody else has written the disk: what came from there at once is theirs."""
+        """Note that another program wrote the file, so lines loaded from it are not the user's."""
         draft = self._text[self._start :]
         for line in {line.strip() for line in disk[_start(disk) :].split("\n")}:
             at = draft.find(line) if line in self.pasted and line not in self._vouched else -1
@@ -112,7 +112,7 @@ class Provenance:
                 at = draft.find(line, at + len(line))
 
     def _is_moved(self, piece: str, head_before: str, head: str) -> bool:
-        """Stood a piece that is new in the draft above it before? Remembers what came at once."""
+        """Whether a new piece of the draft was above it before; remembers pasted lines."""
         lines = [line.strip() for line in piece.split("\n") if line.strip()]
         if len(lines) > 1 or len("".join(piece.split())) >= _PASTED:
             self.pasted.update(dict.fromkeys(lines))
@@ -125,19 +125,19 @@ class Provenance:
 
 
 def draft_digest(text: str) -> str:
-    """The digest of what would be sent; empty if nothing would be."""
+    """The digest of what would be sent; empty for an empty draft."""
     draft = text[_start(text) :].replace("\r\n", "\n").strip()
     return digest(draft) if draft else ""
 
 
 def _start(text: str) -> int:
-    """Where the draft's section begins; the end if there is none."""
+    """The start of the draft's section; the end of the text without one."""
     draft = layout.draft_of(text)
     return draft.heading.end if draft is not None else len(text)
 
 
 def _kept(old: str, new: str, marks: bytearray) -> Iterator[tuple[int, int, int]]:
-    """Pieces of ``old`` that stand in ``new``: where, where, how long; in order."""
+    """Pieces of ``old`` that are in ``new``: both places and the length, in order."""
     before = _common(old, new)
     room = min(len(old), len(new)) - before
     after = _common(old[len(old) - room :][::-1], new[len(new) - room :][::-1])
@@ -153,11 +153,11 @@ def _between(
 ) -> Iterator[tuple[int, int, int]]:
     was, now = old[slice(*a)], new[slice(*b)]
     if not any(not mark for mark in marks[slice(*a)]):
-        return  # all of it was typed, and so is what stands there now
+        return  # everything was typed, and so is the new text
     ours, theirs = _TOKEN.findall(was), _TOKEN.findall(now)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = was.splitlines(keepends=True), now.splitlines(keepends=True)
-    if len(ours) * len(theirs) > _MOST_PAIRS:  # too much to tell: none of it is typed
+    if len(ours) * len(theirs) > _MOST_PAIRS:  # too much to compare: nothing counts as typed
         n = min(len(was), len(now))
         yield a[0], b[0], n
         return
@@ -169,7 +169,7 @@ def _between(
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common beginning."""
     limit, at = min(len(one), len(other)), 0
     while at < limit and one[at : at + _STEP] == other[at : at + _STEP]:
         at += _STEP
@@ -197,7 +197,7 @@ _LIMIT_B = 1_000
 
 
 def remembered(state: Path, chat: Path) -> str:
-    """The digest of the draft that was saved last; empty if none is known."""
+    """The digest of the last saved draft; empty if unknown."""
     try:
         return read_bytes(_place(state, chat), [state], _LIMIT_B).decode("ascii", "replace")
     except (ToolError, OSError):
@@ -205,7 +205,7 @@ def remembered(state: Path, chat: Path) -> str:
 
 
 def remember(state: Path, chat: Path, draft: str) -> None:
-    """Keep the digest of a draft; where that cannot be, its user is asked."""
+    """Store the digest of a draft; if that fails, the user will be asked."""
     place, data = _place(state, chat), draft.encode("ascii", "replace")
     try:
         known = remembered(state, chat).encode("ascii", "replace")
@@ -223,7 +223,7 @@ def _place(state: Path, chat: Path) -> Path:
     return state / _FOLDER / f"{digest(str(chat))}.txt"
 
 
-SAVING_S = 0.3  # from an editor's write to its word of it
+SAVING_S = 0.3  # between an editor's write and its didSave
 
 
 @dataclass(slots=True, eq=False)
@@ -232,14 +232,14 @@ class _KnownDraft:
     provenance: Provenance
     text: str
     n_saves: int
-    saved: str  # digest of what the editor read or wrote last
+    saved: str  # digest of the text that the editor last read or wrote
 
 
 class Drafts:
-    """Tells words that the user typed from all others.
+    """Knows which words of drafts the user has typed.
 
     Args:
-        host: Of the editor.
+        host: The editor's server.
     """
 
     def __init__(self, host: Host) -> None:
@@ -247,7 +247,7 @@ class Drafts:
         self._known: dict[Path, _KnownDraft] = {}
 
     def look(self, path: Path) -> Document | None:
-        """A chat was opened, changed, saved or closed; gives it if it was opened."""
+        """Note a chat that was opened, changed, saved or closed; return it if it was opened."""
         document, known = self._host.documents.at(path), self._known.get(path)
         if document is None:
             self._known.pop(path, None)
@@ -270,7 +270,7 @@ class Drafts:
         return None
 
     async def is_foreign(self, document: Document) -> bool:
-        """Would words go out that the user is not known to have typed?"""
+        """Whether words would be sent that the user may not have typed."""
         known = self._of(document)
         if known is None or document.path is None:
             return True
@@ -278,7 +278,7 @@ class Drafts:
         return known.provenance.is_foreign
 
     def vouch(self, document: Document, words: str) -> None:
-        """The user has sent these words, or said that they are to be sent."""
+        """Note that the user sent these words or agreed to send them."""
         known = self._of(document)
         if known is not None:
             known.provenance.vouch(words)
@@ -288,7 +288,7 @@ class Drafts:
         return known if known is not None and known.document is document else None
 
     async def _compare(self, known: _KnownDraft, path: Path) -> None:
-        """Was the disk written by somebody else, and loaded by the editor?"""
+        """Check whether the editor loaded a file that another program wrote."""
         try:
             data = await asyncio.to_thread(read_own, path, LIMIT_B)
         except (ToolError, OSError):
@@ -298,7 +298,7 @@ class Drafts:
             known.provenance.loaded(disk)
 
     async def _is_saved(self, known: _KnownDraft, held: str) -> bool:
-        """Does the disk hold what the editor read or wrote last? It writes before it says so."""
+        """Whether the disk has what the editor last read or wrote; it writes before didSave."""
         try:
             async with asyncio.timeout(SAVING_S):
                 while known.saved != held:
@@ -310,7 +310,7 @@ class Drafts:
     def _keep(self, path: Path, provenance: Provenance) -> None:
         known, state = provenance.digest, self._state()
         if known and state is not None:
-            remember(state, path, known)  # at once: a server that ends right then lets go of chores
+            remember(state, path, known)  # at once, because the server's end drops chores
 
     def _state(self) -> Path | None:
         try:
@@ -320,25 +320,25 @@ class Drafts:
 
 
 def _digest(text: str) -> str:
-    """Of a text as editors and disks both have it: line breaks and the end aside."""
+    """The digest of a text without regard to line breaks and its end."""
     return digest(unbroken(text).removeprefix("\ufeff").rstrip())
 
 
 SEND = "Send them"
-MOST_ASKED = 4_000  # characters that a person looks through in a question
-QUESTION_S = 60.0  # that a question waits; some editors never answer one
+MOST_ASKED = 4_000  # characters of a question that a person reads
+QUESTION_S = 60.0  # time limit of a question; some editors never answer one
 
 
 class BeingSent(UserError):
-    """Nothing is wrong with the words: they are on their way, or a question about them is open."""
+    """The words are being sent, or a question about them is open."""
 
 
 class Asking:
-    """Asks, one question a document.
+    """Asks about drafts, one question for each document.
 
     Args:
-        host: Of the editor.
-        drafts: Know whose words are whose.
+        host: The editor's server.
+        drafts: Knows which words the user has typed.
     """
 
     def __init__(self, host: Host, drafts: Drafts) -> None:
@@ -347,19 +347,19 @@ class Asking:
         self._unanswered: set[tuple[str, str]] = set()
 
     def check_free(self, document: Document) -> None:
-        """Return if no question about this chat is open.
+        """Check that no question about this chat is open.
 
         Raises:
-            BeingSent: One is.
+            BeingSent: A question is open.
         """
         if document.uri in self._open:
             raise BeingSent("a question about this chat waits for your answer; nothing was sent")
 
     async def check(self, document: Document, words: str) -> None:
-        """Return if the words are the user's, or the user says that they are to be sent.
+        """Check that the user typed the words or agrees to send them.
 
         Raises:
-            UserError: They are not.
+            UserError: The user does not agree.
         """
         if not await self._drafts.is_foreign(document):
             return
@@ -381,7 +381,7 @@ class Asking:
         )
 
     async def choose(self, document: Document, question: str, title: str) -> tuple[bool, bool]:
-        """Was the one answer chosen, and was anything said in time?"""
+        """Ask; return whether the title was chosen, and whether there was an answer in time."""
         self.check_free(document)
         within_s = min(self._host.settings.answer_timeout_s, QUESTION_S)
         clock = asyncio.get_running_loop().time

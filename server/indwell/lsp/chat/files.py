@@ -1,4 +1,4 @@
-"""Chat documents on disk: finds and makes them, and adds what their session has and they lack."""
+"""Finds and creates chat documents on disk, and adds turns that they lack."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ NOT_ENDED = (
     "> Not ended: the server that ran this turn was stopped, or it still runs in another editor. "
     "What it did is in the session."
 )
-_KNOWN_BY = 60  # characters, blanks aside, that an answer's end is known by
+_KNOWN_BY = 60  # non-blank characters that identify the end of an answer
 
 
 def new_text(session: str = "", turns: Sequence[RecordedTurn] = ()) -> str:
-    """A chat as it begins: what was said in its session, and room for the user's words."""
+    """The text of a new chat: the turns of its session, and a section for the user's words."""
     first = f"{layout.session_line(session)}\n\n" if session else ""
     before = f"{restored(turns, session)}\n\n" if turns else ""
     return f"{first}{before}{layout.YOU}\n\n"
 
 
 def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: int = 0) -> str:
-    """A document with the turns that ended without it; nothing of it is taken away.
+    """Add the turns that a document lacks; nothing is removed from it.
 
     Args:
-        text: It.
-        turns: All of its session.
-        session: It.
-        running: The turn that runs and is none of these; 0 if none does.
+        text: The document.
+        turns: All turns of its session.
+        session: The id of the session.
+        running: The number of the running turn, which is not in ``turns``; 0 if none runs.
     """
     found = [one for one in layout.headings(text) if one.kind == "turn"]
     last = found[-1].turn if found else 0
@@ -57,7 +57,7 @@ def caught_up(text: str, turns: Sequence[RecordedTurn], session: str, running: i
 
 
 def _with_end(text: str, turn: RecordedTurn) -> str:
-    """The answer of a turn whose section was cut off, if its end is not there."""
+    """Complete the answer of a turn whose section was cut off."""
     if turn.finished is None:
         return _with_note(text, turn.turn)
     answer = turn.finished.answer
@@ -74,21 +74,21 @@ def _with_end(text: str, turn: RecordedTurn) -> str:
 
 
 def _with_note(text: str, turn: int) -> str:
-    """A turn that never ended says so, once."""
+    """Add a note, once, to a turn that never ended."""
     section = layout.section_of(text, turn)
     if section is None or NOT_ENDED in text[section.heading.start : section.end]:
         return text
     return edited(text, (TextSplice(section.end, section.end, f"\n\n{NOT_ENDED}"),))
 
 
-MOST_LOOKED_AT = 500  # chats, the newest first
-LIMIT_B = 16 << 20  # of one chat
-_LINE_B = 400  # of its beginning, which names the session
+MOST_LOOKED_AT = 500  # newest chats that are searched for a session
+LIMIT_B = 16 << 20  # size limit of a chat
+_LINE_B = 400  # bytes of a chat's beginning, which names the session
 _DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
 
 
 def chats_folder(root: Path) -> Path:
-    """Where the chats of a workspace lie."""
+    """The folder of a workspace's chats."""
     return root.joinpath(*FOLDER)
 
 
@@ -105,10 +105,10 @@ def chat_of(root: Path, session: str) -> Path | None:
 
 
 def new_chat(root: Path, day: str, text: str) -> Path:
-    """Make a chat with a name of its own.
+    """Create a chat with a new name.
 
     Raises:
-        UserError: It cannot be written.
+        UserError: The chat cannot be written.
     """
     assert _DAY.fullmatch(day), "a day is a name"
     folder = chats_folder(root)
@@ -123,10 +123,10 @@ def new_chat(root: Path, day: str, text: str) -> Path:
 
 
 def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
-    """Make a chat of a given name, unless it is there.
+    """Create a chat with a given name, unless it exists.
 
     Raises:
-        UserError: It cannot be written.
+        UserError: The chat cannot be written.
     """
     if path.exists():
         return
@@ -139,13 +139,13 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
 def changed_on_disk(
     path: Path, roots: Sequence[Path], plan: Callable[[str], str], *, expected: str | None = None
 ) -> bool:
-    """Change a closed chat; False if it is not as expected, or cannot be read or written.
+    """Change the file of a closed chat; False if its text differs or the disk fails.
 
     Args:
-        path: Its file.
-        roots: Folders that it must lie in.
-        plan: What a text should read.
-        expected: The text that it must have, line breaks aside; None for any.
+        path: The file.
+        roots: Folders that must contain the file.
+        plan: Returns the new text for a text.
+        expected: The text that the file must have, apart from line breaks; None for any.
     """
     try:
         data = read_bytes(path, roots, LIMIT_B)
