@@ -1,6 +1,6 @@
-"""The user's files through the editor: buffers over the disk, edits with exact versions.
+"""The user's files through the editor: open buffers over the disk, edits for exact versions.
 
-Whether the disk agrees with a buffer is decided by ``stat`` first, then by digest (EDT-09, EDT-10).
+A buffer and its file are compared by ``stat`` first, then by digest (EDT-09, EDT-10).
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ STALE = (
     "not be what the editor shows"
 )
 Held: TypeAlias = str | None
-"""The digest of what a disk holds; empty if there is no file, None if it is not known."""
+"""The digest of a file on disk; empty without a file, None if unknown."""
 Agrees: TypeAlias = Literal["yes", "changed", "gone"]
-_NOTHING = frozenset({digest(""), digest("\n")})  # what editors show of a file that is still to be
+_NOTHING = frozenset({digest(""), digest("\n")})  # what editors show of a missing file
 
 
 class EditorWatch:
-    """Changes of open documents, and those of files on disk; implements ``Watch``.
+    """Reports changes of open documents and of files on disk; implements ``Watch``.
 
-    An editor that can watch files does so, folder by folder as files in them are followed, so that
-    a big build elsewhere is no traffic. For all others the disk is watched from here.
+    An editor that can watch files watches the folders of followed files, so that a build elsewhere
+    causes no messages. For other editors this process watches the disk.
 
     Args:
-        documents: What the editor has open.
-        disk: Hears of the files on disk.
-        ask: Asks the editor to tell of the files of one folder; False if it does not.
+        documents: The open documents.
+        disk: Watches the disk.
+        ask: Asks the editor to watch a folder; returns False if it does not.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class EditorWatch:
         documents.on_change(self._note)
 
     def follow(self, path: Path) -> None:
-        """Hear of this file from now on; on the event loop."""
+        """Report changes of this file from now on; call this on the event loop."""
         if path in self._followed:
             return
         self._followed.add(path)
@@ -84,7 +84,7 @@ class EditorWatch:
         return changed | self._disk.changed()
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stop following all files."""
         self._followed.clear()
         for asking in self._folders.values():
             asking.cancel()
@@ -104,13 +104,13 @@ class EditorWatch:
 
 
 class EditorWorkspace:
-    """Buffers over ``disk``; implements ``Workspace``.
+    """Open buffers over ``disk``; implements ``Workspace``.
 
     Args:
-        documents: What the editor has open.
-        client: Takes edits and saves.
-        disk: The layer below, for closed files.
-        apply_timeout_s: How long the editor may take to answer an edit.
+        documents: The open documents.
+        client: The editor, which applies edits and saves.
+        disk: The files on disk, for closed files.
+        apply_timeout_s: How long the editor may take to answer an edit, in seconds.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class EditorWorkspace:
         return self._disk.resolve(path)
 
     async def read(self, path: Path) -> Snapshot:
-        """The buffer if the file is open, else the disk."""
+        """Read the buffer of an open file, else the disk."""
         document = self._documents.at(path)
         if document is None:
             return await self._disk.read(path)
@@ -150,7 +150,7 @@ class EditorWorkspace:
     async def write(
         self, path: Path, base: Snapshot | None, text: str, *, label: str
     ) -> AppliedChange:
-        """Change a buffer by one versioned edit, or a closed file on disk; one at a time each."""
+        """Change a buffer by a versioned edit, or a closed file on disk; one change at a time."""
         async with self._locks.hold(path):
             document = self._documents.at(path)
             if document is not None:
@@ -160,13 +160,13 @@ class EditorWorkspace:
             return await self._disk.write(path, base, text, label=label)
 
     async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """Look into a large file on disk; see ``Workspace``."""
+        """Examine a large file on disk; see ``Workspace``."""
         return await self._disk.within(path, look)
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Change a large file on disk; what is open is changed through its buffer."""
+        """Change a large file on disk, or through its buffer if it is open."""
         async with self._locks.hold(path):
             if self._documents.at(path) is not None:
                 raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
@@ -177,7 +177,7 @@ class EditorWorkspace:
         return await self._disk.keep(snapshot)
 
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
-        """Delete a file: by the editor where it is open, else on disk; see ``Workspace``."""
+        """Delete an open file by the editor, and a closed one on disk; see ``Workspace``."""
         async with self._locks.hold(path):
             document = self._documents.at(path)
             if document is None:
@@ -189,7 +189,7 @@ class EditorWorkspace:
             return await self._deletion.remove(document, path, base, label)
 
     def noting(self) -> Callable[[], Noted]:
-        """What the editor saves, and whose buffers change, from now on."""
+        """Record what the editor saves and which buffers change, from now on."""
         saves = dict(self._documents.n_saves)
         texts = {one.path: one.text for one in self._documents if one.path is not None}
 
@@ -205,14 +205,14 @@ class EditorWorkspace:
         return noted
 
     async def late_edits(self) -> tuple[Path, ...]:
-        """Files in which the editor has applied an edit that was given up before; each told once.
+        """Files to which the editor applied an edit after it was given up; each is returned once.
 
-        It took longer than the time-out, or the turn was stopped.
+        The edit took longer than the time-out, or its turn was stopped.
         """
         return await self._edits.late_edits()
 
     def unsaved(self) -> Mapping[Path, str]:
-        """Buffers that the disk does not agree with."""
+        """Buffers whose text differs from the disk."""
         return {
             document.path: document.text
             for document in self._documents
@@ -220,9 +220,9 @@ class EditorWorkspace:
         }
 
     async def settle(self) -> Settlement:
-        """Save what may be saved; the user's own unsaved text is never written without consent."""
+        """Save buffers; the user's own unsaved text is never written without consent."""
         dirty = [one for one in self._documents if one.path is not None and one.dirt != "clean"]
-        dirty = [one for one in dirty if not is_chat(one.uri)]  # no command reads those
+        dirty = [one for one in dirty if not is_chat(one.uri)]  # no command reads chats
         if dirty and self._client.features.has("save"):
             await self._client.save(tuple(one.uri for one in dirty))
         saved: list[Path] = []
@@ -236,7 +236,7 @@ class EditorWorkspace:
         return Settlement(saved=tuple(saved), stale=tuple(stale))
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Open files that somebody else has changed on disk; each change is told once."""
+        """Open files that another program changed on disk; each change is returned once."""
         return await self._agreement.changed(tuple(self._documents))
 
     async def _change(
@@ -276,7 +276,7 @@ class EditorWorkspace:
 
 
 def _note_agent(document: Document, before: str, text: str) -> None:
-    """What the agent writes into a chat are no words of the user's."""
+    """Remember lines that the agent writes into a chat, because they are not the user's."""
     if is_chat(document.uri):
         known = {line.strip() for line in before.split("\n")}
         document.by_agent |= {line.strip() for line in text.split("\n")} - known
@@ -294,8 +294,8 @@ class DiskAgreement:
     """Compares open documents with their files.
 
     Args:
-        disk: Reads and writes them.
-        look: Tells two states of a file apart; runs in a thread.
+        disk: Reads and writes files.
+        look: Returns the state of a file; runs in a thread.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ class DiskAgreement:
         self._known: dict[str, _KnownDocument] = {}
 
     async def note(self, document: Document, path: Path) -> str:
-        """What a reader of the buffer should know of the disk; empty if there is nothing."""
+        """What a reader of the buffer should know about the disk; may be empty."""
         state = await asyncio.to_thread(self._look, path)
         match await self._agrees(document, path, state):
             case "yes":
@@ -320,7 +320,7 @@ class DiskAgreement:
                 )
 
     async def changed(self, documents: Sequence[Document]) -> tuple[Path, ...]:
-        """Files that somebody else has changed under their buffers; each change is told once."""
+        """Open files that another program changed on disk; each change is returned once."""
         open_files = [(one, one.path) for one in documents if one.path is not None]
         self._known = {one.uri: self._known[one.uri] for one in documents if one.uri in self._known}
         paths = [path for _, path in open_files]
@@ -336,10 +336,10 @@ class DiskAgreement:
         return tuple(changed)
 
     async def put(self, document: Document, path: Path) -> None:
-        """Write a buffer's text to disk, so that commands see it, unless that loses something.
+        """Write a buffer's text to disk for commands to see, unless that would lose something.
 
-        Only over the text that the buffer started from. The editor is not told: its buffer holds
-        the same text, and saving it changes nothing.
+        The file must still have the text that the buffer started from. The editor is not told: its
+        buffer has the same text, and saving it changes nothing.
         """
         text = document.text
         try:
@@ -349,9 +349,9 @@ class DiskAgreement:
                     return
                 await self._disk.write(path, on_disk, _ended(text, on_disk.text), label="Indwell")
         except ToolError:
-            return  # gone, or no text there: not what the buffer started from either
+            return  # deleted or binary, so not the buffer's original text
         document.agrees(text)
-        if document.text == text:  # else somebody typed meanwhile
+        if document.text == text:  # else the user typed meanwhile
             document.dirt = "clean"
 
     async def _agrees(self, document: Document, path: Path, state: FileState | None) -> Agrees:
@@ -362,17 +362,17 @@ class DiskAgreement:
             return "yes"
         text, stamp = await document.stamped()
         now = stamp.digest if "\r" not in text else await digested(text, unbroken)
-        if held == now:  # loaded again by the editor, or saved a moment ago
+        if held == now:  # reloaded or saved a moment ago
             document.agrees(text)
             if document.text is text:
                 document.dirt = "clean"
             return "yes"
         if document.n_agreed != agreed:
-            return "yes"  # saved while we looked: what was seen is old
+            return "yes"  # saved meanwhile, so the result is outdated
         return "changed" if held else "gone"
 
     async def _held(self, document: Document, path: Path, state: FileState | None) -> Held:
-        """What the disk holds; read only if the file does not look as when it was read last."""
+        """The text on disk; read only if the file's state has changed since the last read."""
         known = self._known.get(document.uri)
         if known is None or known.document is not document:
             known = self._known[document.uri] = _KnownDocument(document, state=None, held=None)

@@ -1,4 +1,4 @@
-"""Workspace edits as the protocol has them, and those that the editor has not answered yet."""
+"""Creates workspace edits, and tracks edits that the editor has not answered."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.workspace.documents import Document, Documents
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 
-QUICK = 4_096  # characters; to compare more can take over 10 ms, so it is done in a thread
-LONG = 2_000_000  # characters; to compare so many lines would keep everybody else waiting
+QUICK = 4_096  # characters; comparing more can take over 10 ms, so a thread does it
+LONG = 2_000_000  # characters; comparing so many lines would keep other threads waiting
 _SAMPLES = 16
-_SAID = 8  # characters that a line needs to say anything
-MOST_EDITS = 200  # in one document; an editor takes long over thousands, and so do we
+_SAID = 8  # characters from which a line counts in a comparison
+MOST_EDITS = 200  # in one document; editors are slow with thousands
 ANNOTATION = "indwell"
 LABEL = "Indwell"
 
@@ -29,14 +29,14 @@ def versioned_edit(
     annotated: bool = False,
     label: str = LABEL,
 ) -> types.WorkspaceEdit:
-    """Edits of a document's text, bound to its exact version.
+    """Edits of a document's text for its exact version.
 
     Args:
-        document: As the edits were made for.
-        edits: By offsets, ascending.
+        document: The document that the edits were computed for.
+        edits: The edits by offsets, ascending.
         encoding: The negotiated position encoding.
-        annotated: Say who wants it and why, for an editor that shows that.
-        label: What it says.
+        annotated: Whether to add a change annotation, for editors that show it.
+        label: The text of the annotation.
     """
     sent: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
     for start, stop, text in edits:
@@ -58,9 +58,9 @@ def versioned_edit(
 
 
 def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """A new, empty file; nothing happens to one that exists.
+    """The creation of an empty file; an existing file stays as it is.
 
-    Without ``ignoreIfExists`` Neovim 0.7 to 0.11 empties a file that was made meanwhile.
+    Without ``ignoreIfExists`` Neovim 0.7 to 0.11 would empty a file that exists by then.
     """
     operation = types.CreateFile(
         uri=uri,
@@ -73,7 +73,7 @@ def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.
 
 
 def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
-    """A file that goes; nothing happens if it is gone already."""
+    """The deletion of a file; nothing happens if the file does not exist."""
     operation = types.DeleteFile(
         uri=uri,
         options=types.DeleteFileOptions(ignore_if_not_exists=True, recursive=False),
@@ -85,11 +85,11 @@ def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.
 
 
 def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tuple[TextEdit, ...]:
-    """At most ``most`` edits that do the same: those with the least text between them become one.
+    """Join the edits with the least text between them, until there are at most ``most``.
 
     Args:
-        before: The text that they are of.
-        edits: Ascending, without overlap.
+        before: The text before the edits.
+        edits: The edits, ascending and without overlap.
         most: At least 1.
     """
     if len(edits) <= most:
@@ -106,9 +106,9 @@ def joined(before: str, edits: Sequence[TextEdit], most: int = MOST_EDITS) -> tu
 
 
 def is_rewritten(old: str, new: str) -> bool:
-    """Are these two long texts so different that there is nothing to compare?
+    """Whether two long texts are so different that comparing them is useless.
 
-    If no line of a sample is in the other text. Short texts are better compared.
+    They are if no line of a sample is in the other text. Short texts are always compared.
     """
     if len(old) + len(new) < LONG:
         return False
@@ -118,7 +118,7 @@ def is_rewritten(old: str, new: str) -> bool:
 
 
 def _annotations(label: str) -> dict[types.ChangeAnnotationIdentifier, types.ChangeAnnotation]:
-    """Nothing to confirm: whoever had to be asked was asked before."""
+    """A change annotation that needs no confirmation, because permission was asked before."""
     return {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
 
 
@@ -136,7 +136,7 @@ def _one(before: str, run: Sequence[TextEdit]) -> TextEdit:
     return TextEdit(run[0].start, at, "".join(pieces))
 
 
-MOST = 50  # that are remembered: each holds its texts
+MOST = 50  # remembered edits; each holds its texts
 
 
 @dataclass(slots=True, eq=False)
@@ -144,14 +144,14 @@ class SentEdit:
     """An edit that was sent.
 
     Attributes:
-        document: What it is of.
-        path: Its file.
-        edit: As it was sent.
-        version: That it is bound to.
-        before: The text that it is of.
-        expected: The text that it makes.
-        answer: Of the editor; nobody waits for it for ever.
-        looked_at: The version of the document whose text was looked at last.
+        document: The document.
+        path: The document's file.
+        edit: The edit as it was sent.
+        version: The version that the edit is for.
+        before: The text before the edit.
+        expected: The text after the edit.
+        answer: The editor's answer; waiting for it has a time limit.
+        looked_at: The version of the document that was checked last.
     """
 
     document: Document
@@ -165,26 +165,26 @@ class SentEdit:
 
 
 class Unanswered:
-    """What was given up: the editor took too long, or told of no change; or the turn was stopped.
+    """Edits that were given up: no answer or change came in time, or the turn was stopped.
 
     Args:
-        documents: What the editor has open.
+        documents: The open documents.
     """
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._asked: list[SentEdit] = []
-        self._applied: dict[Path, None] = {}  # in this order
+        self._applied: dict[Path, None] = {}  # in their order
 
     def add(self, asked: SentEdit) -> None:
-        """Wait no more for this one, and remember it."""
+        """Remember an edit that nothing waits for any more."""
         self._asked = [*self._asked[1 - MOST :], asked]
 
     async def check(self, document: Document) -> None:
-        """Let an edit of this document pass, unless an earlier one may still be applied.
+        """Check that no earlier edit of this document may still be applied.
 
         Raises:
-            EditRefused: It may.
+            EditRefused: An earlier edit may still be applied.
         """
         await self._settle()
         for asked in self._asked:
@@ -200,13 +200,13 @@ class Unanswered:
                 )
 
     async def applied(self) -> tuple[Path, ...]:
-        """Files whose text got an edit that was given up; each is told once."""
+        """Files to which an edit was applied after it was given up; each is returned once."""
         await self._settle()
         told, self._applied = self._applied, {}
         return tuple(told)
 
     async def _settle(self) -> None:
-        """See what became of each, before anybody edits its document again."""
+        """Find out what became of each edit, before its document is edited again."""
         for asked in tuple(self._asked):
             document = asked.document
             if self._documents.get(document.uri) is not document or _is_no(asked.answer):
@@ -214,25 +214,25 @@ class Unanswered:
                 continue
             version, is_yes = document.version, asked.answer.done()
             if version == asked.version or (version == asked.looked_at and not is_yes):
-                continue  # it may still come
+                continue  # the edit may still be applied
             is_taken = await was_taken(asked, document.text)
             asked.looked_at = version
             if (is_taken or is_yes) and self._forget(asked) and is_taken:
                 self._applied[asked.path] = None
 
     def _forget(self, asked: SentEdit) -> bool:
-        """Its fate is known; False if somebody else has seen to that while we looked."""
+        """Forget an edit whose result is known; False if another task has done so."""
         was_there = asked in self._asked
         self._asked = [one for one in self._asked if one is not asked]
         return was_there
 
 
 async def was_taken(asked: SentEdit, now: str) -> bool:
-    """Does a text, to which an edit was sent and in which somebody typed, have the edit?
+    """Whether a text that was also typed into contains an edit that was sent.
 
-    It does if the proposed text is closer to it than the text before. (Neovim drops an edit of an
-    older version than its own, and answers that it was applied.) In doubt the answer is no: then
-    the text is read and merged again, which makes no edit twice.
+    It does if the text is closer to the expected text than to the text before. (Neovim drops an
+    edit for an older version, and answers that it was applied.) In doubt the answer is no: then
+    the text is read and merged again, which applies no edit twice.
     """
     if now == asked.expected:
         return True
@@ -244,12 +244,12 @@ async def was_taken(asked: SentEdit, now: str) -> bool:
 def _is_closer(before: str, expected: str, now: str) -> bool:
     taken_away, put_in = _difference(expected, now)
     if 10 * taken_away > 9 * len(expected):
-        return False  # too little of it is left to tell
+        return False  # too little of the edit is left to decide
     return taken_away + put_in < sum(_difference(before, now))
 
 
 def _difference(one: str, other: str) -> tuple[int, int]:
-    """How many characters have to be taken away, and put in."""
+    """The numbers of characters to delete and to insert."""
     edits = line_edits(one, other)
     return sum(edit.stop - edit.start for edit in edits), sum(len(edit.text) for edit in edits)
 
@@ -264,6 +264,6 @@ def _is_no(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> boo
 
 
 def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:
-    """Where the text decides, an error in the answer is no matter."""
+    """Retrieve an error of an answer that is not needed, because the text decides."""
     if not answer.cancelled():
         answer.exception()

@@ -1,4 +1,4 @@
-"""Creates and deletes files by way of an editor that can do so as part of an edit."""
+"""Creates and deletes files through an editor that supports this as part of an edit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from indwell.workspace.base import Snapshot, Workspace
 async def refusal(
     client: Client, edit: types.WorkspaceEdit, label: str, timeout_s: float
 ) -> str | None:
-    """Why the editor said no, in parentheses or nothing; None if it said anything else, or nothing.
+    """Why the editor refused, in parentheses, or empty; None if it did not refuse.
 
-    What became of it is to be looked at on disk.
+    Without a refusal the caller checks the disk.
     """
     answer = asyncio.ensure_future(client.apply_edit(edit, label))
     answer.add_done_callback(seen)
@@ -45,12 +45,12 @@ async def refusal(
 
 
 class FileCreation:
-    """Makes new files.
+    """Creates files.
 
     Args:
-        client: Makes them empty, if it can.
-        disk: Where they are looked for.
-        timeout_s: How long the editor may take to answer.
+        client: The editor, which creates empty files if it can.
+        disk: The files on disk.
+        timeout_s: How long the editor may take to answer, in seconds.
     """
 
     def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
@@ -59,11 +59,11 @@ class FileCreation:
         self._timeout_s = timeout_s
 
     async def empty_file(self, path: Path, text: str, label: str) -> Snapshot | None:
-        """Let the editor make a file for ``text``; None if that is for the disk to do.
+        """Let the editor create a file for ``text``; None if the caller must create it on disk.
 
         Raises:
-            EditRefused: Something stands there by now; nothing was overwritten.
-            ToolError: The editor said no.
+            EditRefused: The file exists by now; nothing was overwritten.
+            ToolError: The editor refused.
         """
         if not await self._is_for_the_editor(path, text):
             return None
@@ -71,7 +71,7 @@ class FileCreation:
         try:
             made = await self._disk.read(path)
         except ToolError:
-            return None  # it did not answer, failed, or does not do what it declares
+            return None  # no answer, an error, or the editor cannot do what it declares
         if made.text:
             raise EditRefused(
                 f"{path.name!r} is not empty although it is new: the editor or somebody else has "
@@ -80,21 +80,21 @@ class FileCreation:
         return made
 
     async def _is_for_the_editor(self, path: Path, text: str) -> bool:
-        """Can it make this file; and can the disk take the text, so that none is left empty?"""
+        """Whether the editor can create this file, and the disk can take the text."""
         if not self._client.features.create_files:
             return False
         try:
             text.encode()
         except UnicodeEncodeError:
-            return False  # the disk says why
-        # Not every editor makes the folders too.
+            return False  # writing to the disk gives the reason
+        # Some editors do not create folders.
         return await asyncio.to_thread(lambda: path.parent.is_dir() and not exists(path))
 
     async def _ask(self, path: Path, label: str) -> None:
-        """Let the editor make the empty file; what it says of it is looked at on disk.
+        """Let the editor create the empty file; the caller checks the disk.
 
         Raises:
-            ToolError: It said no.
+            ToolError: The editor refused.
         """
         annotated = self._client.features.annotations
         edit = creation(path.as_uri(), annotated=annotated, label=label)
@@ -107,9 +107,9 @@ class FileDeletion:
     """Deletes files that the editor has open.
 
     Args:
-        client: Deletes them, if it can.
-        disk: Where they are looked for, and else deleted.
-        timeout_s: How long the editor may take to answer.
+        client: The editor, which deletes files if it can.
+        disk: The files on disk.
+        timeout_s: How long the editor may take to answer, in seconds.
     """
 
     def __init__(self, client: Client, disk: Workspace, *, timeout_s: float) -> None:
@@ -123,8 +123,8 @@ class FileDeletion:
         """Delete the file of an open document, whose text was compared with ``base``.
 
         Raises:
-            TextMoved: The buffer, or the disk below it, holds something else.
-            EditRefused: The editor said no.
+            TextMoved: The buffer or its file has another text.
+            EditRefused: The editor refused.
             ToolError: No copy can be kept, or the system refuses.
         """
         on_disk = await self._below(document, path)
@@ -140,10 +140,10 @@ class FileDeletion:
         return kept
 
     async def _below(self, document: Document, path: Path) -> Snapshot | None:
-        """What is on disk: what the buffer reads or started from, or nothing.
+        """The file on disk, with the buffer's present or original text; None if it is missing.
 
         Raises:
-            TextMoved: Somebody else has changed it.
+            TextMoved: Another program has changed the file.
         """
         try:
             on_disk = await self._disk.read(path)
@@ -159,15 +159,15 @@ class FileDeletion:
         return on_disk
 
     async def _ask(self, path: Path, label: str) -> None:
-        """Let the editor delete it; what became of it is looked at on disk.
+        """Let the editor delete the file; the caller checks the disk.
 
         Raises:
-            EditRefused: It said no.
+            EditRefused: The editor refused.
         """
         annotated = self._client.features.annotations
         edit = deletion(path.as_uri(), annotated=annotated, label=label)
         reason = await refusal(self._client, edit, label, self._timeout_s)
-        if reason:  # without one, the disk tells
+        if reason:  # without a refusal the disk decides
             raise EditRefused(f"the editor refused to delete {path.name!r}{reason}")
 
 
