@@ -15,10 +15,14 @@ export function told(event: Told): Event {
 }
 
 function defaults(type: Event["type"]): Readonly<Record<string, unknown>> {
-  const all: Readonly<Record<string, object>> = schema.$defs;
-  const definition = all[`event.${type.slice(0, 1).toUpperCase()}${type.slice(1)}`];
-  assert.ok(definition !== undefined && "properties" in definition, `the schema has ${type}`);
-  const fields: Readonly<Record<string, object>> = Object(definition.properties);
+  const fields = Object.entries<object>(schema.$defs)
+    .filter(([name]) => name.startsWith("event."))
+    .map(
+      ([, one]): Readonly<Record<string, object>> =>
+        "properties" in one ? Object(one.properties) : {},
+    )
+    .find((one) => one["type"] !== undefined && JSON.stringify(one["type"]).includes(`"${type}"`));
+  assert.ok(fields !== undefined, `the schema has ${type}`);
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) =>
       "default" in field ? [[name, field.default]] : [],
