@@ -18,14 +18,14 @@ from indwell.lsp.messages.context import (
     HeadroomRow,
     HealthRow,
 )
-from indwell.lsp.prompts.prompting import Attached, opened_id, selection_id, words_of
+from indwell.lsp.prompts.prompting import PromptAttachments, opened_id, selection_id, words_of
 from indwell.messages import Text
 
 
 def context_of(
     session: str | None,
     conversation: Conversation | None,
-    attached: Attached,
+    attached: PromptAttachments,
     model: str,
     preset: Preset,
     *,
@@ -78,7 +78,7 @@ def context_of(
     )
 
 
-def attached_rows(attached: Attached) -> tuple[AttachedRow, ...]:
+def attached_rows(attached: PromptAttachments) -> tuple[AttachedRow, ...]:
     """The attachments of the next prompt, with the ids by which they are detached."""
     opened, marked = attached.opened, attached.selection
     opened_text, marked_text = words_of(attached)
@@ -93,7 +93,7 @@ def attached_rows(attached: Attached) -> tuple[AttachedRow, ...]:
     return tuple(rows)
 
 
-def _blocks(attached: Attached) -> Sequence[Text]:
+def _blocks(attached: PromptAttachments) -> Sequence[Text]:
     opened, marked = words_of(attached)
     found = [inject("ide_opened_file", opened, turn=0)] if opened else []
     return [*found, inject("ide_selection", marked, turn=0)] if marked else found

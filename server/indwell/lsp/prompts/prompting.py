@@ -158,7 +158,7 @@ def _names(uri: str, roots: Sequence[Path]) -> tuple[str, ...]:
     return (shown, name_in(uri))
 
 
-class Attached(msgspec.Struct, frozen=True):
+class PromptAttachments(msgspec.Struct, frozen=True):
     """What the next prompt would contain besides its words."""
 
     selection: Selection | None = None
@@ -186,12 +186,12 @@ class Prompting:
         """Check the files that the next prompt may contain, and ``also``."""
         await self._attention.look(self._settings(), *also)
 
-    def attached(self) -> Attached:
+    def attached(self) -> PromptAttachments:
         """What the next prompt contains, without what the user has detached."""
         settings = self._settings()
         selection = self._attention.selection(settings)
         opened = self._attention.opened(settings)
-        return Attached(
+        return PromptAttachments(
             selection if selection and selection_id(selection) not in self._detached else None,
             opened if opened and opened_id(opened) not in self._detached else None,
         )
@@ -308,7 +308,7 @@ class Prompting:
             problems=reported,
         )
 
-    def _take(self) -> Attached:
+    def _take(self) -> PromptAttachments:
         """Take the attachments of a prompt; the next prompt has all of them again."""
         now = self.attached()
         self._detached = frozenset()
@@ -326,7 +326,7 @@ def opened_id(opened: OpenedFile) -> str:
     return f"opened-{_digest(opened.path)}"
 
 
-def words_of(attached: Attached) -> tuple[str, str]:
+def words_of(attached: PromptAttachments) -> tuple[str, str]:
     """The texts that the model would read: of the opened file and of the selection."""
     return (
         opened_words(attached.opened) if attached.opened else "",

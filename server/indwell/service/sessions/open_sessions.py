@@ -275,11 +275,7 @@ class OpenSessions:
             settings.turn_mode = None
 
     async def close_idle(self) -> None:
-        """Close the sessions beside the current one that no turn needs.
-
-        A session with a running background command stays open, because closing it would end the
-        command.
-        """
+        """Close sessions beside the current one; one with a background command stays open."""
         async with self._changing:
             for one in tuple(self._beside.values()):
                 if not self.is_used(one.session.id) and not _is_busy(one.session):
