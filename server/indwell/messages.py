@@ -35,6 +35,7 @@ Source: TypeAlias = Literal[
     "skill_list",
     "own_skill_list",
     "agent_list",
+    "tool_list",
     "summary",
     "task_card",
     "todo",

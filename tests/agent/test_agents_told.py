@@ -24,7 +24,7 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request
 from indwell.policy.decide import Policy
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, asks, call, says, texts, with_parts
 
 OPENING = "Sub-agents that this folder's files describe; call agent with a name if one fits:"
@@ -54,8 +54,8 @@ async def agent(name: str, _context: object) -> str:
     return f"{name}\n{LINES}"
 
 
-def registry(*names: str) -> Registry:
-    return Registry([a_tool(name, agent) for name in names or ("agent",)])
+def registry(*names: str) -> ToolTable:
+    return ToolTable([a_tool(name, agent) for name in names or ("agent",)])
 
 
 def knows(world: World, files: Files) -> None:
@@ -181,7 +181,7 @@ async def test_inj_a_description_is_an_inert_line_within_its_tag(tmp_path: Path)
         return "ran"
 
     files = Files(*(an_agent(f"a{at}", one) for at, one in enumerate(hostile())))
-    tools = Registry([a_tool("agent", agent), a_tool("run_it", run_it, effect="run")])
+    tools = ToolTable([a_tool("agent", agent), a_tool("run_it", run_it, effect="run")])
     script = [asks(call("run_it", name="evil")), says()]
     async with a_world(tmp_path, script, registry=tools, policy=Policy("auto")) as world:
         knows(world, files)

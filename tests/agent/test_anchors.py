@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, asks, call, says
 
 
@@ -27,7 +27,7 @@ async def test_what_a_dead_cache_held_is_not_marked_again(tmp_path: Path) -> Non
     many = asks(*(call("look", f"c{n}", name=f"f{n}") for n in range(25)))
     seen = []
     for name, idle in (("alive", timedelta(0)), ("dead", timedelta(minutes=6))):
-        registry = Registry([a_tool("look", look)])
+        registry = ToolTable([a_tool("look", look)])
         (tmp_path / name).mkdir()
         async with a_world(tmp_path / name, [many, says(), says()], registry=registry) as world:
             seen.append(await marks_after(world, idle))

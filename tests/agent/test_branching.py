@@ -24,7 +24,7 @@ from indwell.sessions.branches import lived, up_to
 from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.forking import fork_session
 from indwell.sessions.records import CompactionRecord, Prefixed, RequestRecord, Rewound
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import START, a_tool, a_world, call, with_parts
 
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
@@ -63,7 +63,7 @@ def reads() -> Callable[[Request], Reply]:
 async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
     tmp_path: Path, preset: str
 ) -> None:
-    registry = Registry([a_tool("report", report)])
+    registry = ToolTable([a_tool("report", report)])
     then = {}
     async with a_world(tmp_path, reads(), registry=registry, window=16_000) as world:
         session, store = world.session, world.store

@@ -15,15 +15,16 @@ import pytest
 from indwell.agent.core import events
 from indwell.agent.core.feature import DurableState, Feature
 from indwell.agent.core.session import Session
-from indwell.errors import UserError
-from support.session import PATIENCE_S, World, a_world, asks, call, says
+from indwell.errors import ToolError, UserError
+from indwell.tools.base import ToolContext
+from support.session import PATIENCE_S, World, a_tool, a_world, asks, call, says, texts
 
 LOGGER = "indwell.agent.core.session_features"
 SCRIPT = [asks(call("read_file", "c1", path="a.py")), says("done")]
 MUTING = (
-    "commands", "labels", "begin", "prompt_blocks", "remind", "result", "tell", "around",
-    "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified", "answered",
-    "files_changed",
+    "late_tools", "commands", "labels", "begin", "prompt_blocks", "remind", "result", "tell",
+    "around", "ends_turn", "after_tool", "after_reply", "on_stop", "end", "changed", "verified",
+    "answered", "files_changed", "readable",
 )  # fmt: skip
 SUSPENDING = (
     "begin", "prompt_blocks", "remind", "tell", "around", "check_words", "before_tool",
@@ -146,6 +147,78 @@ async def test_a_state_that_cannot_be_read_costs_only_its_feature(tmp_path: Path
         features.restore({"toy": 1})
         assert (await world.turn()).ending == "done"
         assert len(notices(world)) == 1
+
+
+async def test_steering_that_cannot_be_checked_does_not_go_out(tmp_path: Path) -> None:
+    async def read(_name: str, _context: ToolContext) -> str:
+        world.session.steer("secret words")
+        return "steered"
+
+    script = [asks(call("steer", "c1")), says("not reached")]
+    tools, features = [a_tool("steer", read)], [broken("check_steering")]
+    async with a_world(tmp_path, script, tools=tools, features=features) as world:
+        finished = await world.turn()
+        assert finished.ending == "failed"
+        assert "'toy'" in finished.message
+        assert finished.draft == "secret words"
+        assert len(world.provider.requests) == 1
+
+
+async def test_steering_reaches_the_model_although_a_feature_fails_to_hear_it(
+    tmp_path: Path,
+) -> None:
+    async def read(_name: str, _context: ToolContext) -> str:
+        world.session.steer("look closer")
+        return "steered"
+
+    script = [asks(call("steer", "c1")), says()]
+    tools, features = [a_tool("steer", read)], [broken("steered")]
+    async with a_world(tmp_path, script, tools=tools, features=features) as world:
+        assert (await world.turn()).ending == "done"
+        assert texts(world.messages[-2])[-1] == "look closer"
+        assert len(notices(world)) == 1
+
+
+@pytest.mark.parametrize("slot", ["compacted", "after_compaction", "unpinned"])
+async def test_a_compaction_stands_although_a_feature_fails_to_hear_of_it(
+    tmp_path: Path, slot: str
+) -> None:
+    script = [asks(call("read_file", "c1", path="a.py")), says(), says(), says()]
+    files = {"a.py": "x = 1\n" * 3_000}
+    async with a_world(tmp_path, script, files=files, features=[broken(slot)]) as world:
+        for words in ("read it", "go on", "/compact", "go on"):
+            assert (await world.turn(words)).ending == "done"
+        assert world.told(events.Compacted)
+        assert len(notices(world)) == 1
+        await world.records()
+
+
+async def test_a_sub_agent_does_not_start_without_a_feature_that_may_be_its_guard(
+    tmp_path: Path,
+) -> None:
+    async with a_world(tmp_path, [], features=[broken("for_child")]) as world:
+        with pytest.raises(ToolError, match="does not start, because the feature 'toy'"):
+            world.session.parts.features.for_child()
+
+
+async def test_every_feature_is_closed_although_another_one_fails(tmp_path: Path) -> None:
+    closed: list[str] = []
+
+    async def close() -> None:
+        closed.append("other")
+
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    features: list[Feature[Session]] = [
+        Feature(name="other", close=close),
+        Feature(name="toy", close=fail),
+        Feature(name="another", close=close),
+    ]
+    async with a_world(tmp_path, [], features=features) as world:
+        pass
+    assert closed == ["other", "other"]
+    assert world.session.parts.features.muted == {"toy"}
 
 
 @pytest.mark.parametrize("slot", SUSPENDING)

@@ -20,7 +20,7 @@ from indwell.errors import ContextOverflow, ServerFault, SessionError
 from indwell.messages import Reply, Request, Text, ToolResult, Usage
 from indwell.providers.scripted import Answer, ScriptedProvider, hang
 from indwell.sessions import records as log
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 WINDOW = 16_000
@@ -58,7 +58,7 @@ def works(n_rounds: int, summary: Callable[[Request], Answer] = lambda _: Reply(
 async def a_long_world(
     folder: Path, script: Any, preset: str = "regions-d", *, window: int = WINDOW, **parts: Any
 ) -> Any:
-    registry = Registry([a_tool("report", report)])
+    registry = ToolTable([a_tool("report", report)])
     async with a_world(folder, script, registry=registry, window=window) as world:
         with_parts(world.session, preset=PRESETS[preset], **parts)
         yield world
@@ -229,7 +229,7 @@ async def test_a_message_larger_than_the_window_is_a_clear_error_with_numbers(
     async def flood(name: str, context: object) -> str:
         return LINES * 9
 
-    registry = Registry([a_tool("flood", flood)])
+    registry = ToolTable([a_tool("flood", flood)])
     script = [asks(call("flood", "c1")), says()]
     async with a_world(tmp_path, script, registry=registry, window=8_000) as world:
         with_parts(world.session, preset=PRESETS["slide"])
@@ -294,7 +294,7 @@ async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> 
     wish = CompactionWish()
     reads = [asks(call("report", f"c{number}", name=str(number))) for number in range(3)]
     script = [*reads, asks(call("compact", "c9", reason="a new phase")), Reply(SUMMARY), says()]
-    registry = Registry([a_tool("report", report), make_compact(wish)])
+    registry = ToolTable([a_tool("report", report), make_compact(wish)])
     async with a_world(tmp_path, script, registry=registry) as world:
         with_parts(world.session, wish=wish, preset=PRESETS["regions-d"])
         assert (await world.turn()).ending == "done"

@@ -21,7 +21,7 @@ from indwell.policy.decide import Policy
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import LINE_TOKENS, catalogue
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.wiring.project.skills import SkillFolders
@@ -94,7 +94,7 @@ async def working(
         folder.root.parent,
         replies,
         workspace=workspace,
-        registry=Registry(tools),
+        registry=ToolTable(tools),
         answers=answers,
         policy=policy,
     ) as world:

@@ -15,7 +15,7 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text
 from indwell.service.sessions.inherited_task import take_task
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import a_tool, a_world, call, says, with_parts
 
 STEPS = "1. Read every report\n2. Never touch `cart_3.py` </task-card>"
@@ -57,7 +57,7 @@ def approved() -> PlanBoard:
 async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
     tmp_path: Path, preset: str
 ) -> None:
-    registry, script = Registry([a_tool("report", report)]), reading(20)
+    registry, script = ToolTable([a_tool("report", report)]), reading(20)
     async with with_plan(tmp_path, script, approved(), registry=registry, window=16_000) as world:
         with_parts(world.session, preset=PRESETS[preset])
         finished = await world.turn(APPROVED)
@@ -119,7 +119,7 @@ async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
     def answer(request: Request) -> Reply:
         return rest(request) if board.plan.state == state else first(request)
 
-    registry = Registry([a_tool("report", report)])
+    registry = ToolTable([a_tool("report", report)])
     async with with_plan(tmp_path, answer, board, registry=registry, window=16_000) as world:
         with_parts(world.session, preset=PRESETS[preset])
         await world.turn(APPROVED)

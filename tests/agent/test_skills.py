@@ -17,7 +17,7 @@ from indwell.context.conversation import system_block
 from indwell.errors import ToolError
 from indwell.skills.catalogue import catalogue
 from indwell.skills.skill import Origin, Skill
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from indwell.tools.read import make_read_file
 from support.session import World, a_world, asks, call, says, texts
 
@@ -64,7 +64,7 @@ def with_shelf(world: World, places: MadeUp) -> Shelf:
     shelf = Shelf(places)
     shelf.look_now()
     session = world.session
-    tools = Registry([make_read_file(), make_load_skill(shelf)])
+    tools = ToolTable([make_read_file(), make_load_skill(shelf)])
     features = Features((skills_feature(shelf),))
     session.parts = replace(session.parts, features=features, tools=tools)
     prompt = f"You are a test.\n\n{catalogue(shelf.known.own)}"
@@ -381,7 +381,7 @@ async def test_who_has_no_tool_to_load_skills_is_not_told_of_them(tmp_path):
     places = MadeUp(a_skill("one", origin="workspace"))
     async with a_world(tmp_path, [says()]) as world:
         with_shelf(world, places)
-        tools = Registry([make_read_file()])
+        tools = ToolTable([make_read_file()])
         world.session.parts = replace(world.session.parts, tools=tools)
         await world.turn("first")
 

@@ -11,7 +11,7 @@ from indwell.agent.features.skills.feature import make_load_skill, skills_featur
 from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
 from indwell.messages import ToolResult
 from indwell.skills.skill import Skill
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import World, a_world, asks, call, says
 
 
@@ -38,7 +38,7 @@ def shelved(world: World) -> OneSkill:
     place = OneSkill()
     shelf = Shelf(place)
     shelf.look_now()
-    tools = Registry([make_load_skill(shelf)])
+    tools = ToolTable([make_load_skill(shelf)])
     features = Features((skills_feature(shelf),))
     world.session.parts = replace(world.session.parts, features=features, tools=tools)
     return place

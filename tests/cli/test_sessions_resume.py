@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.restore.resume import Resumed, tools_digest
+from indwell.agent.restore.resume import Resumed
 from indwell.cli.terminal.person import AllowingApprover
-from indwell.messages import Image, Message, Meta, Role, Text
+from indwell.messages import Image, Message, Meta, Role, Text, ToolSpec
 from indwell.sessions.records import (
     ENDED,
     Intent,
@@ -21,11 +21,13 @@ from indwell.sessions.records import (
     Record,
     TurnEndRecord,
     TurnStartRecord,
+    prefixed,
+    tools_digest,
 )
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.wiring.model import make_model
-from indwell.wiring.resume import OLD_PROMPT, resume_session
+from indwell.wiring.resume import NEW_TOOLS, OLD_PROMPT, resume_session
 from indwell.workspace.disk import DiskWorkspace
 from support.editing import EDIT, MODEL, READ, SOURCE, USAGE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -347,6 +349,19 @@ async def test_another_system_prompt_than_the_present_one_stays_and_is_said(home
         resumed = await taken_up(home, Prefixed(system, tools, AT))
         assert tuple(block.text for block in resumed.session.conversation.system) == system
         assert resumed.notices == notices
+
+
+async def test_tools_that_came_late_stay_in_the_requests_of_a_resumed_session(home) -> None:
+    begun = (await taken_up(home)).session.prefix
+    late = ToolSpec("phone_book", "Find a number.", "{}")
+    for specs in ((*begun.specs, late), begun.specs):
+        resumed = await taken_up(home, prefixed(begun.system, specs, AT))
+        assert resumed.session.conversation.tools == specs
+        assert resumed.notices == ()
+    other = prefixed(begun.system, (late, *begun.specs[1:]), AT)
+    resumed = await taken_up(home, other)
+    assert resumed.session.conversation.tools == begun.specs
+    assert resumed.notices == (NEW_TOOLS,)
 
 
 async def test_per_08_a_state_folder_of_any_name_will_do(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indwell.context.injections import KINDS
 from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise, with_tags
 
 BRACKETS = (
@@ -46,6 +47,10 @@ def plain(character: str) -> str:
     folded = latin.get(character.casefold(), character.casefold())
     decomposed = unicodedata.normalize("NFKD", folded)
     return "".join(one for one in decomposed if unicodedata.category(one) != "Mn")
+
+
+def test_no_data_can_hold_the_tag_of_an_injection() -> None:
+    assert {row.tag for row in KINDS.values()} <= set(TAGS)
 
 
 NAMES = "|".join(r"[\s_-]*".join(re.sub("[-_]", "", tag)) for tag in TAGS)

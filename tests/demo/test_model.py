@@ -11,7 +11,7 @@ from indwell.demo.model import WHAT_IT_IS, _enclosing, answer
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.policy.approvals import Answer
 from indwell.prompt.tasks import task_words
-from indwell.tools.base import Registry, Tool, ToolContext
+from indwell.tools.base import Tool, ToolContext, ToolTable
 from indwell.tools.commands.bash import Shell
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.read import make_read_file
@@ -47,7 +47,7 @@ def checking(project: Project, workspace: Workspace) -> Tool[Named]:
     return a_tool("bash", run, effect="run")
 
 
-class Renamed(Registry):
+class Renamed(ToolTable):
     """Takes the model's ``command`` as the made-up tool's ``name``."""
 
     def bind(self, name: str, arguments: str) -> object:  # type: ignore[override] # a Call

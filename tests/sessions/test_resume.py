@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.agent.restore.restored_state import UNKNOWN, OpenCall, past_of
-from indwell.agent.restore.resume import NOT_BEGUN, outcomes, tools_digest, unknown_words
+from indwell.agent.restore.resume import NOT_BEGUN, outcomes, unknown_words
 from indwell.context.pairing import problems
 from indwell.messages import Message, Meta, Text, ToolResult, ToolSpec, ToolUse, Usage
 from indwell.sessions.records import (
@@ -19,6 +19,7 @@ from indwell.sessions.records import (
     SteeringRecord,
     TurnEndRecord,
     TurnStartRecord,
+    tools_digest,
 )
 from indwell.tools.editing.edit import EditFile
 from indwell.tools.editing.lost_edits import looked_up, state_of

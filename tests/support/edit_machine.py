@@ -16,7 +16,7 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.errors import ToolError
-from indwell.tools.base import Registry, ToolContext
+from indwell.tools.base import ToolContext, ToolTable
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.replace import Replacement, apply
 from indwell.tools.editing.write import make_write_file
@@ -29,7 +29,7 @@ from support.edit_texts import formatted, made_on, without
 from support.fake_editor.buffer import with_ending
 from support.fake_editor.profiles import Profile
 
-TOOLS = Registry([make_read_file(), make_edit_file(), make_write_file()])
+TOOLS = ToolTable([make_read_file(), make_edit_file(), make_write_file()])
 
 
 class EditMachine(EditModel):

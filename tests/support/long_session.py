@@ -13,7 +13,7 @@ from indwell.agent.core.events import Compacted
 from indwell.context.pairing import problems
 from indwell.messages import Reply, Request, Text
 from indwell.providers.scripted import check_legal
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, call, with_parts
 
 WINDOW = 16_000
@@ -83,7 +83,7 @@ async def long_session(folder: Path, n_turns: int) -> Course:
             return Reply("", (call("report", f"c{number}", name=f"r{number}"),), "tool_calls")
         return Reply(f"Cart {request.messages[-1].turn} is counted.")
 
-    registry = Registry([a_tool("report", report)])
+    registry = ToolTable([a_tool("report", report)])
     async with a_world(folder, [], registry=registry, window=WINDOW) as world:
         with_parts(world.session, provider=Answering(answer))
         times, n_compacted = [], 0

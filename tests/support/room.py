@@ -11,7 +11,7 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.errors import ToolError
-from indwell.tools.base import Outcome, Registry, ToolContext
+from indwell.tools.base import Outcome, ToolContext, ToolTable
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
@@ -45,7 +45,7 @@ class Agent:
 
     def __init__(self, room: Room) -> None:
         self.seen = KnownTexts()
-        self._tools = Registry([make_read_file(), make_edit_file(), make_write_file()])
+        self._tools = ToolTable([make_read_file(), make_edit_file(), make_write_file()])
         self._context = ToolContext(
             workspace=room.editor.workspace,
             seen=self.seen,

@@ -41,7 +41,7 @@ from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.conversation_restore import fold
 from indwell.sessions.records import Record
 from indwell.sessions.storage.store import SessionStore
-from indwell.tools.base import Outcome, Registry, Tool, ToolContext, ToolFacts
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts, ToolTable
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
@@ -176,7 +176,7 @@ async def a_world(
     workspace: Workspace | None = None,
     tools: Sequence[Tool[Any]] = (),
     features: Sequence[Feature[Session]] = (),
-    registry: Registry | None = None,
+    registry: ToolTable | None = None,
     answers: Sequence[Answer] = (),
     policy: Policy | None = None,
     window: int = 64_000,
@@ -205,8 +205,9 @@ async def a_world(
             ReviewNews().feature(),
         )
     )
-    registry = registry or Registry(
-        [make_read_file(), make_edit_file(), make_write_file(), *tools, *of_features.tools]
+    registry = registry or ToolTable(
+        [make_read_file(), make_edit_file(), make_write_file(), *tools, *of_features.tools],
+        of_features.late_tools,
     )
     workspace = workspace or MemoryWorkspace(files)
 

@@ -43,7 +43,7 @@ from indwell.messages import (
 
 _STATES = frozenset(
     {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
-    | {"skill_list", "own_skill_list", "agent_list"}
+    | {"skill_list", "own_skill_list", "agent_list", "tool_list"}
 )
 """Sources of which only the newest word counts."""
 

@@ -36,6 +36,7 @@ TAGS = (
     "skill",
     "available-skills",
     "available-agents",
+    "changed-tools",
     "remembered-facts",
     "approved-plan",
     "project-instructions",

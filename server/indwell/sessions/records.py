@@ -5,7 +5,8 @@ Pure: callers pass times in as text (ISO 8601, UTC).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -50,6 +51,16 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
     tools: str
     at: str
     specs: tuple[ToolSpec, ...] = ()
+
+
+def prefixed(system: tuple[str, ...], specs: tuple[ToolSpec, ...], at: str) -> Prefixed:
+    """Make the record of a prefix, with the digest of its tools."""
+    return Prefixed(system, tools_digest(specs), at, specs)
+
+
+def tools_digest(tools: Iterable[ToolSpec]) -> str:
+    """Digest of the tools as a request sends them; a different digest means different bytes."""
+    return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
 
 
 class TurnStartRecord(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):

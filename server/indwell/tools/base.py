@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 
 from indwell.context.injections import Frame
 from indwell.errors import ToolError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolSpec
 from indwell.policy.approvals import Chosen
 from indwell.policy.call_facts import Effect
@@ -22,6 +24,8 @@ from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import AppliedChange, Workspace
 
 _MAX_QUOTE = 60  # characters of a name that a complaint repeats
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")  # as OpenAI's and Anthropic's endpoints require
+_log = logging.getLogger(__name__)
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
@@ -249,40 +253,82 @@ class Call(msgspec.Struct, frozen=True):
     preview: Callable[[ToolContext], Awaitable[Preview]] | None
 
 
-class Registry:
-    """The table of tools of one session, in a stable order."""
+class ToolTable:
+    """The tools that an agent can call: fixed ones, and late ones that come and go.
 
-    def __init__(self, tools: Sequence[Tool[Any]]) -> None:
-        self._tools: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in tools}
+    Args:
+        fixed: The tools of the whole session, in the order that the model reads.
+        late: Returns the tools that are there at the moment besides the fixed ones. It is called
+            often, so it only looks at memory. A tool whose name an endpoint would refuse, or that
+            another tool has, is left out.
+    """
+
+    def __init__(
+        self, fixed: Sequence[Tool[Any]], late: Callable[[], Sequence[Tool[Any]]] = tuple
+    ) -> None:
+        self._fixed: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in fixed}
+        self._find_late = late
+        self._late: tuple[Tool[Any], ...] = ()
+        self._tools = self._fixed
+        self._specs = self.fixed
+        self._departed: set[str] = set()
+
+    def _now(self) -> Mapping[str, Tool[Any]]:
+        late = tuple(self._find_late())
+        if late != self._late:
+            tools = dict(self._fixed)
+            for tool in late:
+                if _is_name(name := tool.spec.name) and name not in tools:
+                    tools[name] = tool
+                elif tool not in self._late:
+                    _log.warning("the tool %r is left out: its name is invalid or taken", name)
+            self._departed = (self._departed | set(self._tools)) - set(tools)
+            self._late, self._tools = late, tools
+            self._specs = tuple(tool.spec for tool in tools.values())
+        return self._tools
+
+    @property
+    def fixed(self) -> tuple[ToolSpec, ...]:
+        """The specs of the fixed tools."""
+        return tuple(tool.spec for tool in self._fixed.values())
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:
-        """All tools in order; a sub-agent's table is a selection of its parent's."""
-        return tuple(self._tools.values())
-
-    def has(self, name: str) -> bool:
-        """Whether the session can call the tool."""
-        return name in self._tools
+        """The tools of the moment, the fixed ones first."""
+        return tuple(self._now().values())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The specs that the model is told, in the same order."""
-        return tuple(tool.spec for tool in self._tools.values())
+        """Their specs, in the same order; the same object as long as nothing changes."""
+        self._now()
+        return self._specs
+
+    def has(self, name: str) -> bool:
+        """Whether the agent can call the tool at the moment."""
+        return name in self._now()
 
     def bind(self, name: str, arguments: str) -> Call:
         """Find a tool and check its arguments.
 
         Raises:
-            ToolError: Unknown tool (with the closest names), or bad arguments.
+            ToolError: The tool is unknown (with the closest name) or has departed, or its
+                arguments are bad.
         """
-        tool = self._tools.get(name)
+        tools = self._now()
+        tool = tools.get(name)
         if tool is None:
-            near = difflib.get_close_matches(_short(name), self._tools, n=1)
+            known = f"The tools are: {', '.join(tools)}"
+            if name in self._departed:
+                raise ToolError(f"the tool {name!r} is not available any more. {known}")
+            near = difflib.get_close_matches(_short(name), tools, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ToolError(
-                f"there is no tool {_short(name)!r}{hint} The tools are: {', '.join(self._tools)}"
-            )
+            raise ToolError(f"there is no tool {_short(name)!r}{hint} {known}")
         return tool.bind(arguments)
+
+
+def _is_name(name: str) -> bool:
+    """Whether chat endpoints accept the name of a tool."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _short(name: str) -> str:

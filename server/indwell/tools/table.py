@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from indwell.tools.base import Registry, Tool
+from indwell.tools.base import Tool, ToolTable
 from indwell.tools.commands.background import NOWHERE, Background
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
@@ -14,15 +15,21 @@ from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
 
 
-def standard_tools(shell: Shell, *more: Tool[Any], background: Background = NOWHERE) -> Registry:
+def standard_tools(
+    shell: Shell,
+    *more: Tool[Any],
+    background: Background = NOWHERE,
+    late: Callable[[], Sequence[Tool[Any]]] = tuple,
+) -> ToolTable:
     """The tools for files and commands, then ``more``.
 
     Args:
         shell: Runs the commands of the agent that has these tools.
         more: Tools that follow them, in order.
         background: Keeps commands that run on after their call.
+        late: Returns the tools that come and go, as they are at the moment.
     """
-    return Registry(
+    return ToolTable(
         [
             make_read_file(),
             make_edit_file(),
@@ -31,5 +38,6 @@ def standard_tools(shell: Shell, *more: Tool[Any], background: Background = NOWH
             make_grep(),
             make_bash(shell, background),
             *more,
-        ]
+        ],
+        late,
     )

@@ -44,7 +44,7 @@ from indwell.wiring.bounds.command_bounds import (
 )
 from indwell.wiring.bounds.home_view import homes, is_private
 from indwell.wiring.companion import companion_of
-from indwell.wiring.conversation import first_conversation, model_notice, prefix_of, surroundings_of
+from indwell.wiring.conversation import first_conversation, model_notice, surroundings_of
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
 from indwell.wiring.model import Model, budgets_of, session_model
 from indwell.wiring.project.commands import gate_of, hooks_of
@@ -184,7 +184,7 @@ async def open_session(
         raise
     # This takes up to 20 ms once; no prompt waits for it, so the second turn may tell it.
     looking.add_done_callback(lambda held: _tell_state(session, held))
-    session.parts.log.append(prefix_of(session))
+    session.parts.log.append(session.prefix)
     return session
 
 

@@ -11,15 +11,13 @@ import msgspec
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session import Session
 from indwell.agent.features.skills.shelf import Shelf
-from indwell.agent.restore.resume import tools_digest
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import Machine, system_prompt
-from indwell.sessions.records import Prefixed
 from indwell.sessions.storage.spending import local_day
 from indwell.skills.catalogue import catalogue
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from indwell.wiring.model import Model, session_model, unkept
 from indwell.workspace.base import Workspace
 from indwell.workspace.git.repository import branch_of
@@ -46,7 +44,7 @@ def this_machine() -> Machine:
 
 
 def first_conversation(
-    session: str, model: Model, tools: Registry, own_words: str, shelf: Shelf
+    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf
 ) -> Conversation:
     """Create a conversation without messages.
 
@@ -69,14 +67,6 @@ def first_conversation(
         system=(system_block(prompt),),
         tools=tools.specs,
     )
-
-
-def prefix_of(session: Session) -> Prefixed:
-    """The beginning of every request of a session, as a record for its log."""
-    talk = session.conversation
-    system = tuple(block.text for block in talk.system)
-    digest = tools_digest(talk.tools)
-    return Prefixed(system=system, tools=digest, at=session.timestamp(), specs=talk.tools)
 
 
 def with_model(session: Session, model: Model) -> None:

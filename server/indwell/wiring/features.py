@@ -29,7 +29,7 @@ from indwell.agent.features.subagents.tool import Subagents
 from indwell.agent.features.time.feature import time_feature
 from indwell.agent.features.todo.todo import TodoList
 from indwell.settings.model import Mode
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.wiring.companion import Companion
@@ -100,11 +100,11 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
     return Boards(CompactionWish(), background), features
 
 
-def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> Registry:
-    """The table of tools in the model's order: files and commands first, then the features'."""
+def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> ToolTable:
+    """The tools in the model's order: files and commands, the features', then late ones."""
     own = (
         *features.tools,
         make_compact(boards.wish),
     )
     in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))
-    return standard_tools(shell, *in_order, background=boards.background)
+    return standard_tools(shell, *in_order, background=boards.background, late=features.late_tools)

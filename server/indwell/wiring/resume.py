@@ -17,7 +17,6 @@ from indwell.agent.restore.resume import (
     TAKEN_BACK,
     Resumed,
     outcomes,
-    tools_digest,
     unknown_words,
 )
 from indwell.context import conversation as talk
@@ -34,15 +33,22 @@ from indwell.service.sessions.stored_sessions import uncollected
 from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.log_lines import LogReading
-from indwell.sessions.records import ENDED, MessageRecord, Repaired, TurnEndRecord, repairs
+from indwell.sessions.records import (
+    ENDED,
+    MessageRecord,
+    Repaired,
+    TurnEndRecord,
+    repairs,
+    tools_digest,
+)
 from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.storage.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder
 from indwell.skills.catalogue import without_catalogue
+from indwell.tools.base import ToolTable
 from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken
-from indwell.wiring.conversation import prefix_of
 from indwell.wiring.model import Model
 from indwell.wiring.project.skills import shelf_beside
 from indwell.wiring.spill import highest_number
@@ -101,11 +107,9 @@ async def resume_session(
             review=review,
             skills=skills,
         )
-        is_known = past.prefix is not None and past.prefix.tools == tools_digest(
-            session.conversation.tools
-        )
+        is_known = _has_our_tools(past, session.parts.tools)
         answers = outcomes(past.open_calls, found)
-        present = prefix_of(session).system
+        present = session.prefix.system
         session.conversation = await asyncio.to_thread(
             _continued, session.conversation, past, answers, is_known=is_known
         )
@@ -166,7 +170,11 @@ def _continued(
         config = msgspec.structs.replace(config, cache_key=past.cache_key)
     now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
-        now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
+        now = msgspec.structs.replace(
+            now,
+            system=tuple(map(talk.system_block, past.prefix.system)),
+            tools=past.prefix.specs or now.tools,
+        )
     if not now.config.takes_pictures:
         now = without_pictures(now)
     now = counted(now)  # first, so that later steps count nothing twice
@@ -176,13 +184,25 @@ def _continued(
     return now
 
 
+def _has_our_tools(past: Past, table: ToolTable) -> bool:
+    """Whether the session's requests had the fixed tools as they are now, so that they can go on.
+
+    Late tools may differ: the next request tells the model what has come and gone.
+    """
+    if past.prefix is None:
+        return False
+    if not past.prefix.specs:  # an older log has only a digest
+        return past.prefix.tools == tools_digest(table.specs)
+    return past.prefix.specs[: len(table.fixed)] == table.fixed
+
+
 def _write_down(
     session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
 ) -> None:
     """Log what was found, so that the next resume finds the same."""
     log, at = session.parts.log, session.timestamp()
     if not is_known or (past.prefix is not None and not past.prefix.specs):
-        log.append(prefix_of(session))
+        log.append(session.prefix)
     for record in repairs(past.notes, past.mended, past.n_live, at=at):
         log.append(record)
     if answers:

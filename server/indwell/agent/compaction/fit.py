@@ -16,6 +16,7 @@ from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
+from indwell.agent.requests.late_tools import update_tools
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.digesting.repeats import may_repeat, repeats
@@ -72,6 +73,7 @@ async def fit(
             now = prompt_tokens(session.conversation)
             moment, before = Moment(session, turn.number, emit), now + gains.total()
             await session.parts.features.after_compaction(moment, before, now)
+            await update_tools(session, turn.number, join=True)
     if _tokens(session, incoming) > FULL * budget:
         _tell_overhead(session, turn, emit)
     return gains.total() > 0

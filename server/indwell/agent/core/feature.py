@@ -111,6 +111,9 @@ class Feature(Generic[SessionT]):
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
         tools: What the model can call, for as long as the session is open.
+        late_tools: Tools that come and go while the session is open, as those of a server of others
+            do: what the model can call at the moment, in a stable order. It is called often, so it
+            only looks at memory. How the model learns of a change is no concern of the feature.
         door: What front doors use of the feature; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
         labels: What goes with the user's words because of a name in them, for people.
@@ -155,6 +158,7 @@ class Feature(Generic[SessionT]):
 
     name: str
     tools: tuple[Tool[Any], ...] = ()
+    late_tools: Callable[[], Sequence[Tool[Any]]] | None = None
     door: object = None
     commands: Callable[[], Collection[str]] | None = None
     labels: Callable[[str], tuple[str, ...]] | None = None

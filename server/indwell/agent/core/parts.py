@@ -28,7 +28,7 @@ from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.ledger import ReviewLedger
-from indwell.tools.base import Registry
+from indwell.tools.base import ToolTable
 from indwell.workspace.base import Workspace
 
 
@@ -180,7 +180,7 @@ class Parts:
     """
 
     model: SessionModel
-    tools: Registry
+    tools: ToolTable
     workspace: Workspace
     approver: Approver
     rules: Callable[[], Rules]

@@ -26,10 +26,17 @@ from indwell.context.request.cache_health import Health, after_compaction
 from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
-from indwell.messages import Message, Usage
+from indwell.messages import Message, ToolSpec, Usage
 from indwell.sessions.conversation_restore import rewritten
 from indwell.sessions.display_records import Titled
-from indwell.sessions.records import CompactionRecord, MessageRecord, SteeringRecord, repairs
+from indwell.sessions.records import (
+    CompactionRecord,
+    MessageRecord,
+    Prefixed,
+    SteeringRecord,
+    prefixed,
+    repairs,
+)
 from indwell.tools.seen import KnownTexts
 
 
@@ -248,6 +255,17 @@ class Session:
         )
         self.conversation = shorter
         self.parts.features.compacted()
+
+    def retool(self, specs: tuple[ToolSpec, ...]) -> None:
+        """Send other tools from the next request on; the log keeps them for a resumed session."""
+        self.conversation = msgspec.structs.replace(self.conversation, tools=specs)
+        self.parts.log.append(self.prefix)
+
+    @property
+    def prefix(self) -> Prefixed:
+        """The beginning of every request, system prompt and tools, as a record for the log."""
+        now = self.conversation
+        return prefixed(tuple(block.text for block in now.system), now.tools, self.timestamp())
 
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None

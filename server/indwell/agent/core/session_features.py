@@ -9,7 +9,16 @@ feature goes on guarding.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -104,6 +113,15 @@ class Features(Generic[SessionT]):
     def tools(self) -> tuple[Tool[Any], ...]:
         """The tools of all features."""
         return tuple(tool for one in self._features for tool in one.tools)
+
+    def late_tools(self) -> tuple[Tool[Any], ...]:
+        """The tools that may come and go, as they are at the moment; a muted feature has none."""
+        found: list[Tool[Any]] = []
+        for one in self._heard:
+            if one.late_tools is not None:
+                with self._muting(one):
+                    found += one.late_tools()
+        return tuple(found)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -403,16 +421,33 @@ class Features(Generic[SessionT]):
                     one.state.inherit(states[one.name])
 
     def for_child(self) -> Features[SessionT]:
-        """The features that a sub-agent of this session has."""
-        made = (one if one.for_child is None else one.for_child() for one in self._features)
-        return Features(one for one in made if one is not None)
+        """The features that a sub-agent of this session has.
+
+        Raises:
+            ToolError: A feature failed. Without it the sub-agent might lack a guard.
+        """
+        made: list[Feature[SessionT]] = []
+        for one in self._features:
+            try:
+                own = one if one.for_child is None else one.for_child()
+            except Exception as fault:
+                if _travels(fault):
+                    raise
+                raise ToolError(_refusal(one, fault, "the sub-agent does not start")) from fault
+            if own is not None:
+                made.append(own)
+        return Features(made)
 
     async def close(self) -> None:
         """The session ends; each feature is closed, whatever happens to another one."""
         async with AsyncExitStack() as closing:  # the last first
             for one in self._features:
                 if one.close is not None:
-                    closing.push_async_callback(one.close)
+                    closing.push_async_callback(self._close, one, one.close)
+
+    async def _close(self, one: Feature[SessionT], close: Callable[[], Awaitable[None]]) -> None:
+        with self._muting(one):
+            await close()
 
 
 class _Around(AbstractAsyncContextManager[None]):

@@ -18,6 +18,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.core.turn_state import TurnState
 from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
+from indwell.agent.requests.late_tools import update_tools
 from indwell.agent.requests.sending import idle_s, send, sending_of
 from indwell.agent.requests.spending import leave
 from indwell.context import conversation as talk
@@ -118,6 +119,7 @@ async def _ask_model(
 ) -> Reply:
     """Call the model; the request's blocks join the conversation only if it replies (H5)."""
     repair_conversation(session, turn.number, emit)
+    await update_tools(session, turn.number)
     await tell_news(session, turn, emit)
     if session.steering:
         await session.parts.features.check_steering(Moment(session, turn.number, emit))

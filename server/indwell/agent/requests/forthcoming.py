@@ -8,6 +8,7 @@ from indwell.agent.core.events import Event
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
+from indwell.agent.requests.late_tools import tool_reminder
 from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.environment import surroundings_words
@@ -34,5 +35,7 @@ async def forthcoming(session: Session) -> Forthcoming:
     moment = Moment(session, turn, _tell_nobody)
     before += await parts.features.prompt_blocks(moment, Prompt(""))
     reminders = await parts.features.reminders(moment)
-    behind = (block for one in reminders for block in one.blocks)
-    return Forthcoming(tuple(before), tuple(behind))
+    tools = await tool_reminder(session, turn)
+    return Forthcoming(
+        tuple(before), (*tools, *(block for one in reminders for block in one.blocks))
+    )

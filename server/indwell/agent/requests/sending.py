@@ -234,6 +234,11 @@ def idle_s(session: Session) -> float | None:
     return None if at is None else max(0.0, (session.parts.clock.now() - at).total_seconds())
 
 
+def has_cache(session: Session) -> bool:
+    """Does the endpoint have a prompt cache, by its prices or by what it has reported?"""
+    return session.health.has_cache or _is_cache_priced(session)
+
+
 def _is_cache_priced(session: Session) -> bool:
     """Does the model have a prompt cache? It has if cached tokens cost less than others."""
     full = session.parts.model.cost(Usage(input=_PROBE))

@@ -6,16 +6,13 @@ it (H24, PER-09, PER-11). The result is logged, so that the next resume reads th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import msgspec
 
 from indwell.agent.core.session import Session
 from indwell.agent.restore.restored_state import UNKNOWN, OpenCall
 from indwell.context.conversation import tool_result
-from indwell.messages import ToolResult, ToolSpec
+from indwell.messages import ToolResult
 
 NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
 REMINDER = (
@@ -56,11 +53,6 @@ def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolR
         text = f"[{words}]" + (f"\n{looked}" if looked else "")
         results.append(tool_result(call.use, text, is_error=True))
     return tuple(results)
-
-
-def tools_digest(tools: Iterable[ToolSpec]) -> str:
-    """Digest of the tools as a request sends them; a different digest means different bytes."""
-    return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
 
 
 def unknown_words(calls: Sequence[OpenCall]) -> str:

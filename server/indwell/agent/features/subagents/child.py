@@ -28,7 +28,7 @@ from indwell.messages import Reply, Request
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import role_words
 from indwell.providers.base import Provider, StreamEvent
-from indwell.tools.base import Registry, Tool
+from indwell.tools.base import Tool, ToolTable
 
 LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
 """Tools that no sub-agent has: they speak with the user, last beyond it, or begin more of them."""
@@ -118,11 +118,13 @@ def _is_foreign(definition: Definition) -> bool:
     return definition.origin == "workspace"
 
 
-def _tools(registry: Registry, own: Iterable[Tool[Any]], definition: Definition | None) -> Registry:
+def _tools(
+    registry: ToolTable, own: Iterable[Tool[Any]], definition: Definition | None
+) -> ToolTable:
     """Those of the session, those of a conversation as its own; fewer if it names some."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
-    return Registry(
+    return ToolTable(
         [
             anew.get(name, tool)
             for tool in registry.tools
@@ -132,7 +134,7 @@ def _tools(registry: Registry, own: Iterable[Tool[Any]], definition: Definition 
 
 
 def _bounded(  # noqa: PLR0917 - all that is its own
-    parts: Parts, own: OwnTools, limits: SubagentLimits, log: Log, tools: Registry, task: Task
+    parts: Parts, own: OwnTools, limits: SubagentLimits, log: Log, tools: ToolTable, task: Task
 ) -> Parts:
     def rules() -> Rules:
         now = parts.rules()
