@@ -6,6 +6,8 @@ cheaper, at the latest with the next compaction, which gives up most of the prom
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from indwell.agent.core.session import Session
@@ -22,7 +24,7 @@ from indwell.context.request.tool_changes import (
 )
 from indwell.messages import Text
 
-KIND = "tool_list"
+KIND: Literal["tool_list"] = "tool_list"
 _NONE = ToolChanges()
 
 
