@@ -1,9 +1,9 @@
-"""What the editor shows the model and what the user attaches to a prompt. Pure.
+"""Formats what the editor shows the model and what the user attaches to a prompt. Pure.
 
-Pure: paths come in as they should be shown, text as the buffer holds it. The words stand here so
-that a selection reads the same from every source (``docs/context.md``).
+Paths come in as the model should see them, text as the buffer holds it. All sources share these
+functions, so a selection reads the same from each of them (``docs/context.md``).
 
-Attached text is data of tier 2, whoever wrote it: a terminal, a web page, a language server.
+Attached text is data of tier 2, whoever wrote it: a terminal, a web page or a language server.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from indwell.context.request.assemble import attached_picture
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block
 
-SELECTION_LIMIT = 12_000  # characters: about 3,500 tokens; above it head and tail are shown
-_HEAD = 8_000  # characters of a long selection that are shown from its start
-_TAIL = 3_000  # and from its end
+SELECTION_LIMIT = 12_000  # characters, about 3,500 tokens; of more, head and tail are shown
+_HEAD = 8_000  # characters shown from the start of a long selection
+_TAIL = 3_000  # characters shown from its end
 MESSAGE_LIMIT = 600  # characters of one diagnostic's message
-ORIGIN_LIMIT = 80  # of the names of the server and the rule that report it
-DIAGNOSTICS_LIMIT = 20  # problems listed at once
-PATH_LIMIT = 1_000  # of a path, which some systems let grow to 4,096 bytes
+ORIGIN_LIMIT = 80  # characters of the names of the server and the rule that report it
+DIAGNOSTICS_LIMIT = 20  # diagnostics listed at once
+PATH_LIMIT = 1_000  # characters of a path; some systems allow 4,096 bytes
 
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]+")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One diagnostic; lines are 1-based, inclusive."""
+    """One diagnostic; lines are 1-based and inclusive."""
 
     line: int
     severity: str
@@ -38,7 +38,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """One line, with where it comes from."""
+        """The diagnostic on one line, with its source."""
         origin = " ".join(f"{self.source} {self.code}".split())[:ORIGIN_LIMIT]
         message = " ".join(self.message.split())
         if len(message) > MESSAGE_LIMIT:
@@ -47,16 +47,16 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What the user marked.
+    """The text that the user selected.
 
     Attributes:
-        path: As shown to the model, relative to the workspace where it lies in it.
+        path: As shown to the model; relative to the workspace if the file is inside it.
         first_line: 1-based.
         last_line: 1-based, inclusive.
         text: The exact text.
-        unsaved: The buffer differs from the disk.
+        unsaved: Whether the buffer differs from the disk.
         problems: Diagnostics that touch these lines.
-        note: Anything that weakens it, such as its age; empty if it is exact.
+        note: What makes the selection less certain, such as its age; empty if it is exact.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class OpenedFile(msgspec.Struct, frozen=True):
-    """The file the user looks at; never its contents. ``size`` is in bytes of UTF-8."""
+    """The file that the user looks at, without its contents. ``size`` is in bytes of UTF-8."""
 
     path: str
     language: str
@@ -78,12 +78,12 @@ class OpenedFile(msgspec.Struct, frozen=True):
 
 
 def selection_words(selection: Selection) -> str:
-    """The body of ``<ide_selection>``: path, lines, state, exact text, problems."""
+    """Return the body of ``<ide_selection>``: path, lines, state, exact text, problems."""
     return _marked_words(selection, "selected")
 
 
 def mention_words(mentioned: Selection) -> str:
-    """The body of ``<mentioned-file>``: lines of a file that the user named among the words."""
+    """Return the body of ``<mentioned-file>``: lines of a file that the user's words name."""
     return _marked_words(mentioned, "mentioned")
 
 
@@ -103,14 +103,14 @@ def _marked_words(selection: Selection, verb: str) -> str:
 
 
 def bounded_text(selection: Selection) -> str:
-    """The selected text, or its head and tail and where the rest can be read."""
+    """Return the selected text, or its head and tail and where the rest can be read."""
     text = selection.text
     if len(text) <= SELECTION_LIMIT:
         return text
     head, tail = text[:_HEAD], text[-_TAIL:]
     left_out = len(text) - _HEAD - _TAIL
     first = selection.first_line + head.count("\n")
-    # Whole lines end with a line end of their own: it belongs to the last line.
+    # Whole lines end with a line break of their own, which belongs to the last line.
     last = selection.last_line - tail.removesuffix("\n").count("\n")
     return (
         f"{head}\n[… {left_out:,} characters left out here; read_file {_named(selection.path)} "
@@ -119,7 +119,7 @@ def bounded_text(selection: Selection) -> str:
 
 
 def opened_words(opened: OpenedFile) -> str:
-    """The body of ``<ide_opened_file>``."""
+    """Return the body of ``<ide_opened_file>``."""
     state = ", not saved yet" if opened.unsaved else ""
     kind = f"{opened.language}, " if opened.language else ""
     return (
@@ -129,7 +129,7 @@ def opened_words(opened: OpenedFile) -> str:
 
 
 def problem_lines(problems: tuple[Problem, ...]) -> str:
-    """One line a problem, bounded."""
+    """Return one line for each problem, up to the limit."""
     shown = [f"- {problem.label}" for problem in problems[:DIAGNOSTICS_LIMIT]]
     if len(problems) > DIAGNOSTICS_LIMIT:
         shown.append(f"- and {len(problems) - DIAGNOSTICS_LIMIT} more")
@@ -137,13 +137,13 @@ def problem_lines(problems: tuple[Problem, ...]) -> str:
 
 
 def _named(path: str) -> str:
-    """A path among words: in quotes if it could be read as more than a name, and bounded."""
+    """Return a path for a sentence: bounded, and quoted if it could read as more than a name."""
     if len(path) > PATH_LIMIT:
         path = f"{path[: PATH_LIMIT // 2]}…{path[-PATH_LIMIT // 2 :]}"
     return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"
 
 
-FILES_LIMIT = 30  # with problems that are listed at once
+FILES_LIMIT = 30  # files with problems that are listed at once
 
 
 class NamedPicture(msgspec.Struct, frozen=True):
@@ -155,14 +155,14 @@ class NamedPicture(msgspec.Struct, frozen=True):
 
 
 class PastedText(msgspec.Struct, frozen=True):
-    """A text from a terminal, or pasted."""
+    """A text from a terminal, or a pasted text."""
 
     label: str
     text: str
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Names of the files below a folder; ``n_more`` are not named."""
+    """Names of the files below a folder; ``n_more`` further files are not named."""
 
     path: str
     names: tuple[str, ...]
@@ -170,14 +170,14 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FileProblems(msgspec.Struct, frozen=True):
-    """What is wrong in one file, as the editor reports it."""
+    """The problems of one file, as the editor reports them."""
 
     path: str
     problems: tuple[Problem, ...]
 
 
 def picture_blocks(pictures: tuple[NamedPicture, ...], *, turn: int) -> tuple[Block, ...]:
-    """Each picture, behind a word that says which it is."""
+    """Return the blocks of the pictures, each behind a text that names it."""
     blocks: list[Block] = []
     for number, one in enumerate(pictures, start=1):
         words = f"Picture {number} of {len(pictures)} that the user attached stands below."
@@ -187,14 +187,14 @@ def picture_blocks(pictures: tuple[NamedPicture, ...], *, turn: int) -> tuple[Bl
 
 
 def listing_words(listing: Listing) -> str:
-    """The body of ``<mentioned-file>`` for a folder."""
+    """Return the body of ``<mentioned-file>`` for a folder."""
     head = f"The user mentioned the folder {listing.path!r}. Files in it, ignored ones aside:"
     more = (f"… and {listing.n_more:,} more",) if listing.n_more else ()
     return "\n".join((head, *(listing.names or ("(none)",)), *more))
 
 
 def reported_words(reported: tuple[FileProblems, ...]) -> str:
-    """The body of ``<ide_diagnostics>`` for several files."""
+    """Return the body of ``<ide_diagnostics>`` for several files."""
     parts = [f"{one.path}:\n{problem_lines(one.problems)}" for one in reported[:FILES_LIMIT]]
     n_more = len(reported) - FILES_LIMIT
     return "\n".join((*parts, *((f"… and {n_more} more files",) if n_more > 0 else ())))

@@ -1,1 +1,1 @@
-"""Keeping a conversation inside the window: what is shortened, folded or summarised, and when."""
+"""Keeps a conversation inside the model's window by shortening, dropping and summarising."""

@@ -1,7 +1,7 @@
-"""Layers that cut: long results are shortened, old ones replaced, oldest exchanges dropped.
+"""Compaction layers that cut long results, replace old ones, or drop the oldest exchanges.
 
-``micro`` rewrites the cached prefix before every call; ``digest`` is the layer that asks what it
-pays.
+``micro`` rewrites the cached prefix before every call. ``digest`` is the layer that weighs what a
+rewrite costs.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
-_STAMP_BYTES = 10  # of a digest, 16 characters; two texts with the same 5 are found in a second
-_MOST_OF_TOOL = 64  # characters of a tool's name, as providers bound it; a model may write others
-_NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike
+_STAMP_BYTES = 10  # bytes of a digest, 16 characters; for 5 bytes a collision is found in a second
+_MOST_OF_TOOL = 64  # characters of a tool's name, as providers bound it; a model may write more
+_NAME_LENGTH = 10  # characters from the end of a call's id for a file name; ids begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
-"""From the path of the spill file to the text that stands in place of the result."""
+"""Maps the path of the spill file to the text that replaces the result."""
 
 
 class ResultPlace(NamedTuple):
-    """A result and where it stands: in message ``among`` as block ``at``; ``use`` is its call."""
+    """A result with its place, block ``at`` of message ``among``; ``use`` is its call."""
 
     among: int
     at: int
@@ -43,14 +43,14 @@ class ResultPlace(NamedTuple):
 
 
 class ResultCut(NamedTuple):
-    """What becomes of one result."""
+    """The cut to make in one result."""
 
     place: ResultPlace
     shorten: Shorten
 
 
 def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[ResultPlace, ...]:
-    """The results of the messages from ``start`` to ``stop``, oldest first."""
+    """Return the results of the messages from ``start`` to ``stop``, oldest first."""
     found: list[ResultPlace] = []
     for index in range(max(1, start), stop):
         uses = {one.id: one for one in messages[index - 1].blocks if isinstance(one, ToolUse)}
@@ -63,21 +63,21 @@ def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[Resu
 
 
 def called(use: ToolUse) -> str:
-    """A call in a few words: its tool and what it was about."""
+    """Describe a call in a few words: its tool and its main argument."""
     main, name = call_of(use).main, _UNSAFE.sub("_", use.name)[:_MOST_OF_TOOL]
     return f"{name} {main}" if main else name
 
 
 def spill_name(identifier: str, text: str) -> str:
-    """A file name for a text that is cut; ids of calls may repeat, so its stamp joins it."""
+    """Return a file name for a removed text; it has the text's stamp, as call ids may repeat."""
     safe = _UNSAFE.sub("-", identifier)[-_NAME_LENGTH:].strip("-") or "text"
     return f"{safe}-{stamp(text)}.txt"
 
 
 def stamp(text: str) -> str:
-    """What tells a text from others in a file's name, and can hardly be forged.
+    """Return a digest that identifies a text in a file name and is hard to forge.
 
-    In one case only: there are file systems that do not tell capitals from small letters.
+    It has no capitals, because some file systems ignore case.
     """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
@@ -85,16 +85,16 @@ def stamp(text: str) -> str:
 
 
 def spill_path(folder: str, name: str) -> str:
-    """Where a spill stands, as the model can name it to ``read_file``."""
+    """Return the path of a spill file as the model can pass it to ``read_file``."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
 def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionStep | None:
-    """The step that makes the cuts; None if not one of them saves anything.
+    """Build the step that makes the cuts; None if no cut saves anything.
 
-    What goes to the spill file is the result as the tool gave it, not what an earlier cut left. It
-    is handed on with each cut, also where the text seems to name the file already: a tool can write
-    such words, and in a fork it is another folder's file. Who writes leaves what is there alone.
+    The spill file gets the result as the tool returned it, not what an earlier cut left. Each cut
+    carries the text, even if the result seems to name the file already: a tool can print such
+    words, and in a fork the file is in another folder. The writer leaves an existing file alone.
     """
     whole: tuple[Message, ...] | None = None
     spills: dict[str, SpilledText] = {}
@@ -119,18 +119,18 @@ def cut_step(layer: str, view: View, cuts: Iterable[ResultCut]) -> CompactionSte
 
 
 def with_text(result: ToolResult, text: str) -> ToolResult:
-    """The same result with another text, counted."""
+    """Return the same result with another text, and its token count."""
     meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
     return msgspec.structs.replace(result, text=text, meta=meta)
 
 
 def with_blocks(message: Message, blocks: Iterable[Block]) -> Message:
-    """The same message with other blocks."""
+    """Return the same message with other blocks."""
     return Message(message.role, tuple(blocks), message.turn)
 
 
 def _original(view: View, whole: Sequence[Message], index: int, result: ToolResult) -> str:
-    """The text that the tool gave; a message that was never compacted holds it."""
+    """Return the text that the tool returned; a message that was never compacted still holds it."""
     history = view.conversation.history
     if index >= len(history.places):
         return result.text
@@ -143,9 +143,9 @@ def _original(view: View, whole: Sequence[Message], index: int, result: ToolResu
 
 
 def snip(layer: Snip, view: View) -> Action | None:
-    """Cut the results that are long in characters.
+    """Cut the results with many characters.
 
-    Those of the last message stay: the model has not seen them yet, and would ask for them again.
+    The results of the last message stay, because the model has not seen them and would ask again.
     """
     return cut_step(
         "snip",
@@ -159,12 +159,12 @@ def snip(layer: Snip, view: View) -> Action | None:
 
 
 def first_and_last_lines(text: str, ends: int, more: str) -> str:
-    """``text`` with ``ends`` lines at each side and, between them, how many were left out.
+    """Return ``ends`` lines of ``text`` at each side, and how many lines between them were omitted.
 
     Args:
-        text: Of a result.
+        text: The text of a result.
         ends: Lines that stay at the beginning, and as many at the end.
-        more: What the marker says besides, such as where the rest is.
+        more: Words added to the marker, such as where the rest is.
     """
     lines = text.splitlines()
     left_out = len(lines) - 2 * ends
@@ -173,12 +173,12 @@ def first_and_last_lines(text: str, ends: int, more: str) -> str:
 
 
 def head_and_tail(text: str, characters: int, more: str) -> str:
-    """``text`` with about ``characters`` of it left, two thirds of them at its beginning.
+    """Return about ``characters`` of ``text``, two thirds of them from its beginning.
 
     Args:
         text: Longer than ``characters``.
-        characters: That stay; cut at the end of a line where one is near.
-        more: What the marker says besides, such as where the rest is.
+        characters: How many stay; the cut is at the end of a line if one is near.
+        more: Words added to the marker, such as where the rest is.
     """
     head, tail = text[: characters * 2 // 3], text[len(text) - characters // 3 :]
     if (end := head.rfind("\n")) > len(head) * 3 // 4:
@@ -218,7 +218,7 @@ def micro(layer: Micro, view: View) -> Action | None:
 
 
 def _is_placeholder(place: ResultPlace) -> bool:
-    """Was it replaced before? A tool that imitates the mark only keeps its own short text."""
+    """Was the result replaced before? A tool that imitates the mark keeps its own short text."""
     return place.result.text.startswith(_MARK)
 
 
@@ -234,7 +234,7 @@ _WORDS = (
 
 
 def slide(layer: Slide, view: View) -> Action | None:
-    """Drop as many of the oldest exchanges as the goal needs; never the newest, never a pin."""
+    """Drop as many of the oldest exchanges as the goal needs; keep the newest and pinned blocks."""
     del layer
     stop = _stop(view)
     if stop <= 0:
@@ -257,7 +257,7 @@ def slide(layer: Slide, view: View) -> Action | None:
 
 
 def _stop(view: View) -> int:
-    """First message that stays; 0 if nothing can go."""
+    """Return the index of the first message that stays; 0 if nothing can go."""
     messages = view.messages
     last = last_exchange(messages)
     kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD

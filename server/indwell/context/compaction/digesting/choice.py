@@ -1,12 +1,12 @@
-"""Chooses the lines to keep: the most useful ones for their tokens. Pure.
+"""Chooses the lines to keep: those with the highest expected use per token. Pure.
 
-A name that is shown once is shown: the second line with it adds nothing. So lines are chosen one
-after the other, each for what it adds to what is already there (the greedy rule for coverage,
-which reaches 1 - 1/e of the best choice and mostly more; Nemhauser, Wolsey, Fisher 1978).
+A second line with the same name adds nothing. So lines are chosen one after the other, each by what
+it adds to the lines already chosen. This greedy rule for coverage reaches at least 1 - 1/e of the
+optimum (Nemhauser, Wolsey, Fisher 1978).
 
-How likely a line is needed in the next 25 model calls comes from logistic regressions on 86 of the
-129 recorded sessions: half a million identifiers and 0.8 million lines that a compaction could
-have left out. On the other 43 sessions they tell used from unused with an AUC of .79 and .75.
+The chance that a line is needed in the next 25 model calls comes from logistic regressions on 86 of
+the 129 recorded sessions: half a million identifiers and 0.8 million lines that a compaction could
+have left out. On the other 43 sessions they separate used from unused with an AUC of .79 and .75.
 Gradient boosting on 20 features reaches .80 and .71 there, so more features gain nothing. The
 coefficients are rounded; see ``docs/decisions/0010``.
 """
@@ -24,25 +24,25 @@ from indwell.context.compaction.digesting.lines import DigestedLine, lines_of, n
 from indwell.context.work import call_of
 from indwell.messages import Block, Message, ToolUse
 
-LEAST_WORTH = 0.0014  # expected uses a token; a line below it costs more than reading it again
-_BREAK = 1.0  # tokens of a line break, and now and then of a gap
-PAIR = 50.0  # tokens of a call in short form, and of the tags around it and its result
-_MENTIONED = 0.3  # what a line is worth of whose names only the agent's own words speak
-_TOGETHER = 0.8  # the lines of one edit are needed together, and read again by one call
+LEAST_WORTH = 0.0014  # expected uses per token; a line below it costs more than reading it again
+_BREAK = 1.0  # tokens of a line break, and of an occasional gap
+PAIR = 50.0  # tokens of a short call with the tags around it and its result
+_MENTIONED = 0.3  # weight of a line whose names occur only in the agent's own words
+_TOGETHER = 0.8  # the lines of one edit are needed together, and one call reads them again
 _ANY = 0.001  # expected uses of a line of which nothing is known
 
 
 class ReducibleText(NamedTuple):
-    """A text of which lines may be left out.
+    """A text whose lines may be left out.
 
     Attributes:
-        text: All of it.
-        head: Tokens of the marker that its first line needs.
-        pair: What it goes or stays with, a call with its result; their first line needs ``PAIR``
-            tokens more. Empty: nothing.
-        read: The call that read it from a file, if one did.
+        text: The whole text.
+        head: Tokens of the marker that its first chosen line needs.
+        pair: Identifies a call with its result, which stay or go together; the first line of either
+            needs ``PAIR`` more tokens. Empty: the text belongs to no pair.
+        read: The call that read the text from a file, if one did.
         kept: Numbers of lines that stay in any case.
-        is_said: They are the agent's own words; a line that states something is worth more.
+        is_said: Whether the text is the agent's own words; a statement among them is worth more.
     """
 
     text: str
@@ -56,13 +56,13 @@ class ReducibleText(NamedTuple):
 def chosen(
     pieces: Sequence[ReducibleText], room: float, shown: Iterable[Block], uses: Uses
 ) -> list[set[int]]:
-    """Numbers of the lines that stay, 0-based, for each piece; none that is not worth its tokens.
+    """Return the 0-based numbers of the lines that stay in each piece; all are worth their tokens.
 
     Args:
-        pieces: Candidates.
-        room: Tokens that they may take.
-        shown: Blocks that stay as they are; what they say need not be said again.
-        uses: Of the conversation.
+        pieces: The candidates.
+        room: Tokens that the lines may take.
+        shown: Blocks that stay as they are; what they say need not be repeated.
+        uses: How the conversation has used names and files so far.
     """
     choice = _Choice(pieces, shown, uses)
     for at, piece in enumerate(pieces):
@@ -76,7 +76,7 @@ def chosen(
 
 
 class _Choice:
-    """What was taken so far, and what the other lines would add to it."""
+    """The lines chosen so far, and what each other line would add to them."""
 
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
@@ -90,20 +90,21 @@ class _Choice:
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
-        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]  # those worth a thought
-        # One heap for each piece and one of their heads: no single step looks at all lines.
+        self._lines: list[dict[int, DigestedLine]] = [{} for _ in pieces]  # lines worth considering
+        # One heap for each piece, and one of the heaps' heads, so that no single step looks at all
+        # lines.
         self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
         self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
         heapq.heapify(self._heads)
 
     def best(self) -> tuple[int, int] | None:
-        """The line that adds most for its tokens; None if none is worth them."""
+        """Return the line that adds most per token; None if no line is worth its tokens."""
         while self._heads:
             known, at = heapq.heappop(self._heads)
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
             worth = -self._density(at, self._lines[at][number])
-            if worth > known and -worth >= LEAST_WORTH:  # others have shown its names meanwhile
+            if worth > known and -worth >= LEAST_WORTH:  # others have shown its names
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
                 continue
@@ -114,7 +115,7 @@ class _Choice:
         return None
 
     def price(self, at: int, number: int) -> float:
-        """Tokens that a line would take."""
+        """Return the tokens that a line would take."""
         piece = self._pieces[at]
         head = 0.0 if self.kept[at] else piece.head
         if piece.pair and piece.pair not in self._pairs:
@@ -122,7 +123,7 @@ class _Choice:
         return self._lines[at][number].tokens + _BREAK + head
 
     def take(self, at: int, number: int) -> float:
-        """Keep a line; gives its price."""
+        """Keep a line; return its price in tokens."""
         price = self.price(at, number)
         self.kept[at].add(number)
         self._pairs.add(self._pieces[at].pair)
@@ -148,7 +149,7 @@ class _Choice:
         return heap
 
     def _density(self, at: int, line: DigestedLine) -> float:
-        """Expected uses that a line adds, for each of its tokens."""
+        """Return the expected uses that a line adds per token."""
         read = self._pieces[at].read
         worth = _ANY
         if read and line.key not in self._shown_keys:
@@ -163,10 +164,10 @@ class _Choice:
 
 
 def name_chance(name: str, uses: Uses) -> float:
-    """That the agent writes ``name`` again, 0 to 1.
+    """Return the chance, 0 to 1, that the agent writes ``name`` again.
 
-    Most of all it says whether the agent has written it before; then in how many texts it stands,
-    and how many calls ago it was last written or seen.
+    Whether the agent has written the name before counts most, then in how many texts it occurs,
+    then how many calls ago it was last written or seen.
     """
     odds = -2.7 + 0.65 * log1p(uses.spread.get(name, 0))
     odds -= 0.5 * log1p(uses.n_calls - uses.seen.get(name, 0))
@@ -177,13 +178,13 @@ def name_chance(name: str, uses: Uses) -> float:
 
 
 def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> float:
-    """That an edit has to match a line of a file that was read, 0 to 1.
+    """Return the chance, 0 to 1, that an edit has to match a line of a file that was read.
 
     Args:
-        line: One of them.
-        n_lines: How many were read with it: of many each one counts for less.
+        line: The line.
+        n_lines: Lines that were read with it; among many, each one counts for less.
         read: The call that read them.
-        uses: Of the conversation.
+        uses: How the conversation has used names and files so far.
     """
     if not line.key:
         return 0.0
@@ -200,22 +201,22 @@ def _chance(log_odds: float) -> float:
 
 
 class Read(NamedTuple):
-    """A call that read a file: which, and the number of the model call that made it."""
+    """A call that read a file: the file, and the number of the model call that asked for it."""
 
     path: str
     call: int
 
 
 class Uses(msgspec.Struct, frozen=True):
-    """Of one conversation; numbers of model calls are 1-based.
+    """How a conversation has used names and files; model calls are numbered from 1.
 
     Attributes:
         n_calls: Model calls so far.
-        written: By identifier, the call in which the agent wrote it last.
-        seen: By identifier, the call after which it last came up anywhere.
-        spread: By identifier, in how many blocks it stands.
-        reads: By the id of a tool call, the file that it read.
-        read_last: By path, the call that read it last.
+        written: For each identifier, the model call in which the agent last wrote it.
+        seen: For each identifier, the model call after which it last occurred anywhere.
+        spread: For each identifier, the number of blocks that hold it.
+        reads: For each tool call's id, the file that the call read.
+        read_last: For each path, the model call that last read it.
     """
 
     n_calls: int
@@ -227,7 +228,7 @@ class Uses(msgspec.Struct, frozen=True):
 
 
 def uses_of(transcript: Sequence[Message]) -> Uses:
-    """Follow a conversation from its beginning; work is in proportion to its length."""
+    """Collect the uses of a conversation from its beginning; the work is linear in its length."""
     n_calls = 0
     written: dict[str, int] = {}
     seen: dict[str, int] = {}

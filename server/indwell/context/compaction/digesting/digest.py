@@ -1,12 +1,12 @@
-"""Old messages become digests: the lines most likely to be needed stay (H19, H23). Pure.
+"""Shortens old messages to the lines that are most likely to be needed (H19, H23). Pure.
 
-All lines before the protected tail compete for the room that the aim leaves, so a text loses much
-or little by what it is worth and not by where it stands. Lines are chosen from the originals: one
-that was left out comes back when the agent names it again. An exchange of which nothing stays goes
-as a whole, and a note says so. Nothing of the user's is touched.
+All lines before the protected tail compete for the room that the goal leaves, so a text loses lines
+by their worth and not by its position. Lines are chosen from the originals: a line that was left
+out comes back when the agent uses its names again. An exchange of which nothing stays is dropped as
+a whole, and a note says so. The user's words are never touched.
 
 Candidates are calls and their results, injected texts of the workspace, and longer replies of the
-agent. Never the user's words, pinned blocks, the harness's own reminders, or a summary.
+agent. The user's words, pinned blocks, Indwell's own reminders and summaries are no candidates.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
 def digest(layer: Digest, view: View) -> CompactionStep | None:
-    """Cut what is old down to the goal; None if there is nothing to gain, or it does not pay."""
+    """Shorten old messages down to the goal; None if nothing is gained or the step does not pay."""
     outline = Outline(view.conversation)
     if not view.must and not can_pay(layer, view, outline):
         return None
@@ -63,7 +63,7 @@ def digest(layer: Digest, view: View) -> CompactionStep | None:
 
 
 def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
-    """Whether the step pays, by the tokens that it really frees."""
+    """Does the step pay, by the tokens that it really frees?"""
     gain = freed(view.messages, step.splices)
     return gain >= LEAST_SHARE * view.budget and pays(
         freed=gain,
@@ -74,7 +74,7 @@ def _pays(view: View, outline: Outline, step: CompactionStep) -> bool:
 
 
 LEAST_TEXT = 60  # tokens of a text that is worth shortening
-MARKER = 30.0  # tokens; a marker stands for removed lines and names the file that has them
+MARKER = 30.0  # tokens of a marker, which stands for removed lines and names the file with them
 _TELLING = 20  # characters of a line that says more than "Done."
 WORKSPACE = 2  # the trust tier of injected data
 
@@ -83,10 +83,10 @@ class Candidate(NamedTuple):
     """A block that may become shorter.
 
     Attributes:
-        message: Index of its live message.
-        live: As it is now.
-        original: As it was at first.
-        piece: Its original text, to choose lines from.
+        message: The index of its live message.
+        live: The block as it is now.
+        original: The block as it was at first.
+        piece: Its original text, from which lines are chosen.
     """
 
     message: int
@@ -96,13 +96,13 @@ class Candidate(NamedTuple):
 
 
 def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> Iterator[Candidate]:
-    """All of the live messages before ``cut``, in order.
+    """Return all candidates of the live messages before ``cut``, in order.
 
     Args:
-        view: Of the conversation.
-        whole: Its transcript: lines are chosen from what the blocks were at first.
-        cut: First message of the tail; a boundary.
-        uses: Of the transcript.
+        view: The conversation, and what is decided on it.
+        whole: Its transcript; lines are chosen from what the blocks were at first.
+        cut: The first message of the tail, which starts an exchange.
+        uses: How the transcript has used names and files.
     """
     messages, history = view.messages, view.conversation.history
     stop = place_of(messages, history, cut)
@@ -110,7 +110,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     for index in range(cut):
         begin = place_of(messages, history, index)
         end = place_of(messages, history, index + 1)
-        # Ids repeat between rounds: of a range that exchanges were dropped from, the first counts.
+        # Ids repeat between rounds; if exchanges were dropped from a range, the first one counts.
         originals = {key(one): one for part in reversed(whole[begin:end]) for one in part.blocks}
         calls = any(isinstance(one, ToolUse) for one in messages[index].blocks)
         for block in messages[index].blocks:
@@ -133,7 +133,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
 
 
 def key(block: Block) -> tuple[str, str]:
-    """What tells a call and a result of one exchange apart."""
+    """Return what identifies the call and the result of one exchange."""
     match block:
         case ToolUse(id=identifier):
             return "use", identifier
@@ -144,7 +144,7 @@ def key(block: Block) -> tuple[str, str]:
 
 
 def _may_shorten(text: Text) -> bool:
-    """Is it long enough, and whose may be shortened?"""
+    """Is the block long enough, and of a source that may be shortened?"""
     meta = text.meta
     if meta.pinned or not meta.compactable or meta.tokens < LEAST_TEXT:
         return False
@@ -152,7 +152,7 @@ def _may_shorten(text: Text) -> bool:
 
 
 def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
-    """The two lines of a tag; of a turn's last words a line that says that it was finished."""
+    """Return lines that must stay: the two of a tag, and the line that reports completion."""
     if text.meta.source != "assistant":
         return (0, text.text.count("\n"))
     if with_calls:
@@ -164,7 +164,7 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:
-    """What was said as it was at first; a text that is none of these was shortened before."""
+    """Return the original texts; a block that is not among them was shortened before."""
     for message in messages:
         yield from (block.text for block in message.blocks if isinstance(block, Text))
 
@@ -179,14 +179,14 @@ def rewritten(
     kept: Sequence[set[int]],
     behind: Mapping[int, Message],
 ) -> CompactionStep | None:
-    """The step that leaves what was chosen; None if that changes nothing.
+    """Build the step that leaves the chosen lines; None if it changes nothing.
 
     Args:
-        view: Of the conversation.
-        cut: First message of the tail; a boundary.
-        found: All candidates before it.
-        kept: Numbers of the lines that stay, for each of them.
-        behind: Messages of the tail that read differently as well, by index.
+        view: The conversation, and what is decided on it.
+        cut: The first message of the tail.
+        found: All candidates before the tail.
+        kept: For each candidate, the numbers of the lines that stay.
+        behind: Messages of the tail that change as well, by index.
     """
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)
@@ -212,11 +212,11 @@ def rewritten(
 
 
 class _Rewrite:
-    """Goes through the messages before the tail, and gathers what must be kept in files.
+    """Goes through the messages before the tail and collects the texts that files must keep.
 
     Attributes:
-        spills: Of blocks that a marker stands in.
-        dropped: Originals that leave no marker in their place.
+        spills: Texts of blocks that now contain a marker.
+        dropped: Original blocks that leave no marker.
     """
 
     def __init__(self, view: View, found: Sequence[Candidate], kept: Sequence[set[int]]) -> None:
@@ -231,9 +231,9 @@ class _Rewrite:
     def messages(
         self, cut: int, behind: Mapping[int, Message]
     ) -> tuple[dict[int, Message], list[int]]:
-        """Messages as they will read, by index, and where exchanges begin that go as a whole.
+        """Return the changed messages by index, and the starts of exchanges that are dropped whole.
 
-        What the agent said beside calls that went moves to the front of its next reply.
+        What the agent said beside dropped calls moves to the front of its next reply.
         """
         changed = dict(behind)
         gone: list[int] = []
@@ -250,7 +250,7 @@ class _Rewrite:
                 changed[index] = _with(message, moved + blocks)
                 moved, index = (), index + 1
                 continue
-            pair = self._view.messages[index + 1]  # of calls before the tail, the results are too
+            pair = self._view.messages[index + 1]  # results stand before the tail like their calls
             results = self._blocks(pair)
             said = tuple(one for one in blocks if _is_said(one))
             if not results:
@@ -258,7 +258,7 @@ class _Rewrite:
                 moved += said
             else:
                 if not said and not moved and not any(isinstance(one, ToolUse) for one in blocks):
-                    # Something else stands beside the results, and a reply may not be empty.
+                    # Other blocks stand beside the results, and a reply may not be empty.
                     blocks, results = self._stub(message, pair, results)
                 changed[index] = _with(message, moved + blocks)
                 changed[index + 1] = _with(pair, results)
@@ -270,7 +270,7 @@ class _Rewrite:
         return changed, gone
 
     def _blocks(self, message: Message) -> tuple[Block, ...]:
-        """What stays of a message, without an older note."""
+        """Return the blocks of a message that stay, without an older note."""
         shorter = (self._shorter(one) for one in message.blocks if not is_note(one))
         return tuple(one for one in shorter if one is not None)
 
@@ -285,7 +285,7 @@ class _Rewrite:
         return self._with_lines(one, numbers)
 
     def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
-        """A block with its chosen lines; whole if nearly all of them stay."""
+        """Return a block with its chosen lines; the whole block if nearly all of them stay."""
         original, lines = one.original, one.piece.text.split("\n")
         if len(numbers) >= sum(1 for line in lines if line.strip()):
             return original
@@ -314,7 +314,7 @@ class _Rewrite:
     def _stub(
         self, message: Message, pair: Message, results: tuple[Block, ...]
     ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
-        """The last call and its result without a line, and what else there is."""
+        """Return the last call and its result without any line, and the other blocks."""
         use = next(one for one in reversed(message.blocks) if isinstance(one, ToolUse))
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
@@ -341,14 +341,14 @@ _GAP = "…"
 def short_result(
     result: ToolResult, lines: Sequence[str], kept: Collection[int], path: str
 ) -> ToolResult:
-    """A result with the lines whose numbers, 0-based, are in ``kept``."""
+    """Return a result with the lines whose 0-based numbers are in ``kept``."""
     text = "\n".join((_marker(lines, kept, path), *_with_gaps(lines, kept)))
     meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
     return msgspec.structs.replace(result, text=text, meta=meta)
 
 
 def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: str) -> ToolUse:
-    """A call with chosen lines of its arguments, in a form that no tool takes."""
+    """Return a call with chosen lines of its arguments, in a form that no tool accepts."""
     call = call_of(use)
     shown: dict[str, object] = {"path": call.path} if call.path else {"about": call.main}
     shown["shortened"] = f"{len(use.arguments):,} characters; all: {path}"
@@ -361,13 +361,13 @@ def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: s
 
 
 def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
-    """An injected text with chosen lines; its tag's two lines are among them."""
+    """Return an injected text with chosen lines, the two lines of its tag among them."""
     first, *rest = _with_gaps(lines, kept)
     return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
 
 
 def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
-    """The agent's own words with chosen lines; no marker, for it would learn to write them."""
+    """Return a reply with chosen lines, without a marker: the model would learn to write one."""
     end = [] if len(lines) - 1 in kept else [_GAP]
     return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
 

@@ -1,8 +1,8 @@
 """Splits a text into lines that can be left out, with the identifiers in them. Pure.
 
-An identifier is a path, a snake_case, camelCase or dotted name, or the name of an error, of at
-least ``LEAST_NAME`` characters. Compaction chooses lines by them, and a replay measures loss by
-them (``compaction-study.md``).
+An identifier is a path, a name in snake_case, camelCase or dotted form, or the name of an error,
+with at least ``LEAST_NAME`` characters. Compaction chooses lines by identifiers, and a replay
+measures loss by them (``compaction-study.md``).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
-MOST_KEPT = 1_000_000  # characters of texts whose lines are kept for the next decision
-LONGEST_END = 400_000  # characters of the head and of the tail of a text that are looked at
-LONGEST_LINE = 2_000  # characters of a line in which names are looked for
-_CHARACTERS = 3.3  # a token, about; only lines of one conversation are compared
+MOST_KEPT = 1_000_000  # characters of texts whose lines are cached for the next decision
+LONGEST_END = 400_000  # characters of the head and of the tail of a text that are examined
+LONGEST_LINE = 2_000  # characters of a line in which names are searched
+_CHARACTERS = 3.3  # characters per token, roughly; only lines of one conversation are compared
 
 
 class DigestedLine(msgspec.Struct, frozen=True, gc=False):
-    """A line, looked at once.
+    """A line with its identifiers and its size.
 
     Attributes:
-        number: 0-based, in its text.
+        number: The 0-based number of the line in its text.
         names: Its identifiers.
-        key: As it is compared with lines of other texts; empty if it is too short to matter.
-        tokens: About.
+        key: The form in which it is compared with lines of other texts; empty if it is too short.
+        tokens: Its tokens, roughly.
     """
 
     number: int
@@ -38,7 +38,7 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class _LineCache:
-    """Lines of the texts that were looked at last; as many as have ``MOST_KEPT`` characters."""
+    """A cache of the lines of recent texts, up to ``MOST_KEPT`` characters of text."""
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[DigestedLine, ...]] = {}
@@ -63,12 +63,12 @@ _known = _LineCache()
 
 
 def lines_of(text: str) -> tuple[DigestedLine, ...]:
-    """The lines of a text that say something; of a huge one those of its two ends."""
+    """Return the lines of a text that have content; of a huge text, those of its two ends."""
     return _known.lines(text)
 
 
 def forget() -> None:
-    """Let go of what the last decisions have read: several times the memory of the texts."""
+    """Empty the cache, which takes several times the memory of the texts."""
     _known.forget()
     argument_texts.cache_clear()
     forget_identifiers()
@@ -91,7 +91,7 @@ def _numbered(text: str, first: int) -> Iterator[DigestedLine]:
 
 
 def text_of(block: Block) -> str:
-    """What a model reads of a block: of a call its arguments as they are meant."""
+    """Return what a model reads of a block; for a call, its arguments with line breaks decoded."""
     match block:
         case Text() | ToolResult():
             return block.text
