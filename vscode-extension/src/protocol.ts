@@ -1163,13 +1163,13 @@ export interface TodoChanged {
   readonly agent: string;
 }
 
-/** One thing to do, in one line, and how far it is. */
+/** One item of the list, with its state. */
 export interface TodoItem {
-  /** One line. */
+  /** The item, on one line. */
   readonly text: string;
   /** How far it is. */
   readonly state: "doing" | "done" | "open";
-  /** Numbers of the items (1-based) that must be done before it. */
+  /** The 1-based numbers of the items that must be done before it. */
   readonly after: readonly number[];
 }
 

@@ -1,8 +1,9 @@
-"""The conversation: one frozen value, and the functions that map it to the next (H4-H7).
+"""The conversation: one frozen value, and functions that return the next value (H4-H7).
 
-A turn goes: ``with_input`` (what is waiting and the user's words join the last user message) →
-send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the queue only in
-the value that was really sent: when sending fails, the caller keeps the value from before (H5).
+The course of a turn: ``with_input`` (the waiting injections and the user's words join the last user
+    message) → send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the
+    queue only in the value that was really sent: if sending fails, the caller keeps the value from
+    before (H5).
 """
 
 from __future__ import annotations
@@ -45,18 +46,18 @@ _STATES = frozenset(
     {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
     | {"skill_list", "own_skill_list", "agent_list", "tool_list"}
 )
-"""Sources of which only the newest word counts."""
+"""Sources of which only the newest block counts."""
 
 
 class Config(msgspec.Struct, frozen=True):
-    """What decides the shape of a request.
+    """What determines the shape of a request.
 
     Attributes:
         model: The endpoint's name of the model.
-        window: Tokens that the model takes and gives in one call.
-        max_output: Of those, reserved for the reply.
-        cache_key: Stable for the session (H35).
-        takes_pictures: Does the model?
+        window: Tokens of the model's window, for prompt and reply together.
+        max_output: Tokens of the window that are reserved for the reply.
+        cache_key: The key of the prompt cache; stable for the session (H35).
+        takes_pictures: Whether the model takes pictures.
     """
 
     model: str
@@ -72,16 +73,16 @@ class Config(msgspec.Struct, frozen=True):
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """Everything that decides the next request.
+    """Everything that determines the next request.
 
     Attributes:
-        config: Model and sizes.
-        system: Byte-stable for the whole session (H13).
-        tools: Schemas in a stable order.
-        messages: Roles alternate; every tool use is answered.
+        config: The model and sizes.
+        system: The system prompt; byte-stable for the whole session (H13).
+        tools: Tool specs in a stable order.
+        messages: Messages of alternating roles; every tool use has its result.
         pending: Injections that wait for the next user message (H5).
-        tally: What is known of the messages that no longer change; never decides what is sent.
-        calibration: What the endpoint last counted (H16).
+        tally: Counts and checks of messages that no longer change; it never affects what is sent.
+        calibration: The endpoint's last token count (H16).
         history: What the first messages were before they were compacted.
     """
 
@@ -96,7 +97,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def system_block(text: str) -> Text:
-    """The system prompt as a block; no text of a repository may come here (H13)."""
+    """Return the system prompt as a block; it may hold no text of a repository (H13)."""
     return Text(
         text=text,
         meta=Meta(
@@ -106,7 +107,7 @@ def system_block(text: str) -> Text:
 
 
 def user_words(words: str, *, turn: int) -> Text:
-    """The user's own words; kept by every compaction, and no way to smuggle a tag in."""
+    """Return the user's words as a block that compaction keeps and that closes no tag."""
     text = noted(neutralise(scalar_text(words))) if words.strip() else "(no words)"
     return Text(
         text=text,
@@ -117,10 +118,10 @@ def user_words(words: str, *, turn: int) -> Text:
 
 
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
-    """Let injections wait for the next user message; what was sent already is left out.
+    """Queue injections for the next user message, without those that were sent already.
 
-    What has not changed is not said again, and of selections, opened files and other states only
-    the newest waits.
+    Unchanged states are not repeated, and of selections, opened files and other states only the
+    newest waits.
     """
     newest, once = sent_texts(conversation)
     pending = list(conversation.pending)
@@ -142,13 +143,13 @@ def with_input(
     steered: Sequence[str] = (),
     along: Sequence[Block] = (),
 ) -> Conversation:
-    """Move what waits, then the user's words, behind the results of the last user message (H7).
+    """Move waiting injections, then the user's words, behind the last user message's results (H7).
 
     Args:
-        conversation: The value before.
-        words: The prompt; None when the agent goes on by itself.
-        turn: Its number.
-        steered: What the user said while the turn ran, in order; comes last.
+        conversation: The conversation before.
+        words: The prompt; None if the agent goes on by itself.
+        turn: The number of the turn.
+        steered: What the user said while the turn ran, in order; it comes last.
         along: What the user attached to the words; left out without words.
     """
     said = (*(() if words is None else (words,)), *steered)
@@ -167,10 +168,11 @@ def with_input(
 
 
 def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conversation:
-    """Append what the model said; calls get an id that is unique within the reply.
+    """Append the model's reply; its calls get ids that are unique within the reply.
 
-    Calls of a reply that broke off may be cut short: they are left out, so nothing runs them.
-    Blank words, blank names: endpoints refuse them in the next request, so they are not kept.
+    The calls of a reply that broke off are left out, because they may be cut short and must not
+    run. Blank texts and names are left out or replaced, because endpoints refuse them in the next
+    request.
     """
     blocks: list[Block] = []
     if reply.thinking:
@@ -200,9 +202,9 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 def tool_result(
     use: ToolUse, text: str, *, is_error: bool, frame: Frame | None = None
 ) -> ToolResult:
-    """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in.
+    """Return the block of a tool's result: data of tier 3 that can open or close no tag.
 
-    With a ``frame`` it stands within that tag: what the tool has loaded is a text of its own.
+    With a ``frame`` the text gets that tag, because it is a loaded text of its own.
     """
     safe = noted(neutralise(scalar_text(text))) if text.strip() else "(no output)"
     if frame is not None:
@@ -222,10 +224,10 @@ def with_results(
     turn: int,
     pictures: Sequence[Image] = (),
 ) -> Conversation:
-    """Answer every call of the last reply, in its order; what has no result was interrupted.
+    """Append a result for every call of the last reply, in order; missing ones were interrupted.
 
-    Pictures come behind the results, in the order of their calls: an endpoint takes none in a
-    tool's answer (H11).
+    Pictures follow the results, in the order of their calls, because endpoints take none inside a
+    result (H11).
     """
     known = {result.tool_use_id: result for result in results}
     uses = tool_uses(conversation.messages[-1])
@@ -249,7 +251,7 @@ def _assistant(text: str, turn: int) -> Meta:
 
 
 def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
-    """Roles alternate: blocks of the side that spoke last join its message."""
+    """Append a message; if the same role spoke last, its blocks join that message."""
     if not message.blocks:
         return messages
     if messages and messages[-1].role == message.role:
@@ -260,7 +262,7 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
 
 
 def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset[str]]:
-    """The newest text of each state (``state_of``), and all selections and skills, sent so far."""
+    """Return the newest sent text of each state, and all sent selections and skills."""
     tally = valid(conversation.tally, conversation.messages)
     newest, once = dict(tally.newest), set[str]()
     for message in conversation.messages[tally.n :]:
@@ -269,11 +271,11 @@ def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset
 
 
 def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> bool:
-    """Does the conversation show this text already, with nothing newer of its source since?
+    """Does the conversation show this text already, with nothing newer of its source after it?
 
-    Only the newest block of a source counts as its state: going back to an earlier branch is news,
-    unless the text is a selection (the same text is never sent twice). What happened once more is
-    no state: a reminder or a hook's words are said each time.
+    Only the newest block of a source is its state, so the return to an earlier branch is news,
+        except for a selection, whose text is never sent twice. Reminders and the words of hooks are
+        no states: they are sent each time.
     """
     if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False
@@ -283,7 +285,7 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
 
 
 def counted(conversation: Conversation) -> Conversation:
-    """The same conversation, with a tally that holds all that no longer changes."""
+    """Return the conversation with a tally of all messages that no longer change."""
     tally = extended(conversation.tally, conversation.messages)
     if tally is conversation.tally:
         return conversation
@@ -291,7 +293,7 @@ def counted(conversation: Conversation) -> Conversation:
 
 
 def estimated_tokens(conversation: Conversation) -> int:
-    """The estimate of the whole prompt: a running sum, to which only the newest is added (H17)."""
+    """Estimate the tokens of the whole prompt: a running sum plus the newest messages (H17)."""
     tally = valid(conversation.tally, conversation.messages)
     return (
         sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
@@ -302,21 +304,21 @@ def estimated_tokens(conversation: Conversation) -> int:
 
 
 def prompt_tokens(conversation: Conversation) -> int:
-    """How full the context is: what the endpoint counted, and an estimate of what came since."""
+    """Return the prompt's tokens: the endpoint's count, plus an estimate of what came since."""
     estimate = estimated_tokens(conversation)
     return conversation.calibration.tokens(conversation.config.model, estimate)
 
 
 def part_tokens(conversation: Conversation, text: str) -> int:
-    """Tokens of a text, in the measure of ``prompt_tokens``."""
+    """Return the tokens of a text, in the measure of ``prompt_tokens``."""
     ratio = conversation.calibration.ratio_of(conversation.config.model)
     return round(estimate_tokens(text) * ratio)
 
 
 def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
-    """Take what the endpoint counted for the request made of ``sent``.
+    """Take over the endpoint's token count of the request that was made of ``sent``.
 
-    Estimates teach nothing, nor do counts that cannot be (H16): what was known before stands.
+    Estimates and impossible counts are ignored (H16).
     """
     if not usage.reported or not usage.input:
         return conversation

@@ -1,7 +1,7 @@
-"""The history of a compacted conversation, and the one way to rewrite messages (H26, H31). Pure.
+"""The history of a compacted conversation, and the only way to rewrite messages (H26, H31). Pure.
 
-``Conversation.messages`` is what is sent. The first of them may stand for more: ``History`` keeps
-the originals, so that a summary is never made of a summary.
+``Conversation.messages`` is what is sent. The first messages may stand for more: ``History`` keeps
+    the originals, so that a summary is never made of a summary.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from indwell.messages import Block, Message
 
 
 class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages ``start`` to ``stop`` (exclusive) are replaced by ``messages``.
+    """Replaces the messages from ``start`` to ``stop`` (exclusive) by ``messages``.
 
     Attributes:
-        start: First message that goes.
-        stop: The one behind the last.
-        messages: In their place; none drops the range.
-        whole: All of ``messages`` stand as one for the whole range, though they are as many. Logs
-            of before this was told hold none: there only the numbers say it.
+        start: The first message to replace.
+        stop: The index behind the last one.
+        messages: The replacement; empty to drop the range.
+        whole: Whether ``messages`` stand together for the whole range even if they are as many.
+            Older logs lack this field; there only the numbers decide.
     """
 
     start: int
@@ -32,16 +32,17 @@ class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """The originals of the first messages of a conversation that was compacted.
+    """The originals of the first messages of a compacted conversation.
 
     Attributes:
-        originals: Messages as they were before any compaction, from the first one on.
-        places: For each of the first ``len(places)`` live messages the index in ``originals`` of
-            the first that it stands for; it stands for all up to the next one's place.
-        n_blocks: How many blocks the last of these live messages had: it may grow later, if it is
-            the last of the conversation.
-        joined: Indices of live messages that stand for what the one before stands for: a summary
-            and the words beside it are several messages, and none of them alone has originals.
+        originals: The messages as they were before any compaction, from the first one on.
+        places: For each of the first ``len(places)`` live messages, the index in ``originals`` of
+            the first message that it stands for; it stands for all up to the next one's index.
+        n_blocks: The number of blocks of the last of these live messages; it may grow later if it
+            is the conversation's last message.
+        joined: Indices of live messages that stand for the same originals as the one before: a
+            summary and the words beside it are several messages, and none of them alone has
+            originals.
     """
 
     originals: tuple[Message, ...] = ()
@@ -51,12 +52,12 @@ class History(msgspec.Struct, frozen=True):
 
 
 def transcript(messages: Sequence[Message], history: History) -> tuple[Message, ...]:
-    """The complete conversation, as if nothing had been compacted."""
+    """Return the complete conversation, as if nothing had been compacted."""
     return _grown(messages, history) + tuple(messages[len(history.places) :])
 
 
 def place_of(messages: Sequence[Message], history: History, index: int) -> int:
-    """Where in the transcript the live message ``index`` begins; of one past the end its length."""
+    """Return where the live message ``index`` begins in the transcript, or its length."""
     n_live = len(history.places)
     if index < n_live:
         return history.places[index]
@@ -64,14 +65,14 @@ def place_of(messages: Sequence[Message], history: History, index: int) -> int:
 
 
 def group_start(history: History, index: int) -> int:
-    """The live message, at or before ``index``, that stands for what ``index`` stands for."""
+    """Return the first live message of the group with the same originals as ``index``."""
     while index in history.joined:
         index -= 1
     return index
 
 
 def group_stop(history: History, index: int) -> int:
-    """The end, at or behind ``index``, of the messages that stand together."""
+    """Return the index behind the last live message of that group."""
     while index in history.joined:
         index += 1
     return index
@@ -80,13 +81,13 @@ def group_stop(history: History, index: int) -> int:
 def spliced(
     messages: Sequence[Message], history: History, splices: Sequence[MessageSplice]
 ) -> tuple[tuple[Message, ...], History]:
-    """Replace ranges of messages, and remember what stood there.
+    """Replace ranges of messages, and remember the originals.
 
     Args:
-        messages: The live ones.
-        history: Of them.
-        splices: Ascending and not overlapping. A replacement of the same length stands message
-            for message, unless it is ``whole``; any other one stands as one for the whole range.
+        messages: The live messages.
+        history: Their history.
+        splices: Ascending and not overlapping. A replacement of the same length stands message for
+            message, unless it is ``whole``; any other one stands together for the whole range.
     """
     if not splices:
         return tuple(messages), history
@@ -111,7 +112,7 @@ def spliced(
 
 
 class _MessageRow(NamedTuple):
-    """A live message, its place, and does it stand for what the one before stands for?"""
+    """A live message, its place, and whether it stands for the same originals as the one before."""
 
     message: Message
     place: int
@@ -134,7 +135,7 @@ def _replaced(
         for message, row in zip(splice.messages, old, strict=True):
             yield _MessageRow(message, row.place, row.is_joined)
         return
-    # What it takes the place of may belong to the group before; then it does as well.
+    # A message that it replaces may belong to the group before; then the replacement does, too.
     place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
     for message in splice.messages:
         yield _MessageRow(message, place, is_joined)
@@ -142,7 +143,7 @@ def _replaced(
 
 
 def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]:
-    """The originals, with what joined the last message that was rewritten afterwards."""
+    """Return the originals, with blocks that joined the last rewritten message afterwards."""
     blocks = _new_blocks(messages, history)
     if not blocks:
         return history.originals
@@ -154,7 +155,7 @@ def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]
 
 
 def _n_grown(messages: Sequence[Message], history: History) -> int:
-    """How many messages these are."""
+    """Return the number of these messages."""
     n = len(history.originals)
     if not _new_blocks(messages, history):
         return n
@@ -164,6 +165,6 @@ def _n_grown(messages: Sequence[Message], history: History) -> int:
 
 
 def _new_blocks(messages: Sequence[Message], history: History) -> tuple[Block, ...]:
-    """What joined the last message that was rewritten."""
+    """Return the blocks that joined the last rewritten message."""
     n_live = len(history.places)
     return messages[n_live - 1].blocks[history.n_blocks :] if n_live else ()

@@ -1,7 +1,7 @@
 """Wraps text that is not the user's own: tags, neutralises and bounds it (H8-H12).
 
-Each kind of injection has its tag, its trust tier and its source in one table. Nothing else makes
-a tagged block.
+One table has the tag, trust tier and source of each kind of injection. Nothing else makes a tagged
+block.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-LEFT_OUT = "left-out"  # the tag of what says that something went without a trace of its own
+LEFT_OUT = "left-out"  # the tag of the note that something was left out without a trace
 
 
 class _InjectionRow(NamedTuple):
@@ -82,14 +82,14 @@ KINDS: Mapping[Kind, _InjectionRow] = {
 
 
 class Frame(NamedTuple):
-    """The tag that a text gets, with what is shown in its opening."""
+    """The tag of a text, with the attributes of its opening tag."""
 
     kind: Kind
     attributes: Mapping[str, str] = {}
 
 
 def framed(frame: Frame, text: str) -> str:
-    """``text``, which can open or close no tag, within the tag of ``frame``."""
+    """Return ``text`` within the tag of ``frame``; it can open or close no tag."""
     tag = KINDS[frame.kind].tag
     shown = "".join(f' {name}="{_attribute(value)}"' for name, value in frame.attributes.items())
     body = noted(neutralise(scalar_text(text))).strip("\n")
@@ -107,11 +107,11 @@ def inject(
     """Make the block that carries ``text`` as ``kind``; the text cannot open or close a tag.
 
     Args:
-        kind: Decides tag, tier and source.
-        text: Data; neutralised here and nowhere else.
+        kind: Determines tag, tier and source.
+        text: The data; it is neutralised here and nowhere else.
         turn: The turn it belongs to, 1-based.
-        attributes: Shown in the opening tag, escaped.
-        tool_use_id: The call that a hook speaks of.
+        attributes: Attributes of the opening tag, escaped here.
+        tool_use_id: The call that a hook's words are about.
     """
     row = KINDS[kind]
     wrapped = framed(Frame(kind, attributes or {}), text)
@@ -137,7 +137,7 @@ def _attribute(value: str) -> str:
     return seen(neutralise(flat)).text
 
 
-SHARE = 4  # a text may take one part in four of the window
+SHARE = 4  # a text may take a quarter of the window
 _SHOWN = 1_500  # characters of head and of tail that stay in the message
 
 
@@ -148,7 +148,7 @@ def is_oversize(text: str, window: int) -> bool:
 
 
 def oversize_words(text: str, path: str) -> str:
-    """What stands in the message instead: head, tail, where all of it is, and how long it is."""
+    """Return what replaces the text in the message: head, tail, length, and a path."""
     lines = text.count("\n") + 1
     return (
         f"{text[:_SHOWN]}\n[… this text is too long for one message: {len(text):,} characters in "

@@ -1,10 +1,10 @@
-"""Facts that the user let Indwell keep: their page, their ranking, and which go with a prompt.
+"""Facts that the user lets Indwell remember: the page, the ranking, and which go with a prompt.
 
-A page is Markdown that people edit, one ``- fact`` a line; whatever else it holds stays as it is.
+A page is Markdown that people edit, with one ``- fact`` per line; all else on it stays unchanged.
 
-Facts are ranked by BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond" (2009), with their usual constants. The user's words count most, then names of files, then
-marked text. A fact that shares no telling word with them is not sent, however few facts there are.
+Facts are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+Beyond", 2009) with its usual constants. The user's words count most, then file names, then selected
+text. A fact that shares no telling word with them is not sent, however few facts there are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 
-FACT_CHARACTERS = 300  # a fact is one sentence; of longer lines that people wrote the rest is cut
-MOST_FACTS = 500  # of one page that are looked at; ranking so many takes 5 ms
+FACT_CHARACTERS = 300  # a fact is one sentence; a longer line, written by a person, is cut
+MOST_FACTS = 500  # facts of one page that are examined; ranking so many takes 5 ms
 PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
 
 Scope: TypeAlias = Literal["workspace", "user"]
-"""What a fact is about: this workspace, or the user wherever they work."""
+"""What a fact is about: this workspace, or the user in all workspaces."""
 
 _FACT = lazy_pattern(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
 _NOTE = lazy_pattern(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
@@ -40,11 +40,11 @@ class Fact(msgspec.Struct, frozen=True):
     """Something worth knowing in later sessions.
 
     Attributes:
-        text: One line.
+        text: The fact, on one line.
         scope: What it is about.
-        day: ISO date of when it was kept; empty if the user wrote it by hand.
-        session: In which it was proposed; empty if in none.
-        is_cut: Its line is longer.
+        day: ISO date on which it was kept; empty if the user wrote it by hand.
+        session: The session in which it was proposed; empty if none.
+        is_cut: Whether its line on the page is longer.
     """
 
     text: str
@@ -55,14 +55,14 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class MemoryEntry(NamedTuple):
-    """A fact, and which line of the page it is, 0-based."""
+    """A fact with the 0-based number of its line."""
 
     line: int
     fact: Fact
 
 
 def new_page(scope: Scope) -> str:
-    """A page before its first fact."""
+    """Return a page without facts."""
     return (
         f"# What Indwell remembers of {_SUBJECT[scope]}\n\n"
         "One fact a line. Nothing came here without your yes; change and delete lines as you "
@@ -71,7 +71,7 @@ def new_page(scope: Scope) -> str:
 
 
 def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
-    """The facts of a page, in its order."""
+    """Return the facts of a page, in its order."""
     found: list[MemoryEntry] = []
     is_code = False
     for number, line in enumerate(_lines(page)):
@@ -96,16 +96,16 @@ def entries(page: str, scope: Scope) -> tuple[MemoryEntry, ...]:
 
 
 def fact_line(fact: Fact) -> str:
-    """A fact as it stands in a page; when it was kept stands in a comment behind it."""
+    """Return a fact as its line on a page; a comment at the end has its date."""
     session = f" session {fact.session}" if fact.session else ""
     return f"- {fact.text} <!-- {fact.day}{session} -->" if fact.day else f"- {fact.text}"
 
 
 def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
-    """The page with one more fact; in the place of another one if there is one that reads so.
+    """Return the page with one more fact, in the place of an equal one if there is one.
 
     Raises:
-        ToolError: Nobody would find it there.
+        ToolError: The fact could not be found there again.
     """
     old = next((one for one in entries(page, fact.scope) if one.fact.text == instead_of), None)
     if old is not None:
@@ -119,7 +119,7 @@ def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
 
 
 def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
-    """The page without the facts that read so."""
+    """Return the page without facts of this text."""
     gone = {one.line for one in entries(page, scope) if one.fact.text in texts}
     return _changed(page, lambda number, line: "" if number in gone else line)
 
@@ -131,7 +131,7 @@ def _why_not_found(page: str, scope: Scope) -> str:
 
 
 def _lines(page: str) -> list[str]:
-    """With their ends, which are those that an editor knows."""
+    """Return the lines with their line breaks, as an editor counts lines."""
     return _LINE.findall(page)
 
 
@@ -140,7 +140,7 @@ def _changed(page: str, change: Callable[[int, str], str]) -> str:
 
 
 def _same_end(new: str, line: str, number: int, old: MemoryEntry) -> str:
-    """The new line in place of the old one, with its line break; another line as it is."""
+    """Return the new line with the line break of the old one."""
     if number != old.line:
         return line
     return new + line[len(line.rstrip("\r\n")) :]
@@ -160,14 +160,14 @@ def recalled(
     turn: int,
     hide: Callable[[str], str],
 ) -> Text | None:
-    """The block for the next request; None if nothing fits, or all that fits stands there.
+    """Return the block for the next request; None if no new fact fits.
 
     Args:
-        facts: All that are known.
+        facts: All known facts.
         query: What the user asks for.
-        conversation: What was said before.
-        turn: The turn that begins.
-        hide: Takes secrets out of a text: people write pages by hand, too.
+        conversation: The conversation so far.
+        turn: The number of the turn that begins.
+        hide: Redacts secrets, because people also write pages by hand.
     """
     standing = _standing(conversation)
     found = (_hidden(one, hide) for one in ranked(facts, query))
@@ -190,12 +190,12 @@ def _hidden(fact: Fact, hide: Callable[[str], str]) -> Fact:
 
 
 def _line(fact: Fact) -> str:
-    """A fact as it reads in a block: neutralised."""
+    """Return the line of a fact in a block, neutralised."""
     return _block([fact], 0).text.split("\n")[2]
 
 
 def _standing(conversation: Conversation) -> frozenset[str]:
-    """The lines of facts that the conversation shows, or will with the next request."""
+    """Return the lines of facts that the conversation or the next request shows."""
     return frozenset(line for text in _memories(conversation) for line in text.split("\n"))
 
 
@@ -209,19 +209,19 @@ def _memories(conversation: Conversation) -> Iterator[str]:
 
 
 _K1, _B = 1.2, 0.75
-_OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4  # what a shared word weighs, by where it stands
+_OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4  # weight of a shared word, by its place
 _LEAST = 0.7  # weight of all shared words: one of the user's, one of a path, or two of the text
-_COMMON_IN = 6  # facts, from which on a word in more than half of them tells nothing
-MOST_CHARACTERS = 4_000  # of each part that are looked at; what matters is said in fewer
+_COMMON_IN = 6  # with so many facts, a word in more than half of them says nothing
+MOST_CHARACTERS = 4_000  # characters of each part that are examined
 
 
 class MemoryQuery(msgspec.Struct, frozen=True):
-    """What facts are looked for.
+    """What to look for in the facts.
 
     Attributes:
-        words: The user's.
-        paths: Of the files that go along.
-        text: That is marked.
+        words: The user's words.
+        paths: Paths of the attached files.
+        text: The selected text.
     """
 
     words: str
@@ -230,7 +230,7 @@ class MemoryQuery(msgspec.Struct, frozen=True):
 
 
 def ranked(facts: Sequence[Fact], query: MemoryQuery) -> tuple[Fact, ...]:
-    """The facts that fit, the best first; of equal ones the newer."""
+    """Return the facts that fit, the best first; among equals, the newer first."""
     counts = [Counter(terms(one.text)) for one in facts]
     spread = Counter(term for count in counts for term in count)
     weights = {
@@ -265,7 +265,7 @@ def _weights(query: MemoryQuery) -> Mapping[str, float]:
 
 
 def _rarity(n_with: int, n: int) -> float:
-    """The inverse document frequency in the form that is never negative (Lucene's BM25)."""
+    """Return the inverse document frequency in the form that is never negative (Lucene's BM25)."""
     return math.log(1 + (n - n_with + 0.5) / (n_with + 0.5))
 
 
@@ -275,7 +275,7 @@ def _share(n_times: int, size: float) -> float:
 
 _WORD = lazy_pattern(r"[^\W_]+")
 _PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# Scripts without blanks between words: two signs in a row say as much as a word elsewhere.
+# In scripts without blanks between words, two consecutive signs count as a word.
 _UNSPACED = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
 _LEAST_LENGTH = 2  # characters of a word
 _STEM = 3  # characters that stay at least
@@ -293,11 +293,11 @@ _FILLER = """
     der die das und ist ein eine nicht mit von zu den le la les et un une des est pas que el los y
 """
 FILLER = frozenset(_FILLER.split())
-"""Words that say nothing about what is meant; among them what nearly every prompt asks for."""
+"""Words that say nothing about the topic, such as those of nearly every prompt."""
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """The words of a text that tell, in order; the same word as often as it stands there."""
+    """Return the telling words of a text, in order, with repetitions."""
     found: list[str] = []
     for word in _WORD.findall(text):
         for run in _UNSPACED.findall(word):
@@ -311,7 +311,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 
 def _apart(parts: list[str], whole: str) -> list[str]:
-    """The parts of a name such as ``parseHTTPHeader``, unless it has only one."""
+    """Return the parts of a name such as ``parseHTTPHeader``, unless it has only one."""
     return [one.casefold() for one in parts] if parts and parts[0].casefold() != whole else []
 
 
@@ -320,7 +320,7 @@ def _is_telling(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """Off with the endings of English: ``tests`` and ``testing`` are found by ``test``."""
+    """Remove English endings, so that ``test`` finds ``tests`` and ``testing``."""
     if not word.isascii() or word.endswith("ss"):
         return word
     if word.endswith(_HISSING):
@@ -331,12 +331,12 @@ def _stem(word: str) -> str:
     return word
 
 
-ALIKE = 86.0  # of 100: one sentence in other words, or with another number in it
-LEAST_WORDS = 4  # of a fact that is wholly found in another: with fewer that may be chance
+ALIKE = 86.0  # of 100: one sentence in other words, or with another number
+LEAST_WORDS = 4  # words of a fact that another one contains; with fewer that may be chance
 
 
 def same(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """The fact that says this with the same words in the same order; case and signs aside."""
+    """Return the fact with the same words in the same order, ignoring case and punctuation."""
     from rapidfuzz.utils import default_process  # noqa: PLC0415 # 15 ms that start-up need not pay
 
     wanted = default_process(text).split()
@@ -344,10 +344,10 @@ def same(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
-    """The fact that reads most like ``text``, if one may be meant that it takes the place of.
+    """Return the fact most similar to ``text``, if the text may be meant to replace it.
 
-    Only the user can tell a correction from another fact, so whoever calls shows both: of a fact
-    that was cut nobody could, so it is none.
+    Only the user can tell a correction from another fact, so the caller shows both. A fact that was
+    cut cannot be judged and is never returned.
     """
     from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 # as above
     from rapidfuzz.utils import default_process  # noqa: PLC0415
@@ -369,6 +369,6 @@ def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
 
 
 def _holds(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Does one of two facts say the other with something added?"""
+    """Does one of two facts contain the other?"""
     shorter, longer = sorted((Counter(some), Counter(others)), key=Counter.total)
     return shorter.total() >= LEAST_WORDS and shorter <= longer

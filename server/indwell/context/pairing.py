@@ -1,7 +1,7 @@
 """Ensures that every tool use has exactly one result, right after it (H24).
 
 Every provider rejects an orphan, so the check runs after each operation on the messages, before
-each send, and when a session is loaded; an orphan is repaired and the repair is told, never sent.
+each send, and when a session is loaded. An orphan is repaired and reported, never sent.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ INTERRUPTED = "interrupted before it finished; its effect, if any, is unknown"
 
 
 def tool_uses(message: Message) -> tuple[ToolUse, ...]:
-    """The calls of a message, in order."""
+    """Return the calls of a message, in order."""
     return tuple(block for block in message.blocks if isinstance(block, ToolUse))
 
 
 def tool_results(message: Message) -> tuple[ToolResult, ...]:
-    """The results of a message, in order."""
+    """Return the results of a message, in order."""
     return tuple(block for block in message.blocks if isinstance(block, ToolResult))
 
 
 def problems(
     messages: Sequence[Message], *, start: int = 0, may_wait: bool = False
 ) -> tuple[str, ...]:
-    """What is wrong with these messages; empty if they may be sent.
+    """Return what is wrong with these messages; empty if they may be sent.
 
     Args:
-        messages: All of them.
-        start: The first ``start`` ones were found right before, and have not changed; only their
-            last one is looked at again, for what it asks.
-        may_wait: The calls of the last message may still be without their results.
+        messages: All messages.
+        start: The first ``start`` messages were found right before and have not changed; of them
+            only the last one is examined again, for its calls.
+        may_wait: Whether the calls of the last message may still lack results.
     """
     found: list[str] = []
     before: Message | None = messages[start - 1] if start else None
@@ -58,12 +58,11 @@ def problems(
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Make messages that may be sent out of any, and say what was done.
+    """Turn any messages into messages that may be sent, and say what was changed.
 
-    A missing result becomes one that says it was interrupted; a result without its call, and a
-    second one for the same call, are dropped; results move to the front; neighbours of one role
-    become one message; a beginning that is missing is said. Messages without a problem come back
-    as they were.
+    A missing result becomes one that says it was interrupted. A result without its call, and a
+    second one for the same call, are dropped. Results move to the front; neighbours of one role
+    become one message; a missing beginning is stated. Messages without a problem stay unchanged.
     """
     if not problems(messages):
         return tuple(messages), ()
@@ -91,7 +90,7 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str,
 
 
 def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
-    """The result of a call that never finished (H58)."""
+    """Return the result of a call that never finished (H58)."""
     text = f"[{why}]"
     return ToolResult(
         tool_use_id=use.id,
@@ -102,12 +101,12 @@ def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
 
 
 def _asked(message: Message) -> tuple[str, ...]:
-    """The ids of a message's calls."""
+    """Return the ids of a message's calls."""
     return tuple([block.id for block in message.blocks if isinstance(block, ToolUse)])
 
 
 def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """What is wrong with the results in ``message``, which follows the calls ``asked``."""
+    """Return what is wrong with the results in ``message``, which follows the calls ``asked``."""
     blocks = message.blocks
     answered = tuple([one.tool_use_id for one in blocks if isinstance(one, ToolResult)])
     if answered != asked:
@@ -120,7 +119,7 @@ def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
 def _answer(
     message: Message, asked: tuple[ToolUse, ...]
 ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """The blocks of ``message`` with exactly the results of ``asked`` in front."""
+    """Return the blocks of ``message`` with exactly the results of ``asked`` in front."""
     by_id: dict[str, ToolResult] = {}
     for result in tool_results(message):
         by_id.setdefault(result.tool_use_id, result)

@@ -1,4 +1,4 @@
-"""The plan that the model proposes and the user approves: its states, as a table (H54). Pure."""
+"""The plan that the model proposes and the user approves: a table of its states (H54). Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from indwell.context.untrusted_text import is_unseen, seen
 from indwell.errors import UserError
 
 PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done"]
-"""Where a plan stands."""
+"""The state of a plan."""
 
 PlanInput: TypeAlias = Literal["propose", "edit", "approve", "reject", "finish"]
-"""What happens to it: the model proposes and finishes, all else the user does."""
+"""An event in the life of a plan: the model proposes and finishes; the user does the rest."""
 
-MOST_CHARACTERS = 12_000  # some 3,000 tokens, which stay in every request once it is approved
-MOST_BYTES = 8 * MOST_CHARACTERS  # of its document; a longer file is no plan
+MOST_CHARACTERS = 12_000  # some 3,000 tokens, which each request has once the plan is approved
+MOST_BYTES = 8 * MOST_CHARACTERS  # bytes of its document; a longer file is no plan
 
 TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("none", "propose"): "proposed",
@@ -32,9 +32,9 @@ TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("rejected", "approve"): "approved",
     ("done", "propose"): "proposed",
 }
-"""The state that follows; what is not in it cannot happen, and ``next_state`` says why.
+"""The next states. An event that is not in the table cannot happen, and ``next_state`` says why.
 
-The user's further words change none: a plan that was talked about still waits.
+Further words of the user change no state: a discussed plan still waits for approval.
 """
 
 _CANNOT: Mapping[PlanState, str] = {
@@ -47,7 +47,7 @@ _CANNOT: Mapping[PlanState, str] = {
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan and where it stands; ``path`` of its document, empty if there is none."""
+    """A plan with its state; ``path`` of its document is empty if there is none."""
 
     state: PlanState = "none"
     text: str = ""
@@ -55,10 +55,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def next_state(state: PlanState, happens: PlanInput) -> PlanState:
-    """The state that follows.
+    """Return the next state.
 
     Raises:
-        UserError: It cannot happen now, in plain words.
+        UserError: The event cannot happen now; the message says why.
     """
     found = TABLE.get((state, happens))
     if found is None:
@@ -67,19 +67,19 @@ def next_state(state: PlanState, happens: PlanInput) -> PlanState:
 
 
 def inherited(plan: Plan) -> Plan:
-    """What of a plan goes along to a session that takes the task over: one that is not done."""
+    """Return the plan for a session that continues the task; None if the plan is done."""
     return Plan(plan.state, plan.text) if plan.state in {"proposed", "approved"} else Plan()
 
 
 def plan_text(text: str) -> str:
-    """A plan as it is kept: what nobody would see in it shows, so that it is what is approved.
+    """Return a plan's text as it is kept, with invisible characters shown: what the user approves.
 
     Raises:
-        UserError: It is empty or too long.
+        UserError: The plan is empty or too long.
     """
     if is_unseen(text):
         raise UserError("the plan has no words; write what is to be done")
-    # A comment is what a preview of Markdown hides.
+    # A Markdown preview hides comments.
     kept = seen(text.replace("\r\n", "\n")).text.replace("<!--", "&lt;!--").strip()
     if not kept:
         raise UserError("the plan has no words; write what is to be done")

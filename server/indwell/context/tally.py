@@ -1,7 +1,7 @@
-"""Remembers what was counted and checked of a conversation's beginning (H17, H24). Pure.
+"""Remembers what was counted and checked at the beginning of a conversation (H17, H24). Pure.
 
-A message that another one follows is frozen. So what was counted and checked once stays counted and
-checked, and each call costs what is new since the last one, not the length of the conversation.
+A message never changes once another one follows it. So it is counted and checked once, and each
+call costs work only for what is new, not for the length of the conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, Thinking, ToolResult, ToolUse
 
 MILESTONE_TOKENS = 2_000  # a tool result this large is worth a cache mark of its own (H34)
-STRIDE = 32  # messages between two places at which the sums so far are kept
+STRIDE = 32  # messages between two places at which the sums are kept
 ONCE: frozenset[Source] = frozenset({"ide_selection", "skill"})
 """Sources whose text is never sent twice, however long ago it was."""
 
@@ -25,10 +25,10 @@ class Sums(NamedTuple):
     """Estimated tokens of some messages.
 
     Attributes:
-        tokens: All of them.
-        loose: Of those, what compaction may take away: calls, results, what nobody said or pinned
-            (H23).
-        fixed: Of those, pinned blocks and the user's words: what no compaction takes away.
+        tokens: Tokens of all blocks.
+        loose: Tokens that compaction may remove: calls, results, and texts that are neither the
+            user's nor pinned (H23).
+        fixed: Tokens of pinned blocks and the user's words, which compaction never removes.
     """
 
     tokens: int = 0
@@ -37,15 +37,15 @@ class Sums(NamedTuple):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """Of the first ``n`` messages, which are frozen and whose calls are all answered.
+    """Counts and checks of the first ``n`` messages, which are frozen and have all results.
 
     Attributes:
-        n: How many they are.
-        last: The last of them; another message in its place means that all this is void.
-        sums: Of them.
-        places: The sums of all before message 0, ``STRIDE``, 2 ``STRIDE``, ….
-        milestone: Index of the newest one with a large result; -1 if there is none.
-        newest: The newest text of each state that injections tell (``state_of``).
+        n: The number of messages.
+        last: The last of them; if another message is in its place, the tally is void.
+        sums: Their sums.
+        places: The sums of all messages before message 0, ``STRIDE``, 2 ``STRIDE``, ….
+        milestone: The index of the newest message with a large result; -1 if there is none.
+        newest: The newest text of each state that injections report (``state_of``).
         once: All texts of the sources in ``ONCE``.
     """
 
@@ -64,16 +64,16 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 def valid(tally: Tally, messages: Sequence[Message]) -> Tally:
-    """The tally, if it is one of the first of these messages; else one of none."""
+    """Return the tally if it belongs to the first of these messages; else an empty one."""
     if tally.n and not (tally.n <= len(messages) and messages[tally.n - 1] is tally.last):
         return Tally()
     return tally
 
 
 def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
-    """The tally of all ``messages`` but the last, which may still grow.
+    """Return the tally of all ``messages`` but the last, which may still grow.
 
-    Work is in proportion to what ``tally`` does not hold yet. It stops before a message that may
+    The work grows only with what ``tally`` does not hold yet. It stops before a message that may
     not be sent, so ``problems(messages, start=tally.n)`` finds what is wrong.
     """
     tally = valid(tally, messages)
@@ -103,7 +103,7 @@ def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
 
 
 def added(sums: Sums, message: Message) -> Sums:
-    """The sums with one more message; reasoning is not sent back, so it does not count (H65)."""
+    """Return the sums with one more message; reasoning is not sent back and does not count (H65)."""
     tokens, loose, fixed = sums
     for block in message.blocks:
         if isinstance(block, Thinking):
@@ -119,14 +119,14 @@ def added(sums: Sums, message: Message) -> Sums:
 
 
 def _is_loose(block: Block) -> bool:
-    """A call, its result, and texts that are neither the user's nor pinned: what may go at most."""
+    """May compaction remove the block: a call, a result, a text neither the user's nor pinned?"""
     return isinstance(block, ToolUse | ToolResult) or (
         isinstance(block, Text) and block.meta.source != "user" and not block.meta.pinned
     )
 
 
 def is_milestone(message: Message) -> bool:
-    """Does it hold a tool result that is worth a cache mark?"""
+    """Does the message hold a tool result that is worth a cache mark?"""
     return any(
         isinstance(block, ToolResult) and block.meta.tokens >= MILESTONE_TOKENS
         for block in message.blocks
@@ -134,16 +134,16 @@ def is_milestone(message: Message) -> bool:
 
 
 def state_of(block: Text) -> str:
-    """What a text is the newest word on: its source; instructions of several files, each its own.
+    """Return the state that a text reports: its source; for instructions, also their file.
 
-    Which file that is, the opening tag says, which no text can forge.
+    The opening tag names the file, and no text can forge it.
     """
     source = block.meta.source
     return source if source != "instructions" else f"{source} {block.text.splitlines()[0]}"
 
 
 def notice_texts(message: Message, newest: dict[str, str], once: set[str]) -> None:
-    """Enter the injected texts of a message, in order."""
+    """Add the injected texts of a message to ``newest`` and ``once``, in order."""
     for block in message.blocks:
         if isinstance(block, Text):
             newest[state_of(block)] = block.text

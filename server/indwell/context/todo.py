@@ -11,12 +11,12 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class TodoItem(msgspec.Struct, frozen=True):
-    """One thing to do, in one line, and how far it is.
+    """One item of the list, with its state.
 
     Attributes:
-        text: One line.
+        text: The item, on one line.
         state: How far it is.
-        after: Numbers of the items (1-based) that must be done before it.
+        after: The 1-based numbers of the items that must be done before it.
     """
 
     text: str
@@ -25,30 +25,30 @@ class TodoItem(msgspec.Struct, frozen=True):
 
 
 def done_words(items: Sequence[TodoItem]) -> str:
-    """How far it is, such as ``2 of 5 done``."""
+    """Describe the progress, such as ``2 of 5 done``."""
     if not items:
         return "empty"
     return f"{sum(one.state == 'done' for one in items)} of {len(items)} done"
 
 
 def is_open(items: Sequence[TodoItem]) -> bool:
-    """Is anything left to be done?"""
+    """Is any item not done yet?"""
     return any(one.state != "done" for one in items)
 
 
 def open_before(items: Sequence[TodoItem], item: TodoItem) -> tuple[int, ...]:
-    """Numbers of the items that it waits for: those before it that are not done."""
+    """Return the numbers of the items that must be done before this one and are not."""
     return tuple(number for number in item.after if items[number - 1].state != "done")
 
 
 def waits_words(items: Sequence[TodoItem], item: TodoItem) -> str:
-    """What it waits for, such as ``waits for 1, 2``; empty if it could be begun."""
+    """Say what an item waits for, such as ``waits for 1, 2``; empty if it could begin."""
     numbers = open_before(items, item)
     return f"waits for {', '.join(map(str, numbers))}" if numbers else ""
 
 
 def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
-    """The list for people, a line each: its number, how far it is, what it waits for."""
+    """Return the list for people, one line per item: number, state, what it waits for."""
     marks = {"open": " ", "doing": "~", "done": "x"}
     lines = []
     for number, one in enumerate(items, 1):
@@ -58,7 +58,7 @@ def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def problem_of(items: Sequence[TodoItem]) -> str:
-    """Why a list cannot be kept, if what comes after what makes no sense; empty if it can."""
+    """Say why a list cannot be kept, if its order makes no sense; empty if it can."""
     for number, one in enumerate(items, 1):
         if unknown := [other for other in one.after if not 1 <= other <= len(items)]:
             return (
@@ -80,7 +80,7 @@ def problem_of(items: Sequence[TodoItem]) -> str:
 
 
 def _circle(items: Sequence[TodoItem]) -> tuple[int, ...]:
-    """Numbers of items that can never be begun, as they wait for each other or behind such."""
+    """Return the numbers of items that can never begin, because they wait for each other."""
     left = dict(enumerate((frozenset(one.after) for one in items), 1))
     while free := [number for number, after in left.items() if not after & left.keys()]:
         for number in free:
@@ -89,7 +89,7 @@ def _circle(items: Sequence[TodoItem]) -> tuple[int, ...]:
 
 
 def list_words(items: Sequence[TodoItem]) -> str:
-    """The body of ``<agent-todo>``: the model's own words, which instruct nobody."""
+    """Return the body of ``<agent-todo>``: the model's own words, which instruct nobody."""
     lines = (f"- [{one.state}] {one.text}{_after_words(one)}" for one in items)
     return "\n".join(("Your list of steps, as you wrote it last:", *lines))
 

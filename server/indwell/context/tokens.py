@@ -1,9 +1,9 @@
-"""Token estimate by class of character (H15), calibrated by the endpoint's own counts (H16). Pure.
+"""Estimates tokens by character class (H15), calibrated by the endpoint's counts (H16). Pure.
 
-This module knows no network and no clock. A text's bytes are mapped to a handful of classes, and
-what o200k makes tokens of is counted in that: letters, beginnings of words and numbers, digits,
-signs, line ends. The weights were fitted on real texts against o200k (``benchmarks/tokens.py``,
-``docs/tokens-and-cost.md``) and err slightly high: an early compaction beats an overflow.
+This module knows no network and no clock. It maps a text's bytes to a few classes and counts what
+o200k makes tokens of: letters, beginnings of words and numbers, digits, signs, line ends. The
+weights were fitted on real texts against o200k (``benchmarks/tokens.py``,
+``docs/tokens-and-cost.md``) and err slightly high, because an early compaction beats an overflow.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ import msgspec
 
 from indwell.messages import Message, Request, Thinking, ToolSpec
 
-BLOCK_OVERHEAD = 4  # role, separators
+BLOCK_OVERHEAD = 4  # tokens of role and separators
 IMAGE_TOKENS = 1_600  # upper end of what providers charge for one picture
-SAMPLED_FROM = 30_000  # characters; a longer text is counted in evenly spread pieces
+SAMPLED_FROM = 30_000  # characters; a longer text is sampled in evenly spread pieces
 _PIECE, _STEP = 509, 2_029  # characters; primes, so that no regular text keeps step with them
 
-# What each thing costs, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
+# The cost of each class, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
 # indented line, a sign; a capital in a word (camelCase), the beginning of a word and of a number
 # behind something else, a digit behind a letter (hashes), two blanks in a row, 16 small letters in
-# a row (no word is that); a tab, a sign and a digit behind a blank (it joins words, not these).
+# a row (no word is that long); a tab, a sign and a digit behind a blank (which joins words, but not
+# these).
 _LOWER, _UPPER, _DIGIT, _LINE_END, _INDENT, _SIGN = 0.12, 0.29, 0.365, 0.82, 0.33, 0.475
 _CAMEL, _WORD, _NUMBER, _MIXED, _BLANKS, _NO_WORD = 1.22, 0.545, 1.25, 1.4, 0.05, 6.0
 _TAB, _SIGN_APART, _NUMBER_APART = 0.32, 0.26, 0.5
 
 
 class _Script(NamedTuple):
-    """Characters whose UTF-8 begins with these bytes, and what one of them costs."""
+    """Characters whose UTF-8 begins with these bytes, and the cost of one of them."""
 
     leads: Iterable[int]
     tokens: float
@@ -75,8 +76,9 @@ _NO_LEAD = bytes(code for code in range(256) if not _LEADS[code])
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text``, erring high; 0 only for the empty string.
 
-    About 12 ns a character (30 where it is not ASCII); of a long text a quarter is looked at,
-    evenly spread: 1 MB takes 3 ms, and the count moves by 4 % at most (366 real texts of 60,000).
+    It takes about 12 ns a character (30 for non-ASCII). Of a long text it samples a quarter, evenly
+    spread: 1 MB takes 3 ms, and the estimate moves by at most 4 % (366 real texts of 60,000
+    characters).
     """
     if not text:
         return 0
@@ -87,9 +89,9 @@ def estimate_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """The sum of a message's blocks with their overhead (H17: nothing is counted again).
+    """Return the sum of a message's blocks with their overhead (H17: nothing is counted twice).
 
-    Reasoning does not count: it is not sent back (H65).
+    Reasoning does not count, because it is not sent back (H65).
     """
     return sum(
         block.meta.tokens + BLOCK_OVERHEAD
@@ -100,12 +102,12 @@ def message_tokens(message: Message) -> int:
 
 @lru_cache(maxsize=64)
 def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
-    """Estimated tokens of tool schemas; the same in every request of a session."""
+    """Return the estimated tokens of tool specs, the same in all requests of a session."""
     return sum(estimate_tokens(tool.name + tool.description + tool.parameters) for tool in tools)
 
 
 def request_tokens(request: Request) -> int:
-    """Estimated prompt tokens of a request."""
+    """Return the estimated prompt tokens of a request."""
     fixed = sum(block.meta.tokens + BLOCK_OVERHEAD for block in request.system)
     return (
         fixed
@@ -143,37 +145,39 @@ def _weigh(text: str) -> float:
 
 LOWEST = 1 / 1.2  # H16: a low count may leave something out, and an overflow costs a whole call
 HIGHEST = 2.0
-"""No vocabulary in use makes twice o200k's tokens of code or prose. More than that is a fixed
-extra of the endpoint (a hidden prompt, a picture), which is in ``reported`` and does not grow."""
+"""No vocabulary in use makes twice o200k's tokens of code or prose. A larger ratio is a fixed extra
+of the endpoint (a hidden prompt, a picture), which ``reported`` includes and which does not grow.
+"""
 
 
 MOST_TIMES, LEAST_TIMES = 3, 10
-"""A count of over three times the estimate (beside a fixed extra), or under a tenth of it, is no
-count: no vocabulary is that far off, so the endpoint counts something else or nothing at all."""
-MOST_EXTRA = 8_000  # tokens; the longest hidden prompts of gateways are of this order
+"""A count of over three times the estimate (beside a fixed extra), or under a tenth of it, is
+wrong: no vocabulary differs so much, so the endpoint counts something else or nothing at all.
+"""
+MOST_EXTRA = 8_000  # tokens; the longest hidden prompts of gateways have about this size
 EXTRA_SHARE = 4  # but at most this part of the room, so that a count alone never fills it
 
 
 def is_plausible(reported: int, estimated: int, room: int) -> bool:
-    """Can this be the count of a request that was estimated at ``estimated``?
+    """Can this be the endpoint's count of a request that was estimated at ``estimated``?
 
     Args:
-        reported: The endpoint's prompt tokens.
-        estimated: The estimate for the same request.
-        room: Tokens that a request may have at all. The endpoint took this one, so a count beyond
-            it is wrong, or the room is: neither may end the conversation.
+        reported: The endpoint's count of prompt tokens.
+        estimated: Our estimate for the same request.
+        room: Tokens that a request may have. The endpoint took this request, so a larger count is
+            wrong, or the room is; neither may end the conversation.
     """
     most = MOST_TIMES * estimated + min(MOST_EXTRA, room // EXTRA_SHARE)
     return estimated <= reported * LEAST_TIMES and reported <= min(most, max(room, estimated))
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The last count of the endpoint, beside what was estimated for the same request.
+    """The endpoint's last count, beside our estimate for the same request.
 
     Attributes:
-        model: Whose count it is; another model's estimates are not corrected by it.
+        model: The model that it belongs to; estimates for other models are not corrected by it.
         reported: Prompt tokens of the last request as the endpoint counted them; 0: none yet.
-        estimated: The estimate for that same request.
+        estimated: Our estimate for that request.
     """
 
     model: str = ""
@@ -182,20 +186,20 @@ class Calibration(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """By what an estimate for this model is multiplied."""
+        """The factor for an estimate for this model."""
         if not self.reported or not self.estimated:
             return 1.0
         return min(max(self.reported / self.estimated, LOWEST), HIGHEST)
 
     def ratio_of(self, model: str) -> float:
-        """By what an estimate for ``model`` is multiplied."""
+        """Return the factor for an estimate for ``model``."""
         return self.ratio if model == self.model else 1.0
 
     def tokens(self, model: str, estimate: int) -> int:
-        """Prompt tokens of a request to ``model`` that is estimated at ``estimate``.
+        """Return the prompt tokens of a request to ``model`` that is estimated at ``estimate``.
 
         What was counted is exact; only what came after it is estimated. A request smaller than the
-        counted one (something was compacted) is estimated as a whole.
+        counted one, after a compaction, is estimated as a whole.
         """
         if not self.reported or model != self.model:
             return estimate

@@ -1,13 +1,13 @@
-r"""Makes foreign text harmless: harness tags, invisible characters, lone surrogates (H8, H9).
+r"""Makes foreign text harmless: Indwell's tags, invisible characters, lone surrogates (H8, H9).
 
-A tag opens or closes only if the harness wrote it. ``neutralise`` runs over every text of a user,
-a file, a tool or an editor before it is wrapped or sent, and replaces the opening bracket of
-whatever a model could read as one of our tags.
+A tag may open or close only if Indwell wrote it. ``neutralise`` processes every text of a user, a
+file, a tool or an editor before it is wrapped or sent, and replaces the opening bracket of
+everything that a model could read as one of our tags.
 
-Text can hold words that only a model reads (Unicode tag letters), or show in another order than it
-is stored (direction overrides). The model gets such characters as ``\u{202e}``. What real scripts
-need stays: joiners in Persian or Hindi, marks of direction beside Hebrew, emoji of several parts.
-An edit that gives such an escape back means the character (``restored``).
+A text can hold words that only a model reads (Unicode tag letters), or show in another order than
+it is stored (direction overrides). The model gets such characters as ``\u{202e}``. What real
+scripts need stays: joiners in Persian or Hindi, direction marks beside Hebrew, emoji of several
+parts. An edit that returns such an escape means the character (``restored``).
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ TAGS = (
     "task-card",
     "agent-todo",
 )
-"""Every tag that the harness writes; a test keeps this and ``injections`` equal."""
+"""Every tag that Indwell writes; a test compares it with ``injections``."""
 
 HARMLESS = "&lt;"
-"""What stands in place of the bracket: readable for a model, and no look-alike of ``<``."""
+"""The replacement for the bracket: readable for a model, and no look-alike of ``<``."""
 
-# Less-than, and what Unicode's confusables table or a font makes look like it.
+# Less-than, and characters that look like it by Unicode's confusables table or in a font.
 BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
 
-# Of those, and of what looks like greater-than, the ones that are letters of some script.
+# Of these, and of the look-alikes of greater-than, the ones that are letters of some script.
 _LETTER_BRACKETS = frozenset(one for one in BRACKETS if one.isalnum()) | {"\u1433", "\U00016f3f"}
 
 # Blanks that count as letters, marks or symbols: joiner, Hangul and Khmer fillers, Braille.
@@ -61,9 +61,9 @@ NO_INK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
-"""What shows nothing although its category says otherwise; with all variation selectors."""
+"""Invisible characters whose category says otherwise, with all variation selectors."""
 
-# Letters of our tags in scripts that look the same; NFKD folds full-width and mathematical ones.
+# Letters of our tags in similar scripts; NFKD folds full-width and mathematical ones.
 _LOOK_ALIKE = str.maketrans(
     "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
     "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # noqa: RUF001 - look-alikes are the point: Lisu
@@ -75,10 +75,10 @@ _LOOK_ALIKE = str.maketrans(
     "drtemshlcpkjagv",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
-# Between letters of one name, for a reader who looks past them.
+# Characters between the letters of one name, for a reader who ignores them.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
-_LONGEST = 200  # characters in which a name stands, if nobody hides it
+_LONGEST = 200  # characters within which a name stands, unless somebody hides it
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
@@ -88,8 +88,8 @@ _BRACKET = lazy_pattern(
     f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
-# Code uses two of the names as well, and both tags only mark data. So what can be nothing but a
-# type argument or a comparison stays as it is: ``List<Skill>``, ``level < skill;``.
+# Code uses two of the names as well, and both tags only mark data. So what can only be a type
+# argument or a comparison stays: ``List<Skill>``, ``level < skill;``.
 _ORDINARY = lazy_pattern(
     r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
     r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
@@ -100,10 +100,10 @@ _ORDINARY = lazy_pattern(
 
 
 def neutralise(text: str) -> str:
-    """Make every imitation of a harness tag in ``text`` harmless; all else stays as it is.
+    """Make every imitation of Indwell's tags in ``text`` harmless; all else stays unchanged.
 
-    Any case, spacing, attributes, invisible characters, look-alike brackets and letters, opening
-    or closing. Idempotent. Work is proportional to the length of ``text``.
+    It recognises any case, spacing, attributes, invisible characters, look-alike brackets and
+    letters, opening or closing. It is idempotent, and its work is linear in the length of ``text``.
     """
     parts: list[str] = []
     copied = looked = 0
@@ -120,7 +120,7 @@ def neutralise(text: str) -> str:
 
 
 def with_tags(text: str) -> str:
-    """Put ``<`` back where ``neutralise`` could have taken it: what a model copied of a file."""
+    """Put ``<`` back where ``neutralise`` may have replaced it in text copied from a file."""
     before, *rest = text.split(HARMLESS)
     parts = [before]
     for piece in rest:
@@ -136,10 +136,10 @@ def shows_nothing(character: str) -> bool:
 
 
 def _imitation(text: str, at: int) -> tuple[list[int], int]:
-    """The brackets to replace in the run that begins at ``at``, and where to look on.
+    """Return the brackets to replace in the run that begins at ``at``, and where to continue.
 
-    A run is brackets with slashes, spaces and the like between them; all of it stands before the
-    same name, or before none. No character belongs to two runs, which keeps the work linear.
+    A run is a sequence of brackets with slashes, spaces and the like between them; all of it stands
+    before one name, or before none. No character belongs to two runs, so the work is linear.
     """
     brackets = [at]
     after = at + 1
@@ -158,7 +158,7 @@ def _imitation(text: str, at: int) -> tuple[list[int], int]:
 
 
 def _name(text: str, at: int) -> tuple[bool, int]:
-    """Would somebody who reads past spaces and invisible marks see one of our names at ``at``?"""
+    """Would a reader who ignores spaces and invisible marks see one of our names at ``at``?"""
     letters, names = "", _NAMES
     while at < len(text):
         character = text[at]
@@ -189,7 +189,7 @@ def _is_filler(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _fold(character: str) -> str:
-    """The plain letters that it looks like: no width, no style, no accent, no case."""
+    """Return the plain letters that a text looks like: no width, style, accent or case."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
     return "".join(one for one in plain if unicodedata.category(one) != "Mn").translate(_LOOK_ALIKE)
 
@@ -201,9 +201,9 @@ def _is_invisible(character: str) -> bool:
     return shows_nothing(character) or unicodedata.category(character) in {"Mn", "Me"}
 
 
-MOST = 200  # that are shown one by one; the rest of them only takes room, and is left out
+MOST = 200  # characters that are escaped one by one; further ones only take room and are removed
 
-_NEARBY = 80  # characters to each side in which a mark of direction needs a letter
+_NEARBY = 80  # characters to each side within which a direction mark needs a letter
 
 _HIDDEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -211,8 +211,8 @@ _HIDDEN = (
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _RUN = lazy_pattern(f"[{_HIDDEN}]+")
-# Those that need a look: a single joiner in a script that has them, and a single choice of a
-# style behind a sign, are passed over here, as texts can be full of them.
+# Characters that need a closer look. A single joiner in a script that has joiners, and a single
+# variation selector behind a sign, are skipped here, because texts can be full of them.
 _DOUBTFUL = lazy_pattern(
     rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
     rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"
@@ -221,7 +221,7 @@ _RIGHT_TO_LEFT = lazy_pattern(
     "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 _ESCAPE = lazy_pattern(r"\\u\{([0-9a-f]{2,6})\}")
-# England, Scotland and Wales: a black flag and letters that show nothing; the only ones in use.
+# England, Scotland and Wales: a black flag and invisible letters; the only such flags in use.
 _FLAGS = lazy_pattern("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
     {ord(letter): 0xE0000 + ord(letter) for letter in "begnlstwc"}
 ))  # fmt: skip
@@ -235,17 +235,17 @@ _SCRIPTS_BY_CHARACTER = {
     **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),  # signs of mathematics, Han
     **dict.fromkeys(map(chr, range(0xE0100, 0xE01F0)), range(0x3400, 0x33480)),  # Han
 }  # fmt: skip
-"""What belongs to characters of some scripts alone, and to which."""
+"""Characters that belong to some scripts alone, and the scripts."""
 _KEYCAP = "\u20e3"
 
 
 class VisibleText(msgspec.Struct, frozen=True):
-    """A text in which everything shows.
+    """A text whose characters are all visible.
 
     Attributes:
-        text: With escapes.
-        n_escaped: Characters that show nothing by themselves.
-        n_left_out: Those beyond ``MOST``, which are gone.
+        text: The text with escapes.
+        n_escaped: Number of invisible characters that were escaped.
+        n_left_out: Number of those beyond ``MOST``, which were removed.
     """
 
     text: str
@@ -254,7 +254,7 @@ class VisibleText(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> str:
-        """What to say of it; empty if there was nothing."""
+        """The note about the escapes; empty if there were none."""
         if not self.n_escaped:
             return ""
         one = self.n_escaped == 1
@@ -266,7 +266,7 @@ class VisibleText(msgspec.Struct, frozen=True):
 
 
 def seen(text: str) -> VisibleText:
-    """Escape what shows nothing and is not needed; work grows with the text, and no faster."""
+    """Escape invisible characters that no script needs, in linear time."""
     if text.isascii() or not _RUN.search(text):
         return VisibleText(text)
     parts: list[str] = []
@@ -275,7 +275,7 @@ def seen(text: str) -> VisibleText:
     for run in _DOUBTFUL.finditer(text):
         if run.start() < kept_until:
             continue
-        if n_escaped >= MOST:  # whoever writes so many gets no care for what may belong
+        if n_escaped >= MOST:  # a text with so many gets no exceptions for scripts
             rest = _RUN.sub("", text[copied:])
             n_more = len(text) - copied - len(rest)
             return VisibleText("".join((*parts, rest)), n_escaped + n_more, n_left_out + n_more)
@@ -295,20 +295,20 @@ def seen(text: str) -> VisibleText:
 
 
 def is_unseen(text: str) -> bool:
-    """Does nothing of it show?"""
+    """Is all of the text invisible?"""
     return not _RUN.sub("", text).strip()
 
 
 def noted(text: str) -> str:
-    """The text with escapes, and with a line at its end that says so, if there are any."""
+    """Return the text with escapes, and with a note at its end if there are any."""
     found = seen(text)
     return f"{found.text}\n{found.notice}" if found.notice else found.text
 
 
 def restored(text: str, original: str) -> str:
-    r"""Put characters in place of the escapes that ``original`` was shown with.
+    r"""Put characters in place of the escapes with which ``original`` was shown.
 
-    Where ``original`` has ``\u{202e}`` in letters, as code of some languages has, those are meant.
+    If ``original`` spells out ``\u{202e}``, as code of some languages does, the letters are meant.
     """
 
     def character(escape: re.Match[str]) -> str:
@@ -321,7 +321,7 @@ def restored(text: str, original: str) -> str:
 
 
 def _belongs(text: str, start: int, stop: int) -> bool:
-    """Does a run of such characters belong to what stands around it?"""
+    """Does a run of such characters belong to the text around it?"""
     before = text[start - 1 : start]
     after = text[stop : stop + 1]
     match text[start:stop]:
@@ -338,12 +338,12 @@ def _belongs(text: str, start: int, stop: int) -> bool:
 
 
 def _is_sign(character: str) -> bool:
-    """A picture, a shade of skin, or an arrow that some pictures are joined with."""
+    """Is it a pictograph, a skin tone, or an arrow that joins pictographs?"""
     return bool(character) and unicodedata.category(character) in {"So", "Sk", "Sm"}
 
 
 def _is_right_to_left(text: str, at: int) -> bool:
-    """Is there a letter of such a script nearby, on the same line?"""
+    """Is a letter of a right-to-left script nearby, on the same line?"""
     line = text[max(0, at - _NEARBY) : at].rpartition("\n")[2]
     line += text[at + 1 : at + _NEARBY].partition("\n")[0]
     return _RIGHT_TO_LEFT.search(line) is not None

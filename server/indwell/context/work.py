@@ -1,10 +1,10 @@
-"""Extracts what a conversation is about: prompts, files read and changed, failing checks. Pure.
+"""Extracts the work of a conversation: prompts, files read and changed, failing checks. Pure.
 
-Read from the complete transcript, so that it is right whatever was compacted. Work is proportional
-to the transcript, with a bound for each text; it runs when something is compacted, not each call.
+It reads the complete transcript, so it is right whatever was compacted. The work is linear in the
+transcript, with a bound for each text; it runs when something is compacted, not in each call.
 
 Compaction must know that a result is the text of a file, or that a call wrote one. Recorded
-sessions of other agents call the same things by other names.
+sessions of other agents use other names for the same things.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ State: TypeAlias = Literal["open", "finished", "asked back"]
 
 
 class UserPrompt(msgspec.Struct, frozen=True):
-    """What the user asked in one turn.
+    """What the user asked for in one turn.
 
     Attributes:
-        turn: Its number.
-        words: All of them, what was said while the turn ran included.
+        turn: The number of the turn.
+        words: All words, with those that the user said while the turn ran.
         state: ``finished`` if the turn came to an answer and the user went on with another one;
             ``asked back`` if that answer was a question; else ``open``.
     """
@@ -47,9 +47,9 @@ class Changed(msgspec.Struct, frozen=True):
     """A file that the agent changed.
 
     Attributes:
-        path: As the model named it.
-        n_edits: Calls that went well.
-        is_new: It was written whole before anything read or edited it.
+        path: The path as the model named it.
+        n_edits: Number of calls that succeeded.
+        is_new: Whether it was written whole before anything read or edited it.
     """
 
     path: str
@@ -61,9 +61,9 @@ class Failing(msgspec.Struct, frozen=True):
     """A check whose last run failed.
 
     Attributes:
-        command: In one line.
-        turn: Of that run.
-        error: The line of its output that says most, at most ``ERROR_LENGTH`` characters; may be
+        command: The command, on one line.
+        turn: The turn of that run.
+        error: The most telling line of its output, at most ``ERROR_LENGTH`` characters; may be
             empty. It is data of a tool.
     """
 
@@ -73,7 +73,7 @@ class Failing(msgspec.Struct, frozen=True):
 
 
 def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
-    """The user's requests, oldest first; the last one is what is worked on."""
+    """Return the user's requests, oldest first; the last one is the current one."""
     found: list[UserPrompt] = []
     before: Message | None = None
     for message in messages:
@@ -95,7 +95,7 @@ def asked(messages: Sequence[Message]) -> tuple[UserPrompt, ...]:
 
 
 def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
-    """Files that edits and writes without an error changed, the newest change last."""
+    """Return files that edits and writes changed without an error, the newest change last."""
     seen: set[str] = set()
     edits: dict[str, Changed] = {}
     for use, result in answered(messages):
@@ -112,12 +112,12 @@ def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
 
 
 class Reviewed(msgspec.Struct, frozen=True):
-    """What the user said, or has not said yet, of the agent's changes of a file.
+    """The user's verdicts on the agent's changes of a file, and the changes without one.
 
     Attributes:
-        path: As it is shown.
-        n_pending: Changes that wait for a verdict.
-        n_rejected: Changes that the user rejected in this conversation.
+        path: The path as it is shown.
+        n_pending: Number of changes that await review.
+        n_rejected: Number of changes that the user rejected in this conversation.
     """
 
     path: str
@@ -131,11 +131,11 @@ _REJECTED = lazy_pattern(r'<changed-file path="([^"\n]*)" rejected="(\d{1,6})">'
 def reviewed(
     messages: Sequence[Message], pending: Sequence[tuple[str, int]] = ()
 ) -> tuple[Reviewed, ...]:
-    """Files with changes that wait, and with changes that were rejected, by path.
+    """Return files with pending or rejected changes, by path.
 
     Args:
-        messages: The transcript, which was told what was rejected.
-        pending: Paths with the number of changes that wait now.
+        messages: The transcript, in which rejections were reported.
+        pending: Paths with the number of changes that await review now.
     """
     rejected: dict[str, int] = {}
     for message in messages:
@@ -161,9 +161,9 @@ _CHECK = lazy_pattern(
 
 
 def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
-    """Checks (tests, linters, builds) whose last run failed, the newest last.
+    """Return checks (tests, linters, builds) whose last run failed, the newest last.
 
-    Of other commands nobody waits for success: a search without a match fails as well.
+    Other commands are skipped, because a search without a match fails as well.
     """
     runs: dict[str, Failing] = {}
     for use, result in answered(messages):
@@ -177,14 +177,14 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
     return (*runs.values(), *_told(messages))
 
 
-# Only the harness writes such a tag; in a name of a check no quote or bracket survives.
+# Only Indwell writes such a tag; no quote or bracket survives in a check's name.
 _CHECKED = lazy_pattern(
     r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)'
 )
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Failing]:
-    """Checks that the harness made after edits, and told: those that do not pass by now."""
+    """Return checks that Indwell ran after edits and reported: those that fail now."""
     told: dict[str, Failing] = {}
     for message in messages:
         for block in message.blocks:
@@ -205,14 +205,14 @@ _ERROR = lazy_pattern(
     r"|\bexpected\b|no such|denied|traceback|\bE\s{2,}",
     re.IGNORECASE,
 )
-_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # file.go:12: where, and most often what
+_PLACE = lazy_pattern(r"\w\.\w{1,5}:\d+")  # file.go:12: the place, and mostly the cause
 _SUMMED = lazy_pattern(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
 
 
 def error_line(text: str) -> str:
-    """The line of an output that says most of what went wrong: the last with a place, or an error.
+    """Return the output line that says most about the failure: the last with a place or an error.
 
-    Only both ends of a long output are looked at.
+    Only both ends of a long output are searched.
     """
     seen = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     best, value = "", 0
@@ -227,7 +227,7 @@ def error_line(text: str) -> str:
 
 
 def answered(messages: Sequence[Message]) -> Iterator[tuple[ToolUse, ToolResult]]:
-    """Each call with its result, in order; calls without one are left out."""
+    """Return each call with its result, in order; calls without one are left out."""
     uses: dict[str, ToolUse] = {}
     for message in messages:
         if message.role == "assistant":
@@ -244,7 +244,7 @@ _BAD_START = lazy_pattern(r"\s*(?:<tool_use_error>|Error\b|error:)")
 
 
 def _failed(result: ToolResult) -> bool:
-    """Did the call fail, by its mark or by its words? Recorded sessions often have no mark."""
+    """Did the call fail, by its mark or its words? Recorded sessions often have no mark."""
     if result.is_error:
         return True
     text = result.text
@@ -255,13 +255,13 @@ def _failed(result: ToolResult) -> bool:
 
 
 def _same_command(command: str) -> str:
-    """What makes two runs the same: where it was started and how much was shown do not."""
+    """Return what identifies repeated runs of a command, without its folder and output limits."""
     bare = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command)
     return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|tee|cat)\b[^|]*)", "", bare).strip()
 
 
 def _state(last: Message | None) -> State:
-    """How a turn ended whose last message before the user's next words is ``last``."""
+    """Return the state of a turn whose last message before the user's next words is ``last``."""
     if last is None or last.role != "assistant" or tool_uses(last):
         return "open"
     text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
@@ -290,14 +290,14 @@ _EDITS_BY_COMMAND: dict[str, Kind] = {
 
 
 class ParsedCall(msgspec.Struct, frozen=True):
-    """A tool call, understood.
+    """A tool call with its meaning.
 
     Attributes:
         kind: What it does.
-        path: The file that it is about; empty if none.
-        main: Its main argument in one line, at most ``MAIN_LENGTH`` characters.
-        start: First line of a read, 1-based; 0 if it is not said.
-        n_lines: How many lines a read asked for; 0 if it is not said.
+        path: The file that it concerns; empty if none.
+        main: Its main argument on one line, at most ``MAIN_LENGTH`` characters.
+        start: The first line of a read, 1-based; 0 if not stated.
+        n_lines: Number of lines that a read asked for; 0 if not stated.
     """
 
     kind: Kind
@@ -311,7 +311,7 @@ MAIN_LENGTH = 120
 
 
 def call_of(use: ToolUse) -> ParsedCall:
-    """What ``use`` is about."""
+    """Return the meaning of ``use``."""
     return _call(use.name, use.arguments)
 
 

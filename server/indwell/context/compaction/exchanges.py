@@ -1,4 +1,4 @@
-"""Where a conversation may be cut: whole exchanges, and the newest part that stays (H22, H24).
+"""Finds where a conversation may be cut: between exchanges, before the protected tail (H22, H24).
 
 An exchange is the user's words, or a reply together with the results of its calls. Cutting only
 between exchanges keeps every call with its result.
@@ -13,7 +13,7 @@ from indwell.context.history import MessageSplice
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message, ToolResult, ToolUse
 
-TAIL_SHARE = 4  # the protected tail takes one part in four of the window at most (H22)
+TAIL_SHARE = 4  # the protected tail takes at most a quarter of the window (H22)
 
 
 def is_boundary(messages: Sequence[Message], index: int) -> bool:
@@ -26,7 +26,7 @@ def is_boundary(messages: Sequence[Message], index: int) -> bool:
 
 
 def snapped(messages: Sequence[Message], index: int) -> int:
-    """The last boundary at or before ``index``."""
+    """Return the last boundary at or before ``index``."""
     at = min(max(0, index), len(messages))
     while not is_boundary(messages, at):
         at -= 1
@@ -34,30 +34,31 @@ def snapped(messages: Sequence[Message], index: int) -> int:
 
 
 def boundaries(messages: Sequence[Message], start: int, stop: int) -> tuple[int, ...]:
-    """All boundaries from ``start`` to ``stop``, both included."""
+    """Return all boundaries from ``start`` to ``stop``, both included."""
     return tuple(at for at in range(start, stop + 1) if is_boundary(messages, at))
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """Estimated tokens of messages."""
+    """Return the estimated tokens of messages."""
     return sum(message_tokens(message) for message in messages)
 
 
 def freed(messages: Sequence[Message], splices: Iterable[MessageSplice]) -> int:
-    """Estimated tokens that splices make the messages shorter; below 0 if they grow."""
+    """Return the estimated tokens by which splices shorten the messages; negative if they grow."""
     return sum(
         tokens_of(messages[one.start : one.stop]) - tokens_of(one.messages) for one in splices
     )
 
 
 def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: int) -> int:
-    """First message of the protected tail.
+    """Return the index of the first message of the protected tail.
 
     Args:
-        messages: The live ones.
-        turns: Newest turns that stay; rounds, where so many turns are more than may stay.
-        tokens: Tokens that stay, if they are more.
-        window: Of the model; the tail takes a quarter of it at most, but always the last exchange.
+        messages: The live messages.
+        turns: Newest turns that stay; rounds, if that many turns exceed the limit.
+        tokens: Tokens that stay, if that is more.
+        window: The model's window in tokens; the tail takes at most a quarter, but always the last
+            exchange.
     """
     most = window // TAIL_SHARE
     sums = _tokens_from(messages)
@@ -73,12 +74,12 @@ def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: 
 
 
 def last_exchange(messages: Sequence[Message]) -> int:
-    """First message of the newest exchange; 0 if there is none."""
+    """Return the index of the first message of the newest exchange; 0 if there is none."""
     return snapped(messages, len(messages) - 1) if messages else 0
 
 
 def _tokens_from(messages: Sequence[Message]) -> list[int]:
-    """For each index the tokens from there to the end; one more for the end itself."""
+    """Return, for each index, the tokens from there to the end, and one more entry for the end."""
     sums = [0] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         sums[at] = sums[at + 1] + message_tokens(messages[at])

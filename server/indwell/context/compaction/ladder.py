@@ -1,10 +1,11 @@
-"""The compaction ladder: which layer runs next, and when the layers stop (H18, H30). Pure.
+"""The compaction ladder: decides which layer runs next and when the layers stop (H18, H30). Pure.
 
-The driver (``agent.compaction.fit``, ``replay``) asks for the next action until there is none: it
-writes a step's spills and takes the step, or has a summary written and takes the step made of it.
+The driver (``agent.compaction.fit`` or ``replay``) asks for the next action until there is none. It
+writes a step's spill files and applies the step, or lets a model write a summary and applies the
+step made of it.
 
-Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits
-until the conversation has grown.
+Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits until
+the conversation has grown.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from indwell.context.tally import Tally
 def next_action(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """What should be done before the next call; None if it can be made as things are."""
+    """Return the action to take before the next call; None if the call can be made now."""
     tokens = full_tokens(conversation, facts)
     budget = conversation.config.budget
     for number, rung in enumerate(preset.rungs):
@@ -74,17 +75,17 @@ def next_action(
 
 
 def _layers(rung: Rung) -> tuple[Layer, ...]:
-    """What a rung may do: where no summary gives anything more, the results are cut (H29)."""
+    """Return a rung's layers: where no summary gains any more, the results are cut (H29)."""
     return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
 
 
 def trigger(rung: Rung, budget: int) -> float:
-    """Tokens from which on a rung may run."""
+    """Return the tokens from which on a rung may run."""
     return float(rung.at_tokens) if rung.at_tokens else rung.at * budget
 
 
 def take(conversation: Conversation, step: CompactionStep) -> Conversation:
-    """The conversation after a step; every call still has its result (H24)."""
+    """Return the conversation after a step; every call still has its result (H24)."""
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
     assert not wrong, (step.layer, wrong)
@@ -94,12 +95,12 @@ def take(conversation: Conversation, step: CompactionStep) -> Conversation:
 
 
 def layer_name(layer: Layer) -> str:
-    """As events and logs call it."""
+    """Return a layer's name as events and logs use it."""
     return type(layer).__name__.lower()
 
 
 def act(layer: Layer, view: View) -> Action | None:
-    """What one layer wants."""
+    """Return the action of one layer."""
     match layer:
         case Digest():
             return digest(layer, view)
@@ -122,19 +123,20 @@ def act(layer: Layer, view: View) -> Action | None:
 
 
 MOST_RUNS = 3
-"""Of one layer before one call. A layer takes what it can reach in its first; more are for a run of
-old exchanges between the user's words after another, and wider steps have more to give then."""
-LEAST_STEP = 0.01  # of the prompt; a layer whose step gains less has nothing more to give now
-FORCED_AIM = 0.5  # of what there was; the hard rungs aim at half (H18)
+"""Runs of one layer before one call. A layer takes what it can reach in its first run. Further runs
+take old exchanges between the user's words one after another, when wider steps have more to gain.
+"""
+LEAST_STEP = 0.01  # share of the prompt; a layer whose step gains less has no more to gain now
+FORCED_AIM = 0.5  # share of the size at the start; the hard rungs aim at half (H18)
 
 
 class Climb(msgspec.Struct, frozen=True):
-    """How far it has come.
+    """The progress of one climb.
 
     Attributes:
-        begun: Tokens of the whole prompt at the beginning, what will join it included.
-        force: Must it get shorter, whatever is counted? Until half of what there was is left.
-        out: Layers that are not asked any more.
+        begun: Tokens of the whole prompt at the start, with what will join it.
+        force: Whether the prompt must become half as long, whatever was counted.
+        out: Layers that are no longer asked.
         runs: How often each layer has acted.
     """
 
@@ -147,10 +149,10 @@ class Climb(msgspec.Struct, frozen=True):
 def next_step(
     climb: Climb, conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> Action | None:
-    """What should be done next; None if it is done. Of ``facts``, ``failed`` and ``force`` are set.
+    """Return the next action; None if the climb is done. Sets only ``failed`` and ``force``.
 
-    Under force the conversation is looked at as if it filled the window: so the aims of all rungs
-    lie below what there is.
+    Under force the conversation is treated as if it filled the window, so that the aims of all
+    rungs are below its size.
     """
     known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
     limit = climb.begun if climb.force else 0
@@ -158,7 +160,7 @@ def next_step(
 
 
 def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
-    """After an action of ``layer`` on a prompt of ``before`` tokens that gained ``gain`` of them.
+    """Return the climb after ``layer`` gained ``gain`` tokens of a prompt of ``before`` tokens.
 
     An action that was not taken gained nothing.
     """
@@ -173,9 +175,9 @@ def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
 
 
 def _narrowed(conversation: Conversation, limit: int) -> Conversation:
-    """As if a prompt could have ``limit`` tokens; 0: as it is.
+    """Return the conversation as if a prompt could have ``limit`` tokens; 0 leaves it unchanged.
 
-    What the window's size decides stays, such as the room for the user's words.
+    What depends on the window's size stays, such as the room for the user's words.
     """
     config = conversation.config
     if not 0 < limit < config.budget:
@@ -184,17 +186,17 @@ def _narrowed(conversation: Conversation, limit: int) -> Conversation:
     return msgspec.structs.replace(conversation, config=config)
 
 
-LEAST_GAIN = 0.1  # of the tokens before; H30
-POOR_RUNS = 2  # in a row; H30
-GROWN = 1.1  # times the tokens at which it gave up: about as much as it must gain
+LEAST_GAIN = 0.1  # share of the tokens before; H30
+POOR_RUNS = 2  # runs in a row; H30
+GROWN = 1.1  # times the tokens at which the layer gave up, about as much as it must gain
 
 
 class Restraint(msgspec.Struct, frozen=True):
     """How often layers have gained too little.
 
     Attributes:
-        poor: Runs in a row that gained too little, by the layer's name.
-        stopped: Tokens at which a layer gave up, by its name.
+        poor: For each layer's name, the runs in a row that gained too little.
+        stopped: For each layer's name, the tokens at which it gave up.
     """
 
     poor: Mapping[str, int] = {}
@@ -202,18 +204,18 @@ class Restraint(msgspec.Struct, frozen=True):
 
 
 def failed(restraint: Restraint, tokens: int) -> frozenset[str]:
-    """Layers that are not asked at a prompt of ``tokens``."""
+    """Return the layers that are not asked at a prompt of ``tokens``."""
     return frozenset(name for name, at in restraint.stopped.items() if tokens < at * GROWN)
 
 
 def after_run(restraint: Restraint, layer: str, before: int, after: int) -> Restraint:
-    """What is known after all that ``layer`` did before one model call.
+    """Return the restraint after all steps of ``layer`` before one model call.
 
     Args:
-        restraint: What was known.
-        layer: Its name.
-        before: Tokens of the whole prompt when it began.
-        after: The same less what this layer saved.
+        restraint: The restraint before.
+        layer: The name of the layer.
+        before: Tokens of the whole prompt when the layer began.
+        after: The same tokens less what this layer saved.
     """
     poor, stopped = dict(restraint.poor), dict(restraint.stopped)
     stopped.pop(layer, None)

@@ -1,4 +1,4 @@
-"""Compaction presets by name: the rungs of a ladder with their numbers (H18-H29). Data."""
+"""The published compaction presets: the rungs of each ladder with their numbers (H18-H29). Data."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Literal, TypeAlias
 import msgspec
 
 When: TypeAlias = Literal["always", "pays"]
-"""``pays``: only if the saving over the calls still expected exceeds the rewrite of the cache."""
+"""``pays``: run only if the saving over the expected calls exceeds the rewrite of the cache."""
 
 
 class Digest(msgspec.Struct, frozen=True, tag="digest"):
-    """Of all old results and calls, the lines most likely to be needed stay (H19).
+    """Keeps, of all old results and calls, the lines most likely to be needed (H19).
 
     Attributes:
-        tail_share: Share of the budget at the end of the conversation that stays as it is.
-        root: The aim is at most so many times the square root of the budget, in tokens: what a
-            task needs grows slower than the window it has.
+        tail_share: Share of the budget at the end of the conversation that stays unchanged.
+        root: The aim is at most this number times the square root of the budget, in tokens: what a
+            task needs grows slower than the window.
     """
 
     tail_share: float = 0.04
@@ -25,14 +25,14 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
 
 class Micro(msgspec.Struct, frozen=True, tag="micro"):
-    """Results older than the newest ``keep`` and longer than ``longer_than`` characters (H19)."""
+    """Replaces results older than the newest ``keep``, of over ``longer_than`` characters (H19)."""
 
     keep: int = 3
     longer_than: int = 100
 
 
 class Snip(msgspec.Struct, frozen=True, tag="snip"):
-    """Results over so many characters and lines keep their first and last ``ends`` lines (H20)."""
+    """Keeps the first and last ``ends`` lines of results with many characters and lines (H20)."""
 
     characters: int = 1_500
     lines: int = 6
@@ -40,11 +40,11 @@ class Snip(msgspec.Struct, frozen=True, tag="snip"):
 
 
 class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
-    """All but the newest ``keep`` messages become one summary, if there are over ``over`` (H25).
+    """Replaces all but the newest ``keep`` messages by a summary, if there are over ``over`` (H25).
 
     Attributes:
-        most_characters: What the summariser sees of them at most; 0: all.
-        most_of_message: What it sees of one message at most, in characters; 0: all.
+        most_characters: Characters that the summariser sees at most; 0: all.
+        most_of_message: Characters of one message that it sees at most; 0: all.
     """
 
     over: int = 10
@@ -54,11 +54,11 @@ class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
 
 
 class Regions(msgspec.Struct, frozen=True, tag="regions"):
-    """Runs of compactable blocks before the protected tail, the largest first (H22).
+    """Summarises runs of compactable blocks before the protected tail, the largest first (H22).
 
     Attributes:
-        tail_turns: Newest turns (rounds, where one turn is longer) that stay.
-        tail_tokens: Tokens that stay, if they are more; never over a quarter of the window.
+        tail_turns: Newest turns (rounds, if one turn is longer) that stay.
+        tail_tokens: Tokens that stay, if that is more; at most a quarter of the window.
     """
 
     tail_turns: int = 4
@@ -66,7 +66,7 @@ class Regions(msgspec.Struct, frozen=True, tag="regions"):
 
 
 class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
-    """Summary plus the last ``keep`` messages, if there are over ``over``; else ``least`` (H29)."""
+    """Keeps a summary and the last ``keep`` messages, if over ``over``; else ``least`` (H29)."""
 
     over: int = 4
     keep: int = 4
@@ -74,25 +74,25 @@ class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
 
 
 class Trim(msgspec.Struct, frozen=True, tag="trim"):
-    """The longest results, the newest ones too, keep only their two ends (H29)."""
+    """Cuts the longest results, even the newest, down to their two ends (H29)."""
 
 
 class Slide(msgspec.Struct, frozen=True, tag="slide"):
-    """The oldest exchanges are dropped."""
+    """Drops the oldest exchanges."""
 
 
 Layer: TypeAlias = Digest | Micro | Snip | Summarise | Regions | Collapse | Trim | Slide
 
 
 class Rung(msgspec.Struct, frozen=True):
-    """One step of the ladder.
+    """One rung of the ladder.
 
     Attributes:
         layer: What is done.
-        at: Share of the budget from which on it may be done.
+        at: Share of the budget from which on it may run.
         aim: Share of the budget that it aims at.
         when: Whether it must pay.
-        at_tokens: Prompt tokens from which on it may be done, instead of a share; 0: the share.
+        at_tokens: Prompt tokens from which on it may run, in place of a share; 0: the share counts.
     """
 
     layer: Layer
@@ -103,14 +103,16 @@ class Rung(msgspec.Struct, frozen=True):
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """A ladder, lowest rung first.
+    """A ladder, with the lowest rung first.
 
     Attributes:
-        name: As the user writes it.
-        rungs: In the order in which they are tried; each only while the prompt is above its aim.
-        card: Does a task card go with what is cut (H27)?
-        repeats: Do lines that are read again become pointers before they are sent (``repeats``)?
-        every_call: Does the lowest rung run before every call, whatever the size?
+        name: The name in the user's settings.
+        rungs: In the order in which they are tried; each runs only while the prompt exceeds its
+            aim.
+        card: Whether a task card replaces what is cut (H27).
+        repeats: Whether lines that are read again become pointers before they are sent
+            (``repeats``).
+        every_call: Whether the lowest rung runs before every call, whatever the size.
     """
 
     name: str

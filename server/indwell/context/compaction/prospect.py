@@ -1,11 +1,11 @@
-"""What a compaction could bring at most, and whether it pays, without reading a text (H18). Pure.
+"""Bounds what a compaction could gain, and whether it pays, without reading texts (H18). Pure.
 
-Whether a compaction pays is asked before every call of a conversation that is past its first
-threshold, and mostly the answer is no. These bounds give it from the sums that the tally keeps, in
-a time that hardly grows with the conversation.
+The question comes up before every call of a conversation past its first threshold, and mostly the
+answer is no. These bounds answer it from the sums in the tally, in a time that hardly grows with
+the conversation.
 
-A cached prompt costs a tenth. A cut is saved in every call to come, at that tenth; everything
-behind the first cut is sent once more at the full price.
+A cached prompt costs a tenth. A cut saves that tenth in every later call, and everything behind the
+first cut is sent once more at the full price.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from indwell.context.tokens import message_tokens
 from indwell.messages import Message
 
 GROWN = 0.02
-"""Share of the budget by which a prompt grows before what was refused is asked again. A look at a
-million tokens takes a second; on every fifth recorded session cost and what is kept stay within
-0.2 % of those of asking before each call."""
+"""Share of the budget by which a prompt grows before a refused compaction is considered again. To
+consider a million tokens takes a second. On every fifth recorded session, cost and kept text stay
+within 0.2 % of those with a check before each call.
+"""
 
 
 class NothingPays(msgspec.Struct, frozen=True):
-    """The engine found nothing that pays, and was asked of nothing else.
+    """The engine found nothing that pays, and no other action was due.
 
     Attributes:
-        tokens: Of the prompt, what would join it included.
-        budget: That a prompt might have.
-        is_cached: Was there a cache to lose?
+        tokens: Tokens of the prompt, with what would join it.
+        budget: Tokens that a prompt might have.
+        is_cached: Whether there was a cache to lose.
     """
 
     tokens: int
@@ -48,7 +49,7 @@ class NothingPays(msgspec.Struct, frozen=True):
 def refusal(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> NothingPays | None:
-    """What to remember when the engine had nothing to do; None if it is to be asked again."""
+    """Return what to remember when the engine found nothing; None if it must be asked again."""
     tokens, asked = _asked(conversation, preset, facts)
     if facts.force or preset.every_call or any(rung.when != "pays" for rung in asked):
         return None
@@ -63,8 +64,8 @@ def nothing_pays(
 ) -> bool:
     """Is it known, without looking at texts, that the engine would find nothing to do now?
 
-    Rungs that must pay can be told so by what could go at most, or by what was found a short while
-    ago: the engine is asked again when the prompt has grown by ``GROWN`` of its budget.
+    For rungs that must pay, the bounds say so, or a recent refusal: the engine is asked again when
+    the prompt has grown by ``GROWN`` of its budget.
     """
     now = refusal(conversation, preset, facts)
     if now is None:
@@ -91,7 +92,7 @@ def nothing_can_pay(conversation: Conversation, preset: Preset, facts: Compactio
 
 
 def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
-    """Would it pay if all that may go before the tail went, as far as the goal?"""
+    """Would it pay if everything removable before the tail were removed, as far as the goal?"""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     goal = goal_of(layer, view)
     loose = outline.before(tail_of(view, outline, int(view.budget * layer.tail_share))).loose
@@ -105,14 +106,14 @@ def can_pay(layer: Digest, view: View, outline: Outline) -> bool:
 
 
 def goal_of(layer: Digest, view: View) -> float:
-    """Estimated tokens that the prompt should have afterwards."""
+    """Return the estimated tokens that the prompt should have afterwards."""
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     scale = estimated / view.tokens if view.tokens else 1.0
     return min(view.goal, layer.root * sqrt(view.budget)) * scale
 
 
 def tail_of(view: View, outline: Outline, tokens: int) -> int:
-    """First message of the tail that stays as it is: so many tokens, but the last exchange."""
+    """Return the first message of the unchanged tail, which has at least the last exchange."""
     last = last_exchange(view.messages)
     start = outline.tail(tokens)
     while start < last and not is_boundary(view.messages, start):
@@ -123,37 +124,37 @@ def tail_of(view: View, outline: Outline, tokens: int) -> int:
 def _asked(
     conversation: Conversation, preset: Preset, facts: CompactionFacts
 ) -> tuple[int, tuple[Rung, ...]]:
-    """Tokens of the next prompt, and the rungs that may run at that size."""
+    """Return the tokens of the next prompt, and the rungs that may run at that size."""
     tokens = prompt_tokens(conversation) + facts.incoming
     budget = conversation.config.budget
     return tokens, tuple(one for one in preset.rungs if tokens > (one.at_tokens or one.at * budget))
 
 
 def _view(conversation: Conversation, rung: Rung, facts: CompactionFacts, tokens: int) -> View:
-    """What a rung that must pay would decide on."""
+    """Return the view on which a rung that must pay would decide."""
     goal = int(rung.aim * conversation.config.budget)
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
 
 
-RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, that the growth is averaged over
-LEAST_SHARE = 0.1  # of the budget that a step which need not be made has to free
+RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, over which the growth is averaged
+LEAST_SHARE = 0.1  # share of the budget that a step must free if it need not be made
 
 
 def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFacts) -> bool:
-    """Is now the time to free so much, or is it cheaper to wait until more can go at once?
+    """Should so much be freed now, or is it cheaper to wait until more can be freed at once?
 
-    The conversation grows, so it will be compacted again and again; what is to be found is how far
-    it should grow in between. That is the economic lot (Harris 1913): a rewrite costs
-    ``rewritten * (write - cached)`` however much it frees, and what waits to be freed costs
-    ``cached`` a token and call. Over ``freed / growth`` calls the sum is least where
-    ``freed ** 2 == 2 * rewritten * growth * (write - cached) / cached``.
+    The conversation grows and is compacted again and again, so the question is how far it should
+    grow in between. This is the economic lot (Harris 1913): a rewrite costs ``rewritten * (write -
+    cached)`` however much it frees, and each token that waits to be freed costs ``cached`` in each
+    call. Over ``freed / growth`` calls the sum is least where ``freed ** 2 == 2 * rewritten *
+    growth * (write - cached) / cached``.
 
     Args:
-        freed: Tokens that every call to come is shorter.
-        rewritten: Tokens that stand behind the first cut afterwards.
+        freed: Tokens by which every later call is shorter.
+        rewritten: Tokens behind the first cut, after the step.
         growth: Tokens that a call adds to the conversation.
-        facts: Prices, and whether there is a cache to lose at all. Where nothing costs anything, as
-            with a model on this machine, the usual ratios stand for the time.
+        facts: Prices, and whether there is a cache to lose. If nothing costs anything, as with a
+            model on this machine, the usual ratios represent the time.
     """
     if not facts.is_cached:
         return freed > 0
@@ -163,7 +164,7 @@ def pays(*, freed: float, rewritten: float, growth: float, facts: CompactionFact
 
 
 def growth(conversation: Conversation) -> float:
-    """Tokens that a model call adds, as they come, on the average of the newest ``RECENT``."""
+    """Return the tokens that a model call adds, averaged over the newest ``RECENT`` messages."""
     history = conversation.history
     newest = conversation.messages[len(history.places) :][-RECENT:]
     before = history.originals[-(RECENT - len(newest)) :] if len(newest) < RECENT else ()
@@ -175,10 +176,10 @@ _TOKENS = attrgetter("tokens")
 
 
 class Outline:
-    """The sums of a conversation's messages, for any part of it: work O(log n) each.
+    """Sums over the messages of a conversation, for any part of it, in O(log n).
 
     Args:
-        conversation: What is asked about; what its tally does not hold yet is walked once.
+        conversation: Its messages that the tally lacks are visited once.
     """
 
     def __init__(self, conversation: Conversation) -> None:
@@ -187,14 +188,14 @@ class Outline:
         self.whole = self.before(len(conversation.messages))
 
     def before(self, index: int) -> Sums:
-        """Of the messages before ``index``."""
+        """Return the sums of the messages before ``index``."""
         if index >= self._tally.n:
             return self._walked(self._tally.sums, self._tally.n, index)
         place = index // STRIDE
         return self._walked(self._tally.places[place], place * STRIDE, index)
 
     def tail(self, tokens: int) -> int:
-        """First message of the longest tail that has at most so many tokens."""
+        """Return the first message of the longest tail with at most so many tokens."""
         wanted = self.whole.tokens - tokens
         places = self._tally.places
         place = max(0, bisect_left(places, wanted, key=_TOKENS) - 1)

@@ -1,4 +1,4 @@
-"""What compaction decides on (facts, a view of the conversation) and what it wants done next."""
+"""The inputs of a compaction decision (facts, a view of the conversation) and its results."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from indwell.messages import Block, Message, Source
 
 
 class SpilledText(msgspec.Struct, frozen=True):
-    """A text that was cut, to be on disk before the step is taken (H21).
+    """A text that was cut, to be written to disk before the step is applied (H21).
 
     Attributes:
-        name: File name in the session's spill folder.
-        text: All of it.
+        name: The file name in the session's spill folder.
+        text: The whole text.
     """
 
     name: str
@@ -24,13 +24,13 @@ class SpilledText(msgspec.Struct, frozen=True):
 
 
 class CompactionStep(msgspec.Struct, frozen=True):
-    """A rewrite that is ready.
+    """A rewrite that is ready to be applied.
 
     Attributes:
-        layer: Name of the layer that made it.
-        splices: Ascending, not overlapping; indices before any of them is made.
-        spills: Written before the step is taken.
-        note: What the user is told; empty if nothing is worth a word.
+        layer: The name of the layer that made it.
+        splices: Ascending and not overlapping; their indices count before any of them is applied.
+        spills: Texts to write before the step is applied.
+        note: What the user is told; empty if nothing is worth telling.
     """
 
     layer: str
@@ -40,19 +40,19 @@ class CompactionStep(msgspec.Struct, frozen=True):
 
 
 class SummaryPlan(msgspec.Struct, frozen=True):
-    """A summary that a model (or extraction) writes; ``summary.apply_summary`` makes the step.
+    """A summary to be written by a model or by extraction; ``apply_summary`` makes the step.
 
     Attributes:
-        layer: Name of the layer that wants it.
-        start: First live message that it stands for.
-        stop: The one behind the last.
-        source: What it is made of: the originals, never a summary (H26).
-        kept: Blocks that stay word for word: the user's words, pinned ones.
-        range: What it stands for, in words for its head, such as ``turns 3 to 17``.
-        target: Tokens that it should have: a fifth of the region's.
-        most_characters: Of the source's text that a summariser may see; 0: all.
-        most_of_message: The same for one message; 0: all.
-        spills: Written before its step is taken: words of the user that no longer fit.
+        layer: The name of the layer that wants it.
+        start: The first live message that the summary replaces.
+        stop: The index behind the last one.
+        source: The originals of those messages, never a summary (H26).
+        kept: Blocks that stay word for word: the user's words and pinned blocks.
+        range: The replaced range in words, for the summary's head, such as ``turns 3 to 17``.
+        target: Tokens that the summary should have: a fifth of the region's.
+        most_characters: Characters of the source's text that a summariser may see; 0: all.
+        most_of_message: Characters of one message that it may see; 0: all.
+        spills: Texts to write before the step is applied: the user's words that no longer fit.
     """
 
     layer: str
@@ -71,14 +71,14 @@ Action: TypeAlias = CompactionStep | SummaryPlan
 
 
 class View(msgspec.Struct, frozen=True):
-    """What a layer decides on.
+    """The inputs of one layer's decision.
 
     Attributes:
-        conversation: The value before.
-        facts: Of the world.
-        tokens: Of the next prompt, what will join it included.
+        conversation: The conversation before the step.
+        facts: Facts that the conversation does not hold.
+        tokens: Tokens of the next prompt, with what will join it.
         goal: Tokens that the layer should leave at most.
-        must: True: it has to reach the goal; False: only if it pays.
+        must: Whether the layer has to reach the goal; otherwise it acts only if that pays.
     """
 
     conversation: Conversation
@@ -99,11 +99,11 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def to_free(self) -> int:
-        """Tokens above the goal; 0 if it is reached."""
+        """Tokens above the goal; 0 if the goal is reached."""
         return max(0, self.tokens - self.goal)
 
     def originals(self, start: int, stop: int) -> tuple[Message, ...]:
-        """The messages that the live ones from ``start`` to ``stop`` were before any compaction."""
+        """Return what the live messages from ``start`` to ``stop`` were before any compaction."""
         history = self.conversation.history
         whole = transcript(self.messages, history)
         begin = place_of(self.messages, history, start)
@@ -111,12 +111,12 @@ class View(msgspec.Struct, frozen=True):
 
 
 def full_tokens(conversation: Conversation, facts: CompactionFacts) -> int:
-    """Tokens of the next prompt."""
+    """Return the tokens of the next prompt."""
     return prompt_tokens(conversation) + facts.incoming
 
 
 class TokenRates(msgspec.Struct, frozen=True):
-    """Prices of a model for a million tokens; the defaults are ratios that most lists share."""
+    """Prices of a model per million tokens; the defaults are ratios that most price lists share."""
 
     input: float = 1.0
     cached: float = 0.1
@@ -125,17 +125,18 @@ class TokenRates(msgspec.Struct, frozen=True):
 
 
 class CompactionFacts(msgspec.Struct, frozen=True):
-    """Arguments of a decision that no conversation holds.
+    """Facts for a decision that the conversation does not hold.
 
     Attributes:
-        incoming: Tokens of the words and injections that will join before the next call.
-        rates: Of the main model.
-        small: Of the model that writes summaries, if there is another one.
-        is_cached: Does a cache hold the prefix that was sent last?
-        spill_folder: Where spills stand, as the model can name it to ``read_file``.
+        incoming: Tokens of words and injections that will join before the next call.
+        rates: Prices of the main model.
+        small: Prices of the model that writes summaries, if there is another one.
+        is_cached: Whether a cache holds the prefix that was sent last.
+        spill_folder: The folder of spill files, as the model can pass it to ``read_file``.
         failed: Layers that gained too little since the last change, and are not tried again.
-        unpinned: Sources whose blocks no longer hold, so that they go like all else.
-        force: The provider says that it does not fit: the hard rungs run whatever is counted.
+        unpinned: Sources whose blocks are outdated, so that they may be cut although they are
+            pinned.
+        force: Whether the provider refused the size: the hard rungs run whatever was counted.
     """
 
     incoming: int = 0
@@ -148,5 +149,5 @@ class CompactionFacts(msgspec.Struct, frozen=True):
     force: bool = False
 
     def keeps(self, block: Block) -> bool:
-        """Must it stay, word for word, whatever is cut around it?"""
+        """Must the block stay word for word, whatever is cut around it?"""
         return block.meta.pinned and block.meta.source not in self.unpinned

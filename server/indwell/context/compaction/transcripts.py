@@ -1,11 +1,11 @@
 """Writes removed messages as files to read later, and as text for a summariser.
 
-The conversation is cut from its beginning, always at the same messages, and a file is named for
-its text. So all summaries of a conversation name the same files, each of them is written once, and
-all of them together are hardly longer than what was said.
+The conversation is cut from its beginning, always at the same messages, and a file is named for its
+text. So all summaries of a conversation name the same files, each is written once, and together
+they are hardly longer than what was said.
 
-A note names what went without a trace of its own, and the files that hold it. The note is data of
-the lowest trust, for it repeats what calls were about.
+A note names what was removed without a trace, and the files that hold it. The note is data of the
+lowest trust, because it repeats what calls were about.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
-FILE_LENGTH = 16_000  # characters at which a file ends; mostly less than what stays as it is
-_MOST_NAMED = 3  # files that a summary names one by one; of more the first and the last
+FILE_LENGTH = 16_000  # characters at which a file ends, mostly fewer than the text that stays
+_MOST_NAMED = 3  # files that a summary names; of more it names the first and the last
 
 
 class Files(NamedTuple):
-    """What a summary's head says of them, and themselves, in order."""
+    """What a summary's head says of the files, and the files themselves, in order."""
 
     named: str
     spills: tuple[SpilledText, ...]
 
 
 def transcript_files(conversation: Conversation, start: int, stop: int, folder: str) -> Files:
-    """The files that hold the live messages ``start`` to ``stop``, and maybe a little around them.
+    """Return the files that hold the live messages ``start`` to ``stop``, and maybe a few more.
 
     Args:
-        conversation: Whose originals they hold.
-        start: First live message.
-        stop: The one behind the last.
-        folder: Of spills, as the model can name it.
+        conversation: The conversation whose originals they hold.
+        start: The first live message.
+        stop: The index behind the last one.
+        folder: The folder of spill files, as the model can name it.
     """
     messages, history = conversation.messages, conversation.history
     start, stop = (place_of(messages, history, at) for at in (start, stop))
@@ -59,7 +59,7 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
 
 
 def named_files(folder: str, names: Sequence[str]) -> str:
-    """Files in the order of what they hold: each by its name, of many the first and the last."""
+    """Name the files in order: each by its name; of many, the first and the last."""
     if not names:
         return ""
     path = spill_path(folder, names[0])
@@ -74,10 +74,10 @@ class _TranscriptPart(NamedTuple):
 
 
 def _parts(messages: Sequence[Message], stop: int) -> Iterator[_TranscriptPart]:
-    """What stands in each file, up to the one that message ``stop - 1`` is in.
+    """Return the contents of each file, up to the one with message ``stop - 1``.
 
-    A file that the conversation already fills is whole, beyond ``stop`` as well: then it stays as
-    it is. Only the newest may be shorter; the last message of all may still grow.
+    A file that the conversation already fills is complete, even beyond ``stop``, so that it never
+    changes. Only the newest file may be shorter; the last message of all may still grow.
     """
     begin, texts, length = 0, list[str](), 0
     for at, message in enumerate(messages[:-1], start=1):
@@ -104,7 +104,7 @@ _CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than
 
 
 def source_text(plan: SummaryPlan) -> str:
-    """What a summariser reads of the plan's source, in one tag that nothing in it can close."""
+    """Return what a summariser reads of the plan's source, in one tag that it cannot close."""
     parts = [shown(message, plan.most_of_message) for message in plan.source]
     text = "\n\n".join(part for part in parts if part)
     if plan.most_characters:
@@ -113,13 +113,13 @@ def source_text(plan: SummaryPlan) -> str:
 
 
 def as_data(text: str) -> str:
-    """Originals in one tag that nothing in them can close."""
+    """Return originals in one tag that nothing in them can close."""
     safe = _IMITATION.sub("&lt;", neutralise(text))
     return f"<{_TAG}>\n{safe}\n</{_TAG}>"
 
 
 def pieces(plan: SummaryPlan, most_tokens: int) -> tuple[SummaryPlan, ...]:
-    """Sibling plans whose sources a summariser takes, cut between exchanges, in order.
+    """Split a plan into plans whose sources a summariser takes, between exchanges, in order.
 
     Their texts, joined, are one summary of the whole plan. An exchange that is too large by itself
     is shown in part.
@@ -159,7 +159,7 @@ def _groups(source: Sequence[Message], most_tokens: int) -> Iterator[tuple[Messa
 
 
 def shown(message: Message, most: int = 0) -> str:
-    """A message as text, cut at ``most`` characters if that is not 0; empty if it says nothing."""
+    """Return a message as text of at most ``most`` characters (0: no limit); may be empty."""
     text = "\n".join(filter(None, map(_block, message.blocks)))
     if most and len(text) > most:
         return f"{text[:most]} […]"
@@ -180,11 +180,11 @@ def _block(block: Block) -> str:
             return ""
 
 
-_LISTED = 6  # calls that a note names; the files have them all
+_LISTED = 6  # calls that a note names; the files have all of them
 
 
 def is_note(block: Block) -> bool:
-    """Did an earlier digest put it there? Nothing else makes a block of this source and tag."""
+    """Did an earlier digest write the block? Nothing else has this source and tag."""
     return (
         isinstance(block, Text)
         and block.meta.source == "compactor"
@@ -195,13 +195,13 @@ def is_note(block: Block) -> bool:
 def left_out(
     conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
 ) -> tuple[Text, tuple[SpilledText, ...]]:
-    """The note for all that was left out before ``cut``, now or earlier, and the files it names.
+    """Return the note for all that was left out before ``cut``, and the files it names.
 
     Args:
-        conversation: Before the step.
-        cut: First live message of which nothing is left out.
-        dropped: Calls and replies that go now, as they were at first; the newest are named.
-        folder: Of spills, as the model can name it.
+        conversation: The conversation before the step.
+        cut: The first live message of which nothing is left out.
+        dropped: Originals of the calls and replies that are dropped now; the newest are named.
+        folder: The folder of spill files, as the model can name it.
     """
     files = transcript_files(conversation, 0, cut, folder)
     uses = [one for one in dropped if isinstance(one, ToolUse)]

@@ -1,1 +1,1 @@
-"""The next request: made of the conversation, explained, and compared with the one before it."""
+"""Builds the next request, explains it, and compares it with the one before."""

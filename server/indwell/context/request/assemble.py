@@ -1,8 +1,8 @@
 """Assembles a request from a conversation (H6). The same input gives the same bytes.
 
-At most four cache marks show where the prompt cache may end (H34). A mark is worth the tokens in
-front of it times the chance that a later call finds them unchanged and alive. An endpoint that
-takes marks keeps a prefix for five minutes after its last use. It finds an older one only if that
+At most four cache marks show where the prompt cache may end (H34). The worth of a mark is the
+tokens in front of it times the chance that a later call finds them unchanged and alive. An endpoint
+with marks keeps a prefix for five minutes after its last use. It finds an older prefix only if that
 ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
 """
 
@@ -47,19 +47,19 @@ def assemble(
     idle_s: float | None = None,
     calls_to_come: int | None = None,
 ) -> Request:
-    """Make the request; orphans are a bug here, for whoever sends has repaired them.
+    """Make the request. Orphans are a bug here, because the sender has repaired them.
 
-    Only what is new since ``conversation.tally`` is looked at.
+    The work grows only with what is new since ``conversation.tally``.
 
     Args:
-        conversation: With everything that is sent.
+        conversation: The conversation with everything that is sent.
         tool_choice: As in ``messages.Request``.
-        idle_s: As in ``anchors.place_anchors``, like the next one.
-        calls_to_come: After this one.
+        idle_s: As in ``place_anchors``.
+        calls_to_come: As in ``place_anchors``.
 
     Raises:
-        ConversationTooLarge: It does not fit the window; names the largest block.
-        WindowTooSmall: Nothing but what every request holds is too much already.
+        ConversationTooLarge: The request exceeds the window; the message names the largest block.
+        WindowTooSmall: The parts of every request exceed the window by themselves.
     """
     conversation = counted(conversation)
     wrong = problems(conversation.messages, start=conversation.tally.n)
@@ -133,16 +133,16 @@ def _called(block: Block, messages: Sequence[Message]) -> str:
 
 MOST = 4
 LIFE_S = 300.0
-LOOKED_BACK = 20  # blocks before a mark in which an older end of a prefix is found
+LOOKED_BACK = 20  # blocks before a mark within which an older prefix's end is found
 
-# The chance that a call's longest usable prefix ends at this mark, so that no later one serves it.
-# Measured on what the provider billed for the 9,386 follow-up calls of the 129 recorded sessions
-# (`cache_read` beside the whole of the call before; `benchmarks/anchors.py`): 96.4 % read all of
-# the call before, 1.1 % a part of the conversation, 1.1 % only system and tools, of which one in
-# twenty was the tools alone, 1.4 % nothing. The recordings do not say where in the conversation a
-# part ended: that compaction's own end and a large result share it four to three is judgement.
+# The chance that the longest usable prefix of a call ends at this mark, so that no later mark
+# serves it. Measured on what the provider billed for the 9,386 follow-up calls of the 129 recorded
+# sessions (`cache_read` beside the whole call before; `benchmarks/anchors.py`): 96.4 % read all of
+# the call before, 1.1 % a part of the conversation, 1.1 % only system and tools (one in twenty of
+# them the tools alone), 1.4 % nothing. The recordings do not say where in the conversation such a
+# part ended: the shares of a compaction's end and a large result, four to three, are a judgement.
 _TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
-_BEFORE = _TAIL  # where this call finds what the last one wrote, if the tail is too far from it
+_BEFORE = _TAIL  # where this call finds what the last one wrote, if the tail is too far away
 
 
 class _Mark(NamedTuple):
@@ -153,20 +153,21 @@ class _Mark(NamedTuple):
 def place_anchors(
     conversation: Conversation, *, idle_s: float | None = None, calls_to_come: int | None = None
 ) -> Anchors:
-    """Mark the message before the newest, what is large and stable before it, system and tools.
+    """Mark the message before the newest, large and stable places before it, system and tools.
 
-    The message before the newest user message is an assistant's, so everything up to it is sent
-    again unchanged by the next call. The milestone (a large result) and the end of what compaction
-    rewrote keep a long prefix alive when the tail moves. If more than four are worth a mark, those
-    of the least value go. Work is proportional to what ``conversation.tally`` does not hold yet.
+    The message before the newest user message is an assistant's, so the next call sends everything
+    up to it again unchanged. The milestone (a large result) and the end of what compaction rewrote
+    keep a long prefix alive when the tail moves. If more than four places are worth a mark, the
+    least valuable ones get none. The work grows only with what ``conversation.tally`` does not hold
+    yet.
 
-    If no call comes that goes on behind the tail, writing it to a cache would only be paid for:
-    then the place where the last call had its mark is read, and nothing new is written.
+    If no call follows behind the tail, writing it to a cache would only cost money. Then the mark
+    goes where the last call had it, and nothing new is written.
 
     Args:
-        conversation: What is sent.
-        idle_s: Seconds since the last call; None if that is not known.
-        calls_to_come: That go on behind this one; None if that is not known.
+        conversation: The conversation that is sent.
+        idle_s: Seconds since the last call; None if unknown.
+        calls_to_come: Calls that will continue this one; None if unknown.
     """
     tools, system = _fixed_tokens(conversation)
     marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
@@ -193,7 +194,7 @@ def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
 def _in_messages(
     conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
 ) -> list[_Mark]:
-    """Marks for the next call (``goes_on``), and for what the last one wrote (``is_alive``)."""
+    """Return marks for the next call (``goes_on``), and where the last one wrote."""
     messages = conversation.messages
     tally = extended(conversation.tally, messages)
     tail = len(messages) - 2
@@ -220,7 +221,7 @@ def _in_messages(
 
 
 def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
-    """Tokens up to a message, counted until they are ``enough``: more changes no order."""
+    """Count tokens up to a message until they are ``enough``, because more changes no order."""
     tokens = 0
     for index in range(place + 1):
         tokens += message_tokens(messages[index])
@@ -234,19 +235,19 @@ def _n_blocks(messages: tuple[Message, ...]) -> int:
 
 
 def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
-    """The block of a picture that a tool shows; data of tier 3, as the result before it."""
+    """Return the block of a picture that a tool shows; data of tier 3, like its result."""
     meta = Meta(tier=3, source="tool", tokens=IMAGE_TOKENS, turn=use.meta.turn, tool_use_id=use.id)
     return Image(media_type=media_type, data=data, meta=meta)
 
 
 def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Image:
-    """The block of a picture that the user attached; data of tier 2: what it shows is anybody's."""
+    """Return the block of an attached picture; data of tier 2, whoever drew it."""
     meta = Meta(tier=2, source="attached", tokens=IMAGE_TOKENS, turn=turn)
     return Image(media_type=media_type, data=data, meta=meta, label=label)
 
 
 def without_pictures(conversation: Conversation) -> Conversation:
-    """The conversation for a model that takes no pictures: a word stands where each one was."""
+    """Replace pictures by a text, for a model that takes none."""
     if not any(map(_has_picture, conversation.messages)):
         return conversation
     messages = tuple(

@@ -1,11 +1,11 @@
-"""How well the prompt cache works, call by call, and what broke it (H36, H37). Pure.
+"""Measures how well the prompt cache works, call by call, and what broke it (H36, H37). Pure.
 
-A message once sent is frozen (H35), so the whole of the last request should come from the cache in
-the next one. This module knows no clock: how long nothing was asked is an argument.
+A sent message never changes (H35), so the cache should serve all of the last request in the next
+one. This module knows no clock: idle times are arguments.
 
-Messages are frozen and shared between requests, so what has not changed is the same object. One
+Messages are frozen and shared between requests, so an unchanged message is the same object. One
 pass over the identities finds where to look for the first difference. Only what a provider sees
-counts: other bookkeeping of a block is no change.
+counts; other metadata of a block is no change.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from indwell.messages import (
     Usage,
 )
 
-LIFE_S = 300.0  # seconds that a cache keeps a prefix nobody asks for: the shortest in use (H34)
-LEAST_PREFIX = 1_024  # tokens; nobody caches a shorter prefix
+LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
+LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
 THRASH_AT = 3  # calls in a row (H36)
 
 
 class Health(msgspec.Struct, frozen=True):
-    """What is known of the cache and of the sums after some model calls.
+    """Statistics of the cache and sums after some model calls.
 
     Attributes:
         last: The last request that was answered.
-        has_cache: Has the endpoint of that request ever reported a cache?
-        misses: Calls in a row without a cached token, although a prefix should have hit.
-        turn_number: The turn that ``turn`` is about.
+        has_cache: Whether the endpoint of that request has ever reported a cache.
+        misses: Consecutive calls without a cached token although a prefix should have hit.
+        turn_number: The turn whose sums are in ``turn``.
         turn: Sums of that turn.
         session: Sums of all turns.
     """
@@ -59,33 +59,33 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def of_turn(health: Health, turn: int) -> UsageFigures:
-    """The sums of turn ``turn``; nothing if it was another that called last."""
+    """Return the sums of turn ``turn``; empty sums if another turn made the last call."""
     return health.turn if health.turn_number == turn else UsageFigures()
 
 
 def after_call(
     health: Health, turn: int, usage: Usage, cost: float | None, *, expected: int = 0
 ) -> Health:
-    """Take in what a call of any model took.
+    """Add the usage of a call of any model.
 
     Args:
-        health: Of before.
+        health: The statistics before.
         turn: Number of the turn, 1-based.
-        usage: Of the call.
-        cost: In US dollars, None if it is unknown.
+        usage: The usage of the call.
+        cost: US dollars; None if unknown.
         expected: As in ``figures.Figures``.
     """
     return added(health, turn, of_call(usage, cost, expected=expected))
 
 
 class CacheReading(NamedTuple):
-    """What an answered request says of the cache.
+    """What an answered request tells about the cache.
 
     Attributes:
-        health: With it.
-        expected: Prompt tokens that the cache should have served, in the endpoint's count.
-        warning: If the cache has failed for the third time in a row, else the empty text. It is
-            said once, until the cache has served something again.
+        health: The statistics with this request.
+        expected: Prompt tokens that the cache should have served, as the endpoint counts.
+        warning: A warning if the cache has failed for the third time in a row, else empty. It is
+            given once, until the cache serves something again.
     """
 
     health: Health
@@ -101,14 +101,14 @@ def after_reply(
     idle_s: float = 0.0,
     has_cache: bool = False,
 ) -> CacheReading:
-    """Take in what the cache gave for an answered request of the conversation.
+    """Add what the cache served for an answered request of the conversation.
 
     Args:
-        health: Of before.
-        request: As it was sent.
-        usage: As the endpoint counted it; an estimate says nothing of the cache.
-        idle_s: Seconds since the request before was answered.
-        has_cache: Does what is known of the endpoint say that it has a cache?
+        health: The statistics before.
+        request: The request as it was sent.
+        usage: Tokens as the endpoint counted them; an estimate tells nothing about the cache.
+        idle_s: Seconds since the reply to the request before.
+        has_cache: Whether the endpoint is known to have a cache.
     """
     if not usage.reported:
         return CacheReading(health)
@@ -123,7 +123,7 @@ def after_reply(
         common = prefix if difference is None else difference.common
     misses = health.misses if is_same and not usage.cached else 0
     if prefix >= LEAST_PREFIX and (known or has_cache) and not usage.cached:
-        misses += 1  # a call that could not hit says nothing
+        misses += 1  # a call that could not hit does not count
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
     warning = thrash_words(difference, common) if is_thrash else ""
@@ -131,16 +131,16 @@ def after_reply(
 
 
 def after_compaction(health: Health, turn: int, layer: str, before: int, after: int) -> Health:
-    """Take a step of compaction in; ``before`` and ``after`` in tokens of the prompt."""
+    """Add a step of compaction; ``before`` and ``after`` are tokens of the prompt."""
     return added(health, turn, of_compaction(layer, before, after))
 
 
 def thrash_words(difference: RequestDifference | None, common: int) -> str:
-    """Say what kept the cache from serving, and what was there before and after.
+    """Describe what kept the cache from serving, with the text before and after.
 
     Args:
-        difference: Where the newest request parts from the one before, if it does.
-        common: Tokens that both begin with.
+        difference: Where the newest request differs from the one before, if it does.
+        common: Tokens of their common beginning.
     """
     head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
     if difference is None:
@@ -164,13 +164,13 @@ def _named(difference: RequestDifference) -> str:
 
 
 def _in_its_count(common: int, request: Request, usage: Usage) -> int:
-    """Tokens of ours in the endpoint's own count, which is known for the whole request."""
+    """Convert our token count into the endpoint's, by the ratio of the whole request."""
     ours = total_tokens(request)
     return min(round(common * usage.input / ours), usage.input) if ours else 0
 
 
 def added(health: Health, turn: int, figures: UsageFigures) -> Health:
-    """Add to the sums of the session, and of turn ``turn``, the newest one."""
+    """Add to the sums of the session and of turn ``turn``, which is the newest."""
     of_turn = health.turn if turn == health.turn_number else UsageFigures()
     return msgspec.structs.replace(
         health, turn_number=turn, turn=of_turn + figures, session=health.session + figures
@@ -178,20 +178,20 @@ def added(health: Health, turn: int, figures: UsageFigures) -> Health:
 
 
 EXCERPT = 60  # characters of each of the two texts
-_LEAD = 20  # of them before the first character that differs
+_LEAD = 20  # characters before the first one that differs
 GONE = ""
 
 
 class RequestDifference(msgspec.Struct, frozen=True):
-    """Where two requests part.
+    """The first place where two requests differ.
 
     Attributes:
-        place: Of the first block that differs, such as ``message 3, block 2``, 1-based.
-        source: Where that block came from; ``tools`` for the table of tools.
-        before: A piece of its text around the first change, on one line; empty if it is new.
-        after: The same as it is now; empty if it is gone.
-        common: Tokens of the earlier request that stand before it.
-        turn: The turn that brought it; 0 if that is not known.
+        place: The first differing block, such as ``message 3, block 2``, 1-based.
+        source: The source of that block; ``tools`` for the tool specs.
+        before: An excerpt of its text around the first change, on one line; empty if it is new.
+        after: The same excerpt of its present text; empty if the block is gone.
+        common: Tokens of the earlier request before that place.
+        turn: The turn that brought the block; 0 if unknown.
     """
 
     place: str
@@ -203,7 +203,7 @@ class RequestDifference(msgspec.Struct, frozen=True):
 
 
 def first_difference(before: Request, after: Request) -> RequestDifference | None:
-    """Where ``after`` stops repeating ``before``; None if it only goes on behind it."""
+    """Return where ``after`` stops repeating ``before``; None if it only adds to the end."""
     if before.tools is not after.tools and before.tools != after.tools:
         return _in_tools(before.tools, after.tools)
     if before.system is not after.system:
@@ -220,13 +220,13 @@ def first_difference(before: Request, after: Request) -> RequestDifference | Non
 
 
 def total_tokens(request: Request) -> int:
-    """About how many tokens a request has; counted only if nobody has done so."""
+    """Return the estimated tokens of a request, counted only if no earlier estimate exists."""
     return request.tokens or request_tokens(request)
 
 
 def _in_messages(before: Request, after: Request) -> RequestDifference | None:
     if before.messages == after.messages[: len(before.messages)]:
-        return None  # nearly always; five times as fast as looking for a place
+        return None  # nearly always; five times as fast as the search
     for index in compress(count(), map(is_not, before.messages, after.messages)):
         earlier, later = before.messages[index], after.messages[index]
         is_last = index == len(before.messages) - 1
@@ -256,7 +256,7 @@ def _in_message(before: Message, after: Message, *, may_grow: bool) -> int | Non
 
 
 def _parted(before: Sequence[Block], after: Sequence[Block], *, is_whole: bool) -> int | None:
-    """The index of the first block that differs; blocks may follow unless it ``is_whole``."""
+    """Return the index of the first differing block; blocks may follow unless ``is_whole``."""
     pairs = zip(before, after, strict=False)
     for index, (earlier, later) in enumerate(pairs):
         if earlier is not later and _sent(earlier) != _sent(later):
@@ -270,7 +270,7 @@ _Sent: TypeAlias = tuple[str, ...]
 
 
 def _sent(block: Block) -> _Sent:
-    """What a provider sees of a block."""
+    """Return what a provider sees of a block."""
     match block:
         case Text(text=text):
             return ("text", text)
@@ -287,7 +287,7 @@ def _sent(block: Block) -> _Sent:
 
 
 def _words(block: Block | None) -> str:
-    """A block as a text that people can compare."""
+    """Return a block as a text that people can compare."""
     match block:
         case None:
             return GONE
@@ -324,7 +324,7 @@ def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> RequestD
 
 
 def excerpts(before: str, after: str) -> tuple[str, str]:
-    """Pieces of two texts around the first character in which they differ, each on one line."""
+    """Return one-line excerpts of two texts around the first differing character."""
     start = max(n_common(before, after) - _LEAD, 0)
     return _excerpt(before, start), _excerpt(after, start)
 
@@ -350,7 +350,7 @@ Sliced = TypeVar("Sliced", str, bytes)
 
 
 def n_common(one: Sliced, other: Sliced) -> int:
-    """Characters, or bytes, that both begin with; a few comparisons of whole pieces."""
+    """Return the length of the common beginning of two strings or byte strings, by bisection."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -362,7 +362,7 @@ def n_common(one: Sliced, other: Sliced) -> int:
 
 
 def named(figures: UsageFigures) -> dict[str, object]:
-    """Figures as JSON; cached tokens are in input, costs are US dollars, null if one is unknown."""
+    """Return figures as JSON; input includes cached tokens, unknown costs are null."""
     usage = figures.usage
     return {
         "gen_ai.operation.name": "chat",

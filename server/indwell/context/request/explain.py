@@ -1,6 +1,6 @@
 """Explains the next request block by block: the data of ``explainRequest``. Pure.
 
-For a conversation of 10,000 blocks it takes some 50 ms: not on the event loop.
+A conversation of 10,000 blocks takes some 50 ms, so this does not belong on the event loop.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from indwell.messages import (
 EXCERPT = 200  # characters of a block; two lines of a panel
 
 State: TypeAlias = Literal["sent", "new", "waiting"]
-"""``sent``: frozen, in the last request; ``new``: since; ``waiting``: joins with the words."""
+"""``sent``: part of the last request; ``new``: added since; ``waiting``: joins with the words."""
 
 
 class BlockFacts(msgspec.Struct, frozen=True):
     """One block of the next request.
 
     Attributes:
-        message: Index of its message; -1 for tools and system.
-        role: Of its message, or what it is instead.
-        kind: Its class; ``tools`` for all schemas.
+        message: The index of its message; -1 for tools and system.
+        role: The role of its message, or ``tools`` or ``system``.
+        kind: Its class; ``tools`` for all specs together.
         source: Where it came from.
-        tier: Trust.
-        tokens: Estimated.
-        turn: That brought it; 0 for tools and system.
-        pinned: Never compacted.
-        compactable: May be.
-        anchor: Does a cache mark stand behind it?
-        state: Was it sent before?
-        altered: Did compaction make it what it is?
-        first: First message of the transcript that it stands for; -1 for tools and system.
-        last: The last one of those.
-        why: Why it is there as it is, in one sentence.
+        tier: Its trust tier.
+        tokens: Its estimated tokens.
+        turn: The turn that brought it; 0 for tools and system.
+        pinned: Whether compaction must keep it.
+        compactable: Whether compaction may shorten it.
+        anchor: Whether a cache mark stands behind it.
+        state: Whether it was sent before.
+        altered: Whether compaction changed it.
+        first: The first message of the transcript that it stands for; -1 for tools and system.
+        last: The last message of the transcript that it stands for.
+        why: The reason for its presence and state, in one sentence.
         excerpt: Its beginning.
     """
 
@@ -76,13 +76,13 @@ class BlockFacts(msgspec.Struct, frozen=True):
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """How far one rung of the preset is away.
+    """How far the prompt is from one rung of the preset.
 
     Attributes:
-        layer: What it does.
+        layer: What the rung does.
         at: Prompt tokens from which on it may run.
         left: Tokens until then; negative if it may run already.
-        pays: Does it run only if the saving pays for the rewritten cache?
+        pays: Whether it runs only if the saving pays for the rewritten cache.
     """
 
     layer: str
@@ -92,14 +92,14 @@ class Headroom(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """The next request, laid open.
+    """The explained request.
 
     Attributes:
-        tokens: Of the whole prompt, as the endpoint counted where it did.
-        blocks: In the order of the request.
+        tokens: Tokens of the whole prompt, by the endpoint's count where known.
+        blocks: The blocks in the order of the request.
         by_source: Estimated tokens of each source.
-        by_tier: The same of each tier, by its number in words (JSON has no other keys).
-        headroom: Of each rung, in the preset's order.
+        by_tier: Estimated tokens of each tier; the keys are strings because JSON has no others.
+        headroom: The distance to each rung, in the preset's order.
     """
 
     tokens: int
@@ -116,13 +116,13 @@ def explain(
     n_waiting: int = 0,
     n_characters: int | None = EXCERPT,
 ) -> Explained:
-    """Lay the next request open.
+    """Explain the next request.
 
     Args:
-        conversation: With all that waits already in its last message.
-        preset: In force.
+        conversation: The conversation with all waiting blocks already in its last message.
+        preset: The preset in force.
         n_waiting: How many blocks at the end of the last message were waiting.
-        n_characters: How much of each block its excerpt shows; None for all of it.
+        n_characters: Characters of each block in its excerpt; None for all.
     """
     anchors = place_anchors(conversation)
     whole = (*_fixed(conversation, anchors), *_of_messages(conversation, anchors, n_waiting))
@@ -131,7 +131,7 @@ def explain(
     by_tier: dict[str, int] = {}
     for block in blocks:
         if block.kind == "thinking":
-            continue  # is not sent back (H65)
+            continue  # reasoning is not sent back (H65)
         spent = block.tokens + BLOCK_OVERHEAD * (block.kind != "tools")
         by_source[block.source] = by_source.get(block.source, 0) + spent
         by_tier[str(block.tier)] = by_tier.get(str(block.tier), 0) + spent
@@ -198,7 +198,7 @@ def _of_messages(conversation: Conversation, anchors: Anchors, n_waiting: int) -
 
 
 def _is_original(block: Block, same: set[int], originals: tuple[Message, ...]) -> bool:
-    """Is it a block of what its message was? By identity; after a reload by what it says."""
+    """Is the block unchanged? Compares identities, and after a reload texts."""
     return id(block) in same or any(block == one for message in originals for one in message.blocks)
 
 

@@ -1,7 +1,7 @@
 """Sums of model calls and compactions, for a turn, a session or a day (H37). Pure.
 
-An unknown price stays unknown: a sum with one unpriced call in it has no cost, only the part that
-is known and how many calls it leaves out.
+An unknown price stays unknown: a sum with one unpriced call has no cost, only the known part and
+    the number of calls that it leaves out.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from indwell.messages import Usage
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """What one layer of compaction did: how often, and the tokens that it took out."""
+    """What one layer of compaction did: how often it ran, and the tokens that it removed."""
 
     count: int = 0
     saved: int = 0
 
 
 class UsageFigures(msgspec.Struct, frozen=True):
-    """What some model calls took, and what compaction did between them.
+    """Usage of some model calls, and the compactions between them.
 
     Attributes:
         requests: Calls made.
-        estimated: Those of them that the endpoint has not counted; their tokens are ours.
-        unpriced: Those of them whose cost is not known.
-        usage: Tokens of all of them.
-        counted: Prompt tokens of the calls that the endpoint has counted.
-        expected: Prompt tokens that a cache should have served, in the endpoint's count.
-        known_cost: US dollars of the calls whose cost is known.
-        compactions: By layer.
+        estimated: Calls whose tokens are our estimate, because the endpoint did not count them.
+        unpriced: Calls of unknown cost.
+        usage: Tokens of all calls.
+        counted: Prompt tokens of the calls that the endpoint counted.
+        expected: Prompt tokens that a cache should have served, as the endpoint counts.
+        known_cost: US dollars of the calls of known cost.
+        compactions: Compactions by layer.
     """
 
     requests: int = 0
@@ -45,7 +45,7 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
     @property
     def cost(self) -> float | None:
-        """US dollars of all calls; None if that of one is not known."""
+        """US dollars of all calls; None if one cost is unknown."""
         return None if self.unpriced else self.known_cost
 
     @property
@@ -55,7 +55,7 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
     @property
     def saved(self) -> int:
-        """Tokens that compaction took out, all layers together."""
+        """Tokens that all layers of compaction removed."""
         return sum(one.saved for one in self.compactions.values())
 
     def __add__(self, other: UsageFigures) -> UsageFigures:
@@ -76,7 +76,7 @@ class UsageFigures(msgspec.Struct, frozen=True):
 
 
 def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> UsageFigures:
-    """The figures of one model call; ``expected`` as in ``UsageFigures``."""
+    """Return the figures of one model call; ``expected`` as in ``UsageFigures``."""
     return UsageFigures(
         requests=1,
         estimated=0 if usage.reported else 1,
@@ -89,5 +89,5 @@ def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> UsageFigu
 
 
 def of_compaction(layer: str, before: int, after: int) -> UsageFigures:
-    """The figures of one step of compaction; ``before`` and ``after`` in tokens of the prompt."""
+    """Return the figures of one compaction step; ``before`` and ``after`` are prompt tokens."""
     return UsageFigures(compactions={layer: Compactions(1, before - after)})

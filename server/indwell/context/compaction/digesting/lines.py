@@ -103,7 +103,7 @@ def text_of(block: Block) -> str:
 
 @lru_cache(maxsize=1_000)
 def argument_texts(arguments: str) -> tuple[str, ...]:
-    """The texts among the arguments of a call; all of it as one, if it is no JSON object."""
+    """Return the texts among a call's arguments; the whole text if it is no JSON object."""
     try:
         return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -111,7 +111,7 @@ def argument_texts(arguments: str) -> tuple[str, ...]:
 
 
 def names_of(block: Block) -> Iterable[str]:
-    """The identifiers of a block; some come more than once."""
+    """Return the identifiers of a block; some occur more than once."""
     return (name for line in lines_of(text_of(block)) for name in line.names)
 
 
@@ -130,7 +130,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 LEAST_NAME, LEAST_LINE = 5, 4  # characters
-LONGEST_NAME = 300  # characters; what is longer is data
+LONGEST_NAME = 300  # characters; a longer name is data
 _TOKEN = lazy_pattern(r"[\w./@-]{5,}")
 _CAMEL = lazy_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _ERROR = lazy_pattern(r"E[A-Z]{4,}|[A-Z]{1,4}\d{3,5}")
@@ -139,30 +139,30 @@ _LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The identifiers of a text."""
+    """Return the identifiers of a text."""
     return frozenset(name for token in set(_TOKEN.findall(text)) for name in _names(token))
 
 
 def line_key(line: str) -> str:
-    """A line without its number and trailing blanks; empty if it is too short to matter."""
+    """Return a line without its number and trailing blanks; empty if it is too short to matter."""
     number = _NUMBERED.match(line)
     key = (line[number.end() :] if number else line).rstrip()
     return key if len(key.strip()) >= LEAST_LINE else ""
 
 
 def forget_identifiers() -> None:
-    """Let go of what was read before; it is some ten megabytes."""
+    """Empty the cache of identifiers, which may hold some ten megabytes."""
     _names.cache_clear()
 
 
 def is_numbered(line: str) -> bool:
-    """Does it begin with its number, as lines of files and of searches do?"""
+    """Does the line begin with its number, like lines of files and of searches?"""
     return _NUMBERED.match(line) is not None
 
 
 @lru_cache(maxsize=50_000)
 def _names(token: str) -> tuple[str, ...]:
-    """The identifiers that a run of characters stands for."""
+    """Return the identifiers in a run of characters."""
     token = token.strip("./-@")
     if not LEAST_NAME <= len(token) <= LONGEST_NAME:
         return ()

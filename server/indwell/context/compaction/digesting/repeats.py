@@ -1,7 +1,7 @@
-"""Replaces lines that the model already has by a pointer, before they are sent.
+"""Replaces lines that the model already has by a pointer, before they are sent. Pure.
 
-A fifth of what agents read of files they have read before, unchanged. Nothing is lost by it and no
-cache is broken: the result has not been in any request yet. Pure.
+A fifth of what agents read of files is unchanged text that they have read before. The replacement
+loses nothing and breaks no cache, because no request has had the result yet.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from indwell.context.work import ParsedCall, call_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
-LEAST_RUN = 200  # characters of lines in a row that a pointer is shorter than
+LEAST_RUN = 200  # characters of consecutive lines; a pointer is shorter
 LEAST_SAVED = 50  # tokens
-LEAST_MESSAGES = 5  # words, a call and its result, and again a call and its result
-LOOKED_BACK = 400  # messages; what is further away is not pointed at
+LEAST_MESSAGES = 5  # the words, a call and its result, and another call and its result
+LOOKED_BACK = 400  # messages; a pointer names no line further away
 _WORDS = "unchanged since they were read above"
 _NUMBERED = lazy_pattern(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
 
 
 def may_repeat(messages: Sequence[Message]) -> bool:
-    """Do the newest results hold a file at all? Quick to say."""
+    """Do the newest results hold text of a file? A quick check."""
     return (
         len(messages) >= LEAST_MESSAGES
         and messages[-1].role == "user"
@@ -40,12 +40,12 @@ def may_repeat(messages: Sequence[Message]) -> bool:
 
 
 def repeats(messages: Sequence[Message]) -> CompactionStep | None:
-    """Shorten what the newest results show again; None if they show nothing again.
+    """Replace lines of the newest results that were shown before; None if there are none.
 
-    Work is in proportion to the reads of the same files: not on the event loop.
+    The work grows with the reads of the same files, so it does not belong on the event loop.
 
     Args:
-        messages: The live ones; the last holds results that were not sent yet.
+        messages: The live messages; the last one holds results that were not sent yet.
     """
     if not may_repeat(messages):
         return None
@@ -67,9 +67,9 @@ def repeats(messages: Sequence[Message]) -> CompactionStep | None:
 
 
 def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionStep:
-    """The step, and behind what it takes away all that pointed there as it was.
+    """Return the step, and after the messages that it removes, all texts that pointed to them.
 
-    Unless the conversation grew by that: a pointer names its lines, so they can be read again.
+    If the conversation would grow, the pointers stay: a pointer names its lines, which can be read.
     """
     begin = min((one.start for one in step.splices), default=len(conversation.messages))
     rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
@@ -82,9 +82,9 @@ def whole_again(conversation: Conversation, step: CompactionStep) -> CompactionS
 
 
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
-    """Messages from ``start`` on as they were before lines of them became pointers, by index.
+    """Return messages from ``start`` on, by index, with the lines that pointers had replaced.
 
-    For a layer that is about to take away what they point at.
+    A layer that is about to remove the lines behind the pointers needs them.
     """
     found: dict[int, Message] = {}
     if start >= len(history.places):
@@ -116,7 +116,7 @@ def _points(block: Block) -> bool:
 
 
 def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
-    """The calls of a reply that are about a file."""
+    """Return the calls of a reply that concern a file."""
     for block in message.blocks:
         if isinstance(block, ToolUse):
             call = call_of(block)
@@ -125,7 +125,7 @@ def _calls(message: Message) -> Iterator[tuple[ParsedCall, ToolUse]]:
 
 
 def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
-    """By path and number the lines of files as they were shown last, and not touched since."""
+    """Return the lines of files as last shown, by path and number, if nothing touched them."""
     shown: dict[str, dict[int, str]] = {}
     for reply, results in pairwise(messages):
         reads: dict[str, str] = {}
@@ -152,7 +152,7 @@ def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, 
 
 
 def _pointing(result: ToolResult, shown: Mapping[int, str]) -> ToolResult:
-    """The result with pointers for the runs of its lines that are shown already."""
+    """Return the result with pointers in place of runs of lines that were shown before."""
     lines: list[str] = []
     run: list[str] = []
     for line in (*result.text.split("\n"), None):

@@ -1,1 +1,1 @@
-"""Old messages become a summary: what it stands for, who writes it, what stays beside it (H25)."""
+"""Replaces old messages by a summary: what it covers, who writes it, what stays beside it (H25)."""

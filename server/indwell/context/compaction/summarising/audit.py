@@ -1,9 +1,9 @@
-"""Puts back lines that a summary lost and later rounds may need (H27). Pure.
+"""Restores lines that a summary lost and later rounds may need (H27). Pure.
 
-A summary keeps the story and loses names. What the agent will write again is mostly what it wrote
-lately: identifiers of its own edits and searches, paths, names in the newest request, names in
-errors that still stand. Each of those that neither the summary nor a live message shows comes back
-with its *original line* and where that stood, for a bare name says nothing.
+A summary keeps the story and loses names. The agent mostly writes again what it wrote lately:
+identifiers of its own edits and searches, paths, names in the newest request, and names in errors
+that still occur. Each of these that neither the summary nor a live message shows is restored with
+its *original line* and that line's place, because a bare name says nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from indwell.context.work import answered, asked, call_of, changed, failing
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
-MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it a longer extract gains as much
-SHARE = 3  # and never more than one part in three of what the lines are taken from
-MOST_NAMES = 250  # looked for; the later ones of an order by worth hardly count
-LONGEST_LINE = 220  # characters; a line of a minified file is no line
-LOOKED_AT = 800  # messages: a use before 400 rounds counts 2 ** -33, so the work is bounded
+MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it, a longer extract gains as much
+SHARE = 3  # at most a third of the text that the lines come from
+MOST_NAMES = 250  # names to look for; beyond it, names ranked by worth hardly matter
+LONGEST_LINE = 220  # characters; a longer line, as in a minified file, is skipped
+LOOKED_AT = 800  # messages; a use 400 rounds ago counts 2 ** -33, so this bounds the work
 HALF_LIFE = 12  # rounds after which a use counts half
 HEAD = "Original lines that later work may need (data, word for word):"
 
-# Bounded, and begun at most once in a run, so that a megabyte without a blank costs no more.
+# Bounded, and started at most once in a run, so that a megabyte without a blank costs no more.
 NAME = lazy_pattern(
     r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # a path
     r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # a file, or a.b
@@ -45,13 +45,13 @@ _NUMBER = lazy_pattern(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
 
 
 class AuditedLine(msgspec.Struct, frozen=True):
-    """An original line.
+    """An original line with its place.
 
     Attributes:
-        place: Of its message in the source; only for the order.
-        label: Where it stood: a path, or a command; empty for the agent's own words.
-        number: Its line number there; 0 if that is not known.
-        text: Itself, without the blanks at both ends.
+        place: The index of its message in the source; only for the order.
+        label: Where the line stood: a path or a command; empty for the agent's own words.
+        number: Its line number there; 0 if unknown.
+        text: The line, without blanks at both ends.
     """
 
     place: int
@@ -68,16 +68,16 @@ def audited(
     live: Sequence[Message] = (),
     most_tokens: int = MOST_TOKENS,
 ) -> str:
-    """The summary with what it should not have lost; for the driver, before ``apply_summary``.
+    """Return the summary with the lines it should not have lost; call before ``apply_summary``.
 
-    About 0.1 s for 100,000 tokens: not on the event loop.
+    It takes about 0.1 s for 100,000 tokens, so it does not belong on the event loop.
 
     Args:
-        plan: Whose source is summarised.
+        plan: The plan whose source is summarised.
         text: The summary, already found usable.
-        card: The card that goes with it.
-        live: The messages that stay as they are; the newest words are looked for there first.
-        most_tokens: What may be put back at most.
+        card: The task card that accompanies it.
+        live: The messages that stay unchanged; the newest words are looked for there first.
+        most_tokens: Tokens that may be restored at most.
     """
     kept = [*plan.kept, *(block for message in live for block in message.blocks)]
     if card is not None:
@@ -91,12 +91,12 @@ def audited(
 def missing(
     source: Sequence[Message], shown: str, *, newest: str = "", room: int = MOST_TOKENS
 ) -> tuple[AuditedLine, ...]:
-    """Lines of ``source`` to put back, in their order.
+    """Return the lines of ``source`` to restore, in their order.
 
     Args:
         source: The original messages that were summarised.
-        shown: All text that stays visible: summary, card, live messages.
-        newest: The user's newest words; what they name counts most.
+        shown: All text that stays visible: summary, card and live messages.
+        newest: The user's newest words; names in them count most.
         room: Tokens that the lines may take.
     """
     lines: list[AuditedLine] = []
@@ -125,13 +125,13 @@ def missing(
 
 
 def names(text: str) -> set[str]:
-    """The code-like names of a text; of a path its last part."""
+    """Return the code-like names of a text; of a path, its last part."""
     found = (match[0].rstrip("./").rpartition("/")[2] for match in NAME.finditer(text))
     return {name for name in found if len(name) >= SHORTEST_NAME}
 
 
 def rendered(lines: Iterable[AuditedLine]) -> str:
-    """Lines below the file or command that they stood in."""
+    """Return the lines, grouped under the file or command that they stood in."""
     parts: list[str] = []
     label = ""
     for line in lines:
@@ -144,7 +144,7 @@ def rendered(lines: Iterable[AuditedLine]) -> str:
 
 
 def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
-    """Errors that still stand, and the user's rules, where nothing shows them."""
+    """Return errors that still occur, and the user's rules, where nothing shows them."""
     flat = " ".join(shown.split())
     for check in failing(source):
         if check.error and check.error not in shown:
@@ -155,7 +155,7 @@ def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
 
 
 def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, float]:
-    """Names that the agent used and nothing shows any more, the most valuable first."""
+    """Return names that the agent used and nothing shows any more, the most valuable first."""
     worth: dict[str, float] = {}
     n_rounds = sum(message.role == "assistant" for message in source)
     at = 0
@@ -179,9 +179,9 @@ def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, 
 
 
 def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
-    """Names that files define which the agent has read, those that it edits first, by age.
+    """Return names defined in files that the agent has read: edited files first, then by age.
 
-    Nobody has used them yet, so they come behind all that were.
+    No call has used them yet, so they rank behind all names that were used.
     """
     edited = {one.path for one in changed(source)}
     ages: dict[int, int] = {}
@@ -194,7 +194,7 @@ def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
 
 
 def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str, AuditedLine]:
-    """For each name the line that says most: a definition, with other wanted names, the newest."""
+    """Return each name's most telling line: a definition, one with other names, the newest."""
     best: dict[str, tuple[float, AuditedLine]] = {}
     for line in _lines(source):
         here = names(line.text) & wanted.keys()
@@ -208,7 +208,7 @@ def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str
 
 
 def _lines(source: Sequence[Message]) -> Iterator[AuditedLine]:
-    """All lines of results, of what was written, and of the agent's words, in order."""
+    """Return all lines of results, written texts and the agent's words, in order."""
     labels = {use.id: _label(use) for use, _ in answered(source)}
     for place, message in enumerate(source):
         for block in message.blocks:
@@ -236,7 +236,7 @@ def _split(place: int, label: str, text: str) -> Iterator[AuditedLine]:
 
 
 def _written(use: ToolUse) -> Iterator[str]:
-    """The strings of a call's arguments, whole."""
+    """Return the strings of a call's arguments."""
     try:
         given = msgspec.json.decode(use.arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -258,7 +258,7 @@ def _newest_words(messages: Sequence[Message]) -> str:
 
 
 def _cost(line: AuditedLine) -> int:
-    """With its label: lines of one file often stand apart, so each may bring its own."""
+    """Return the tokens of a line with its label, since lines of one file often stand apart."""
     return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
 
 
@@ -267,7 +267,7 @@ def _tokens(message: Message) -> int:
 
 
 def block_text(block: Block) -> str:
-    """What a block says, a call's line breaks as such; empty for pictures and reasoning."""
+    """Return a block's text, with line breaks decoded; empty for pictures and reasoning."""
     match block:
         case Text(text=text) | ToolResult(text=text):
             return text

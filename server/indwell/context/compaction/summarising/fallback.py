@@ -1,4 +1,4 @@
-"""Writes a summary without a model, from facts taken word for word (H28)."""
+"""Writes a summary without a model, from facts quoted word for word (H28)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from indwell.messages import Message, Text, ToolResult, ToolUse
 MOST_PATHS = 20  # H28
 MOST_ERRORS = 5  # H28
 ERROR_LENGTH = 150  # characters of an error's line; H28
-_MOST_STATEMENT = 400  # characters of one thing that the assistant said
+_MOST_STATEMENT = 400  # characters of one statement of the assistant
 _MOST_LINE = 300  # characters of a line in a simulated summary
-_CHARACTERS_A_TOKEN = 3.4  # of code and logs (H15); only decides how many lines are tried
+_CHARACTERS_A_TOKEN = 3.4  # for code and logs (H15); it only decides how many lines are tried
 
 ERROR = lazy_pattern(
     r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)|error|fatal|panic|FAILED|failed|failure|"
@@ -38,9 +38,9 @@ PATH = lazy_pattern(
 
 
 def extract(plan: SummaryPlan) -> str:
-    """The summary of a plan whose summariser failed: files, errors, what the assistant said.
+    """Summarise a plan whose summariser failed: files, errors, and the assistant's statements.
 
-    The assistant's words fill what is left of the plan's target, the newest first.
+    The assistant's words fill the rest of the plan's target, the newest first.
     """
     parts = ["No model could sum this up; these facts were taken from it."]
     if files := _files(plan.source):
@@ -54,11 +54,11 @@ def extract(plan: SummaryPlan) -> str:
 
 
 def simulated(plan: SummaryPlan, ratio: float) -> str:
-    """What a model could have written, for replays: the telling lines, word for word.
+    """Write what a model could have written, for replays: the telling lines, word for word.
 
     Args:
-        plan: To be summed up.
-        ratio: Tokens of the summary for one of what it stands for.
+        plan: The plan to summarise.
+        ratio: Tokens of the summary per token of what it replaces.
     """
     most = int(ratio * min(tokens_of(plan.source), SUMMARY_SHARE * plan.target))
     ranked = sorted(_telling(plan.source), key=lambda one: (one[0], -one[1]))
@@ -69,7 +69,7 @@ def simulated(plan: SummaryPlan, ratio: float) -> str:
 
 
 def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
-    """The first lines that fit into ``room`` characters, in the order of their places."""
+    """Return the first lines that fit into ``room`` characters, in the order of their places."""
     chosen: list[tuple[int, str]] = []
     seen: set[str] = set()
     for _, at, line in ranked:
@@ -84,7 +84,7 @@ def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
 
 
 def _files(source: Sequence[Message]) -> list[str]:
-    """Newest files first, each with what was done to it, at most ``MOST_PATHS``."""
+    """Return the newest files first, each with what was done to it, at most ``MOST_PATHS``."""
     done: dict[str, list[str]] = {}
     for use in _uses(source):
         call = call_of(use)
@@ -97,7 +97,7 @@ def _files(source: Sequence[Message]) -> list[str]:
 
 
 def _errors(source: Sequence[Message]) -> list[str]:
-    """The newest lines that state an error, at most ``MOST_ERRORS``."""
+    """Return the newest lines that state an error, at most ``MOST_ERRORS``."""
     found: dict[str, None] = {}
     for message in source:
         for block in message.blocks:
@@ -129,7 +129,7 @@ def _uses(source: Iterable[Message]) -> Iterator[ToolUse]:
 
 
 def _telling(source: Sequence[Message]) -> Iterator[tuple[int, int, str]]:
-    """Lines with their rank (0 is kept first) and their place."""
+    """Return lines with their rank (0 is kept first) and their place."""
     place = 0
     for message in source:
         for block in message.blocks:

@@ -1,4 +1,4 @@
-"""Plans a summary: the messages it replaces, and those kept word for word (H22-H26, H29). Pure."""
+"""Plans a summary: which messages it replaces, which blocks stay (H22-H26, H29). Pure."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, ToolResult
 
-SUMMARY_SHARE = 5  # a summary is asked for in a fifth of the tokens that it stands for (H25)
-WORDS_SHARE = 8  # the user's words stay word for word in an eighth of the window
-HEAD_TOKENS = 60  # the tag with its attributes
-_LEAST_TARGET = 100  # tokens; no summary says anything in less
-_MOST_RUNS = 12  # of turns that a line names
-_LEAST_GAIN_SHARE = 50  # of the budget; a model is not asked for less than 2 % of it
+SUMMARY_SHARE = 5  # a summary should have a fifth of the tokens that it replaces (H25)
+WORDS_SHARE = 8  # the user's words may take an eighth of the window, word for word
+HEAD_TOKENS = 60  # tokens of the tag with its attributes
+_LEAST_TARGET = 100  # tokens; a shorter summary says nothing
+_MOST_RUNS = 12  # runs of turns that a line names
+_LEAST_GAIN_SHARE = 50  # share of the budget; a model is not asked for less than 2 % of it
 
 
 class KeptBlocks(NamedTuple):
-    """Blocks that stay, and what stood in their way and goes to a file."""
+    """Blocks that stay, and texts that go to files because they found no room."""
 
     blocks: tuple[Block, ...]
     spills: tuple[SpilledText, ...] = ()
@@ -60,16 +60,17 @@ def plan_summary(
     """Plan one summary of the live messages from ``start`` to ``stop``; both are boundaries.
 
     Args:
-        layer: That wants it.
-        view: Of the conversation.
-        start: First message.
-        stop: The one behind the last.
-        keep_replies: The assistant's words stay, unless the conversation would begin with them.
+        layer: The layer that wants it.
+        view: The inputs of the decision.
+        start: The first message.
+        stop: The index behind the last one.
+        keep_replies: Whether the assistant's words stay, unless the conversation would begin with
+            them.
         most_characters: See ``SummaryPlan``.
         most_of_message: See ``SummaryPlan``.
 
     Returns:
-        None if the summary would not make the conversation clearly smaller.
+        None if the summary would not make the conversation clearly shorter.
     """
     start, stop = _with_originals(view, start), group_stop(view.conversation.history, stop)
     source = view.originals(start, stop) if start < stop else ()
@@ -101,16 +102,17 @@ def plan_summary(
 def kept_blocks(
     source: Sequence[Message], view: View, *, keep_replies: bool, later: Sequence[Block]
 ) -> KeptBlocks:
-    """The user's words within their budget, the newest of each pinned source, replies if asked.
+    """Return the user's words within their budget, pinned blocks, and replies if asked for.
 
-    Words that find no room go to files that a line among the blocks names: never lost. They hold
-    all of the source's, those included that an earlier summary of the same has put to a file.
+    Words without room go to files, which a line among the blocks names, so nothing is lost. The
+    files hold all of the source's words without room, also those that an earlier summary of the
+    source has put into a file. Of each pinned source only the newest block stays.
 
     Args:
-        source: Original messages.
-        view: Of the conversation.
-        keep_replies: The assistant's words stay.
-        later: Blocks that stand behind it; a pin among them makes an older one untrue.
+        source: The original messages.
+        view: The inputs of the decision.
+        keep_replies: Whether the assistant's words stay.
+        later: Blocks behind the source; a pinned block among them replaces an older one.
     """
     pinned: dict[Source, Block] = {}
     said: list[Text] = []
@@ -125,10 +127,10 @@ def kept_blocks(
     for block in later:
         pinned.pop(block.meta.source, None)
     words = [one for one in said if is_users_words(one)]
-    # Where even less than the window fits, as an endpoint may say, words must not fill all of it.
+    # If even less than the window fits, as an endpoint may say, words must not fill all of it.
     budget = min(view.conversation.config.window // WORDS_SHARE, view.budget // 2)
     task: tuple[int, ...] = ()
-    if view.messages[-1].role == "user":  # else the turn is over, and another task comes now
+    if view.messages[-1].role == "user":  # else the turn is over, and another task follows
         task = _task(words, [one for one in later if is_users_words(one)])
     gone = _without_room(words, budget, task)
     if not gone:
@@ -148,10 +150,11 @@ def kept_blocks(
 
 
 def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> Files:
-    """The files that hold the words ``gone``, and some around them.
+    """Return the files that hold the words ``gone``, and some words around them.
 
-    They are cut from the beginning, always at the same words, and named for their text: a later
-    summary names the files of an earlier one again, and only the newest is written.
+    The words are cut from the beginning, always at the same messages, and a file is named for its
+    text. So a later summary names the files of an earlier one again, and only the newest is
+    written.
     """
     spills: list[SpilledText] = []
     wanted = set(gone)
@@ -173,26 +176,26 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """The note of what was left out, if it tells of more than the plan's own files do."""
+    """Return the note of what was left out, if it covers more than the plan's own files."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
 
 def is_users_words(block: Block) -> TypeGuard[Text]:
-    """Did the user say it? No compaction changes that."""
+    """Did the user say it? No compaction changes the user's words."""
     return isinstance(block, Text) and block.meta.source == "user"
 
 
 def block_tokens(blocks: Sequence[Block]) -> int:
-    """Tokens of blocks, as they count in a message."""
+    """Return the tokens of blocks as a message counts them."""
     return sum(block.meta.tokens + BLOCK_OVERHEAD for block in blocks)
 
 
 def _with_originals(view: View, start: int) -> int:
-    """``start``, or the head of the rewritten messages that it belongs to: that has the originals.
+    """Return ``start``, or the head of its group of rewritten messages, which has the originals.
 
-    Else what an older summary says would be lost: it is no source (H26). The words of the user
-    beside it as well: they are taken from the originals, wherever they stand now.
+    Otherwise what an older summary says would be lost, because a summary is no source (H26). The
+    user's words beside it come from the originals, too, wherever they stand now.
     """
     messages, history = view.messages, view.conversation.history
     start = group_start(history, start)
@@ -205,7 +208,7 @@ def _with_originals(view: View, start: int) -> int:
 
 
 def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
-    """Which of the words are the current task: the newest prompt, and what was said last."""
+    """Return which words are the current task: the newest prompt, and what was said last."""
     if not words:
         return ()
     turn = (*words, *later)[-1].meta.turn
@@ -215,7 +218,7 @@ def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
 
 
 def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
-    """Which of the words do not fit: the task goes first, then the newer before the older.
+    """Return which words do not fit: the task comes first, then newer words before older ones.
 
     A long paste that does not fit leaves its room to the short words before it.
     """
@@ -231,7 +234,7 @@ def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> li
 
 
 def _turns(turns: Sequence[int]) -> str:
-    """Turns in few words, such as ``turns 2, 5 to 7``."""
+    """Name turns briefly, such as ``turns 2, 5 to 7``."""
     runs: list[list[int]] = []
     for turn in turns:
         if runs and turn == runs[-1][-1] + 1:
@@ -249,12 +252,12 @@ def _range(source: Sequence[Message]) -> str:
 
 
 _ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)  # characters that a result may keep, by need
-_SUMMARY_SHARE = 4  # a summary of less than this part of what is to go is not what helps
-_FORCED_SHARE = 10  # who must shorten what seems to fit frees at least one part in so many
+_SUMMARY_SHARE = 4  # a summary must free at least this part of what has to go
+_FORCED_SHARE = 10  # a forced step frees at least a tenth, even if the prompt seems to fit
 
 
 def collapse(layer: Collapse, view: View) -> Action | None:
-    """Plan a summary of all but the newest messages; if that gives nothing, cut the results."""
+    """Plan a summary of all but the newest messages; if that gains nothing, cut the results."""
     messages = view.messages
     if not messages:
         return None
@@ -295,7 +298,7 @@ def _shortened(place: ResultPlace, room: int, path: str) -> str:
 
 
 _SMALL, _LARGE = 1_000, 10_000  # characters of a result: low and high priority (H22)
-_FEWEST = 4  # a run that frees less than one part in so many of what is missing is no call worth
+_FEWEST = 4  # a run that frees less than a quarter of what is missing is not worth a call
 _TRIED = 3  # the weightiest runs; a lighter one hardly frees more
 
 
@@ -306,7 +309,7 @@ class _BlockRun(NamedTuple):
 
 
 def regions(layer: Regions, view: View) -> Action | None:
-    """Plan a summary of the weightiest run; of all before the tail, if the runs are all small.
+    """Plan a summary of the weightiest run; of everything before the tail if all runs are small.
 
     A run lies between the user's words and older summaries. The assistant's words stay.
     """
@@ -330,7 +333,7 @@ def regions(layer: Regions, view: View) -> Action | None:
 
 
 def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
-    """Runs of whole exchanges that begin with a reply and end before or at the user's words."""
+    """Return runs of whole exchanges from a reply up to the user's next words at most."""
     ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
     edges = [*(at + 1 for at in ends), stop]
     runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))
@@ -364,7 +367,7 @@ def _block_weight(block: Block) -> float:
 
 
 def summarise(layer: Summarise, view: View) -> Action | None:
-    """A plan for the messages before the newest ``keep``, snapped to whole exchanges."""
+    """Plan a summary of the messages before the newest ``keep``, at a boundary of exchanges."""
     n = len(view.messages)
     if n <= layer.over:
         return None

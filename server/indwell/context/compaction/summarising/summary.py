@@ -1,13 +1,13 @@
 """Builds the step that replaces messages by a summary, and chooses its model (H25, H26, H31).
 
-It is a tagged block of tier 3, headed by its range; the task card and the user's own words stand
-behind it. Roles go on alternating: where a neighbour is the user's message, the two become one.
+A summary is a tagged block of tier 3, headed by its range; the task card and the user's own words
+stand behind it. Roles keep alternating: if a neighbour is the user's message, the two become one.
 
-Asked as one more turn, the main model reads the prefix that its cache holds. Any other call reads
-the region alone, at the full price. The instructions are the same either way.
+As one more turn of the conversation, a request to the main model reads the prefix that its cache
+holds. Any other call reads the region alone, at the full price. The instructions are the same.
 
-A plan that no longer holds goes with what a summary takes away. The plan stands beside the user's
-words, which a fold keeps; the summary breaks the cache anyway.
+An outdated plan is removed together with what a summary replaces. It stands beside the user's
+words, which a fold keeps, and the summary breaks the cache anyway.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _ERROR_PAGE = lazy_pattern(
 )
 _SAID = frozenset({"user", "assistant"})
 _DROPPED = "Dropped to make room; there was none for a summary."
-_CHARACTERS_A_TOKEN = 2  # cautious: what is cut to this length surely fits
+_CHARACTERS_A_TOKEN = 2  # a cautious number: text cut to this length surely fits
 
 
 def is_usable(plan: SummaryPlan, text: str) -> str:
-    """Why ``text`` cannot be the summary, in a few words; empty if it can."""
+    """Say briefly why ``text`` cannot be the summary; empty if it can."""
     if not text.strip():
         return "it is empty"
     if _ERROR_PAGE.match(text):
@@ -63,25 +63,25 @@ def apply_summary(
     least: Text | None = None,
     transcript: str = "",
 ) -> CompactionStep:
-    """Make the step that puts a summary where the plan's messages stand.
+    """Make the step that puts a summary in the place of the plan's messages.
 
     Args:
-        conversation: The one that the plan was made of.
+        conversation: The conversation that the plan was made of.
         plan: What is replaced, and what stays.
-        text: The summary; cut if the conversation would not become smaller with all of it.
-        card: The task card; takes the place of older ones that stand there.
-        least: A card that is hardly more than a line, if that one has no room.
+        text: The summary; it is cut if the conversation would not become shorter with all of it.
+        card: The task card; it replaces older cards among the messages.
+        least: A card of hardly more than a line, for when the first one has no room.
         transcript: Where the complete conversation can be read (H31).
 
     Returns:
-        A step without splices if nothing makes the conversation smaller, not even dropping what the
-        plan names with a note that says so (H28).
+        A step without splices if nothing makes the conversation shorter, not even dropping the
+        plan's messages with a note that says so (H28).
     """
     attributes = {"range": plan.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[plan.stop - 1].turn
 
     def made(words: str, cards: Sequence[Block]) -> tuple[MessageSplice, int]:
-        """The splice, and by how many tokens it is too long."""
+        """Return the splice, and by how many tokens it is too long."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
         splice = _splice(conversation.messages, plan, summary, cards, card if cards else None)
         replaced = conversation.messages[splice.start : splice.stop]
@@ -123,7 +123,7 @@ def _splice(
 
 
 def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
-    """What was said and stays, by its speakers; the last message is the user's, maybe empty."""
+    """Return the messages that stay, by speaker; the last one is the user's and may be empty."""
     said = (one for one in kept if one.meta.source in _SAID)
     made = [
         Message("assistant" if source == "assistant" else "user", tuple(blocks), turn)
@@ -141,32 +141,34 @@ def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
 
 
 def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ...]:
-    """A new card makes the older ones untrue; without one they stay."""
+    """Drop older cards, which a new card makes untrue; without a new card they stay."""
     return tuple(one for one in blocks if not (new and one.meta.source == "task_card"))
 
 
 Reader: TypeAlias = Literal["main", "small", "apart"]
 """``main``: the main model, appended to the conversation; ``small``: the cheaper model reads the
-region; ``apart``: the main model reads the region alone, as a request of its own."""
+region; ``apart``: the main model reads the region alone, in a request of its own.
+"""
 
-ROOM = 200  # tokens of output beyond the summary that is asked for; H25
+ROOM = 200  # tokens of output beyond the requested summary; H25
 LEAST_OUTPUT = 1_000
-"""A model that reasons needs some for that, and a short region gives a target of a few dozen."""
+"""A reasoning model needs some of it to think, and a short region has a target of a few dozen."""
 
 
 class SummarySizes(msgspec.Struct, frozen=True):
-    """What a summary would read and write, in tokens as the main model's endpoint counts them.
+    """Tokens that a summary would read and write, as the main model's endpoint counts them.
 
-    Another model's tokens are not known better than by these.
+    The same numbers estimate the tokens of another model.
 
     Attributes:
-        prefix: The whole prompt, as the main model has it.
-        region: The text of what is summarised, with the instructions.
-        instructions: Those alone.
-        output: Of the summary.
+        prefix: Tokens of the whole prompt of the main model.
+        region: Tokens of the text to summarise, with the instructions.
+        instructions: Tokens of the instructions alone.
+        output: Tokens of the summary.
         main_budget: Prompt tokens that the main model takes with that output.
-        small_budget: The same of the small one; 0 if there is none.
-        is_faithful: Does the prefix show the region as it was? Not if a summary stands in it (H26).
+        small_budget: The same for the small model; 0 if there is none.
+        is_faithful: Whether the prefix shows the region as it was; not if a summary stands in it
+            (H26).
     """
 
     prefix: int
@@ -179,12 +181,12 @@ class SummarySizes(msgspec.Struct, frozen=True):
 
 
 def output_limit(target: int) -> int:
-    """Tokens that the reply may have, for a summary of ``target`` tokens (H25)."""
+    """Return the tokens that the reply may have, for a summary of ``target`` tokens (H25)."""
     return max(target + ROOM, LEAST_OUTPUT)
 
 
 def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
-    """Those that take what they would have to read, the cheapest first."""
+    """Return the readers whose window takes what they would have to read, the cheapest first."""
     prices: dict[Reader, float] = {}
     if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
         prices["main"] = appended_price(sizes, facts.rates, is_cached=facts.is_cached)
@@ -196,7 +198,7 @@ def readers(sizes: SummarySizes, facts: CompactionFacts) -> tuple[Reader, ...]:
 
 
 def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -> float:
-    """The price of a summary request that appends its instructions to the cached prefix.
+    """Return the price of a summary request that appends its instructions to the cached prefix.
 
     Without a cached prefix the request writes one, which makes the next call cheaper.
     """
@@ -205,19 +207,19 @@ def appended_price(sizes: SummarySizes, rates: TokenRates, *, is_cached: bool) -
 
 
 def apart_price(sizes: SummarySizes, rates: TokenRates) -> float:
-    """Price of the region alone, at the full rate, and the summary."""
+    """Return the price of reading the region alone, at the full rate, and of the summary."""
     return sizes.region * rates.input + sizes.output * rates.output
 
 
 def without_stale(
     messages: Sequence[Message], step: CompactionStep, facts: CompactionFacts
 ) -> CompactionStep:
-    """The step that also drops plans that are done, rejected, or replaced by a newer one.
+    """Return the step that also drops plans that are done, rejected, or replaced by a newer one.
 
     Args:
-        messages: The live ones that the step is made for.
-        step: Takes a summary; without splices it stays as it is.
-        facts: Say whether a plan holds.
+        messages: The live messages that the step is made for.
+        step: A step with a summary; one without splices stays unchanged.
+        facts: They say whether a plan is outdated.
     """
     if not step.splices:
         return step
@@ -244,7 +246,7 @@ def without_stale(
 
 
 def _is_stale(block: Block, facts: CompactionFacts, newest: int | None) -> bool:
-    """Is it a plan that does not hold, or one of an earlier turn than the ``newest``?"""
+    """Is the block an outdated plan, or a plan of an earlier turn than the ``newest``?"""
     if block.meta.source != "plan":
         return False
     return not facts.keeps(block) or (newest is not None and block.meta.turn < newest)

@@ -1,14 +1,14 @@
-"""The task card: what must survive every compaction, made by code and never summarised (H27).
+"""Builds the task card, the facts that must survive every compaction, without a model (H27).
 
-The card speaks with the user's trust (tier 1, pinned), and most of it is the user's own words.
-What comes from calls is only paths, counts, commands without comments, and of an error the *names*
-in it (files with lines, identifiers): never its prose. So a tool's output cannot plant a sentence
-in the card; the error's whole line is put into the summary, which is data. Everything is
-neutralised by ``inject``.
+The card has the user's trust (tier 1, pinned), and most of it is the user's own words. From calls
+it takes only paths, counts, commands without comments, and of an error only the *names* in it
+(files with lines, identifiers), never its prose. So a tool's output cannot plant a sentence in the
+card; the error's whole line goes into the summary, which is data. ``inject`` neutralises
+everything.
 
-A sentence is a rule of the user's by a word that forbids or demands, from a table for each
-language. A word that plain statements also use (a bare *not*) counts only in short requests. What
-no table knows is still in the requests, which a card holds too.
+A sentence of the user is a rule if it has a word that forbids or demands, from a table for each
+language. A word that plain statements also use (a bare *not*) counts only in short requests. A rule
+that no table knows is still in the requests, which the card also holds.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from indwell.context.work import (
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 
-REQUEST_SHARE = 0.5  # of the budget: the words that are worked on
+REQUEST_SHARE = 0.5  # share of the budget for the current request
 MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
 EARLIER_LENGTH = 160  # characters of an earlier request
-SHORT = 120  # characters; "yes, go on" only means something with what came before it
+SHORT = 120  # characters; "yes, go on" only has a meaning with what came before it
 BEFORE_LENGTH = 600  # characters of the request before a short one
 PATH_LENGTH = 200
-_RESERVE = 40  # tokens for the tags, and for what is said of lines left out
+_RESERVE = 40  # tokens for the tags, and for the words about omitted lines
 _NAME = lazy_pattern(
     r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
     r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
 )
-_COMMENT = lazy_pattern(r"(?<!\S)#|;#")  # of a shell; a line break stands as a blank here
+_COMMENT = lazy_pattern(r"(?<!\S)#|;#")  # of a shell; a line break is a blank here
 MOST_NAMES, NAME_LENGTH = 4, 80
-MOST_RUNS = 12  # of turns that are not finished, in the line that stands for many
+MOST_RUNS = 12  # runs of unfinished turns in the line that stands for many
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def task_card(
     messages: Sequence[Message], *, budget_tokens: int, pending: Sequence[tuple[str, int]] = ()
 ) -> Text | None:
-    """The card of a conversation; None if the user has said nothing yet.
+    """Build the card of a conversation; None if the user has said nothing yet.
 
     Args:
         messages: The complete transcript (``context.history.transcript``).
-        budget_tokens: What it may take; below about 100 only the request is in it.
-        pending: Paths with the number of the agent's changes that wait for the user's verdict.
+        budget_tokens: Tokens that it may take; below about 100 it holds only the request.
+        pending: Paths with the number of the agent's changes that await review.
     """
     requests = asked(messages)
     if not requests:
@@ -74,7 +74,8 @@ def task_card(
     earlier = requests[:-1]
     kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
     room -= kept_free
-    # By worth, each with what the ones before it left; shown in this order, too.
+    # In the order of their worth, each with the room that the ones before it left; shown in this
+    # order.
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
@@ -91,7 +92,7 @@ def task_card(
 
 
 def least_card(messages: Sequence[Message]) -> Text | None:
-    """Only what is finished, for where no card has room; None if nothing was asked before."""
+    """Build a card of only what is finished, if no card has room; None without earlier requests."""
     requests = asked(messages)
     if not requests[:-1]:
         return None
@@ -100,7 +101,7 @@ def least_card(messages: Sequence[Message]) -> Text | None:
 
 
 def _rules(messages: Sequence[Message], shown: str) -> list[str]:
-    """Those that the request itself does not show already."""
+    """Return the user's rules that the request itself does not show already."""
     flat = " ".join(shown.split())
     kept = [(turn, one) for turn, one in constraints(messages) if one not in flat]
     return [f"- {one} (turn {turn})" for turn, one in kept[:MOST_CONSTRAINTS]]
@@ -134,7 +135,7 @@ def _checks(messages: Sequence[Message]) -> list[str]:
 
 
 def _command(command: str) -> str:
-    """What a command runs, quoted; a comment in it is prose, which has no place here."""
+    """Return what a command runs, quoted, without its comments, because they are prose."""
     bare = _COMMENT.split(command, maxsplit=1)[0].strip()
     return json.dumps(bare if bare == command.strip() else f"{bare} …", ensure_ascii=False)
 
@@ -145,10 +146,10 @@ def _names(check: Failing) -> str:
 
 
 def _finished(earlier: Sequence[UserPrompt], room: int, *, is_short: bool) -> str:
-    """Which of the earlier requests are finished: the newest by name, all others in one line.
+    """Return which earlier requests are finished: the newest by name, all others in one line.
 
-    That line stands even without room. Words of the user outlive the replies to them, and a request
-    of which nothing says that it is finished is done again.
+    That line stays even without room. The user's words outlive the replies to them, and the agent
+    repeats a request if nothing says that it is finished.
     """
     room -= _cost([_EARLIER, *_summed_up(earlier)])
     lines: list[str] = []
@@ -168,9 +169,9 @@ def _named(request: UserPrompt, length: int) -> str:
 
 
 def _summed_up(requests: Sequence[UserPrompt]) -> list[str]:
-    """Many in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
+    """Sum up requests in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
 
-    A second one stands for the oldest, where too many are not finished to name them all.
+    A second line stands for the oldest ones if too many are unfinished to name them all.
     """
     runs = [(state, tuple(some)) for state, some in groupby(requests, key=lambda one: one.state)]
     odd = [run for run in runs if run[0] != "finished"]
@@ -200,12 +201,12 @@ def _range(requests: Sequence[UserPrompt]) -> str:
 
 
 def _cost(lines: Sequence[str]) -> int:
-    """Tokens of lines, with their breaks, and of the blank line before them."""
+    """Return the tokens of lines, with their breaks, and of the blank line before them."""
     return sum(estimate_tokens(line) + 1 for line in lines) + 1
 
 
 def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
-    """As many lines as fit, with what they cost."""
+    """Return as many lines as fit, and their tokens."""
     spent = estimate_tokens(title) + 2
     taken: list[str] = []
     for line in lines:
@@ -221,7 +222,7 @@ def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
 
 
 def _shortened(words: str, room: int) -> str:
-    """All of it, or head and tail: the goal tends to stand first, the last wish at the end."""
+    """Return the text, or its head with the goal and its tail with the last wish."""
     tokens = estimate_tokens(words)
     if tokens <= room:
         return words
@@ -232,14 +233,14 @@ def _shortened(words: str, room: int) -> str:
 
 
 def _quoted(path: str) -> str:
-    """A path in one line, its odd characters shown."""
+    """Return a path on one line, with its odd characters escaped."""
     shown = path if len(path) <= PATH_LENGTH else "…" + path[-PATH_LENGTH:]
     return shown if re.fullmatch(r"[\w./\\:@+~-]+", shown) else json.dumps(shown)
 
 
-LOOKED_AT = 20_000  # characters of one text of the user's that are searched
-LONG = 2_000  # characters; a pasted plan or log speaks of much, so only its strict words count
-MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # Latin characters wide; longer ones are no single rule
+LOOKED_AT = 20_000  # characters of one text of the user that are searched
+LONG = 2_000  # characters; a pasted plan or log has many topics, so only its strict words count
+MOST_OF_RULE, LEAST_OF_RULE = 240, 8  # Latin characters wide; a longer sentence is no single rule
 
 _BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"  # of an imperative
 
@@ -303,7 +304,7 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # of a sentence that a mark of exclamation makes a demand: "Good work!" is none
+_LEAST_WORDS = 3  # words of a sentence that "!" makes a demand; "Good work!" is none
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
@@ -311,9 +312,9 @@ _WIDE = "\u2e80"  # from here on a character says about as much as two Latin one
 
 
 def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Sentences of the user that bind the work, with their turns; newest first, strict ones first.
+    """Return the user's sentences that bind the work, with their turns: strict, then newest first.
 
-    Code blocks do not count.
+    Code blocks are skipped.
     """
     found: dict[str, int] = {}
     for request in asked(messages):
@@ -326,7 +327,7 @@ def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
 
 
 def is_rule(sentence: str, *, in_short: bool) -> bool:
-    """Does it bind the work? In a long text only strict words do."""
+    """Does the sentence bind the work? In a long text only strict words count."""
     if _STRICT.search(sentence):
         return True
     if not in_short or sentence.endswith(_ASKS):
