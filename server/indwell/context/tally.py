@@ -103,7 +103,7 @@ def extended(tally: Tally, messages: Sequence[Message]) -> Tally:
 
 
 def added(sums: Sums, message: Message) -> Sums:
-    """Return the sums with one more message; reasoning is not sent back and does not count (H65)."""
+    """Return the sums with one more message; reasoning is not sent back and adds nothing (H65)."""
     tokens, loose, fixed = sums
     for block in message.blocks:
         if isinstance(block, Thinking):
