@@ -13,7 +13,7 @@ from typing import Literal
 
 import pytest
 
-from indwell.lsp.wire.conversion import Conversion, WrongParams, with_whole_numbers
+from indwell.lsp.wire.conversion import WrongParams, structure, with_whole_numbers
 from indwell.lsp.wire.envelope import encoded
 from indwell.lsp.wire.framing import Framer
 from indwell.lsp.wire.serving import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing, parent_watch
@@ -120,7 +120,7 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
 )
 def test_what_is_wrong_is_said_in_plain_words(value, type_, words) -> None:
     with pytest.raises(WrongParams, match=words):
-        Conversion().structure(value, type_)
+        structure(value, type_)
 
 
 def test_without_stdin_there_is_one_sentence_and_no_traceback() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
 from indwell.lsp.messages.questions import AskParams
-from indwell.lsp.wire.conversion import Conversion
+from indwell.lsp.wire.conversion import unstructure
 
 
 def test_no_field_is_left_out() -> None:
-    sent = Conversion().unstructure(AskParams("which"))
+    sent = unstructure(AskParams("which"))
     assert sent == {
         "prompt": "which",
         "placeholder": "",
@@ -22,7 +22,7 @@ def test_no_field_is_left_out() -> None:
 
 def test_a_value_inside_a_value_is_whole_too() -> None:
     params = protocol.PromptParams("go", attachments=(Attachment("text", text="x"),))
-    assert Conversion().unstructure(params) == {
+    assert unstructure(params) == {
         "text": "go",
         "session": None,
         "mode": None,

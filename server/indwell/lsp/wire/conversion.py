@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,55 +22,51 @@ class WrongParams(Exception):
     """Params of a known method that do not have its type; the message names the field."""
 
 
-class Conversion:
-    """lsprotocol's converter, imported and made when it is first needed: that takes 250 ms.
+@cache
+def strict_converter() -> Converter:
+    """The converter of messages, imported and made at its first use, because that takes 250 ms.
 
-    Document changes and code actions need no converter, and a starting editor waits for those.
+    Document changes and code actions need no converter, and a starting editor waits for those. The
+    converter accepts no list as a text and no text as a number; cattrs would call ``str`` on them.
     """
+    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
+    from pygls.protocol import default_converter
 
-    @cached_property
-    def _converter(self) -> Converter:
-        """Strict: a list is no text and a text no number; cattrs would call ``str`` on it."""
-        from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
-        from pygls.protocol import default_converter
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(bool, _boolean)
+    converter.register_structure_hook(int, _integer)
+    converter.register_structure_hook_factory(
+        lambda type_: isinstance(type_, type) and issubclass(type_, CommandArguments),
+        lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
+    )
+    converter.register_unstructure_hook_factory(  # whole: no client has to know defaults
+        lambda type_: isinstance(type_, type) and issubclass(type_, Value),
+        lambda type_: make_dict_unstructure_fn(type_, converter, _cattrs_omit_if_default=False),
+    )
+    return converter
 
-        converter: Converter = default_converter()  # type: ignore[no-untyped-call]
-        converter.register_structure_hook(str, _text)
-        converter.register_structure_hook(bool, _boolean)
-        converter.register_structure_hook(int, _integer)
-        converter.register_structure_hook_factory(
-            lambda type_: isinstance(type_, type) and issubclass(type_, CommandArguments),
-            lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
-        )
-        converter.register_unstructure_hook_factory(  # whole: no client has to know defaults
-            lambda type_: isinstance(type_, type) and issubclass(type_, Value),
-            lambda type_: make_dict_unstructure_fn(type_, converter, _cattrs_omit_if_default=False),
-        )
-        return converter
 
-    def load(self) -> None:
-        """Import what the converter needs, and make it."""
-        self._converter  # noqa: B018 - making it is what is wanted
+def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
+    """Return plain JSON data as a value of ``type_``.
 
-    def structure(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
-        """Plain JSON as a value of ``type_``.
+    Raises:
+        WrongParams: The data does not fit.
+    """
+    try:
+        return strict_converter().structure(value, type_)
+    except Exception as error:
+        from cattrs import transform_error
 
-        Raises:
-            WrongParams: It does not fit.
-        """
-        try:
-            return self._converter.structure(value, type_)
-        except Exception as error:
-            from cattrs import transform_error
+        # cattrs wraps whatever a converter of a field raises.
+        found = transform_error(error, path="params", format_exception=_words)
+        named = "; ".join(_as_on_the_wire(one) for one in found if one)
+        raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
 
-            # cattrs wraps whatever a converter of a field raises.
-            found = transform_error(error, path="params", format_exception=_words)
-            named = "; ".join(_as_on_the_wire(one) for one in found if one)
-            raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
 
-    def unstructure(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
-        """A value as plain JSON data; what is encoded already stays so."""
-        return value if isinstance(value, msgspec.Raw) else self._converter.unstructure(value)
+def unstructure(value: object) -> Any:  # noqa: ANN401 - JSON goes out here
+    """Return a value as plain JSON data; encoded JSON stays as it is."""
+    return value if isinstance(value, msgspec.Raw) else strict_converter().unstructure(value)
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - JSON goes out here

@@ -18,7 +18,14 @@ import msgspec
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
+from indwell.lsp.wire.conversion import (
+    WrongParams,
+    converted,
+    decoded,
+    strict_converter,
+    structure,
+    unstructure,
+)
 from indwell.lsp.wire.envelope import (
     INTERNAL_ERROR,
     Id,
@@ -47,7 +54,6 @@ class Server:
     """
 
     def __init__(self) -> None:
-        self._conversion = Conversion()
         self._features: dict[str, Callable[..., Any]] = {}
         self._commands: dict[str, Callable[..., Any]] = {}
         self._numbers = itertools.count(1)
@@ -85,7 +91,7 @@ class Server:
         params = decoded(raw)
         if params is None and method in protocol.METHODS:  # all of its fields may be optional
             params = {}
-        return partial(handler, self._conversion.structure(params, type_))
+        return partial(handler, structure(params, type_))
 
     def lacks_types(self, message: Incoming) -> bool:
         """Does this message need lsprotocol, which is not loaded yet?"""
@@ -98,11 +104,10 @@ class Server:
     def load_types(self) -> None:
         """Import lsprotocol and make its converter; 250 ms, so in a thread, and tried once."""
         self._has_types = True
-        self._conversion.load()
+        strict_converter()
 
     def warm_up(self) -> None:
         """Compile the ways of the messages that a first prompt needs; 15 ms, so in a thread."""
-        structure, unstructure = self._conversion.structure, self._conversion.unstructure
         structure({"text": ""}, protocol.PromptParams)
         structure({"command": "", "arguments": []}, types.ExecuteCommandParams)
         here = {"line": 0, "character": 0}
@@ -115,7 +120,7 @@ class Server:
         """A value as data that can be encoded; msgspec values go out as they are."""
         if value is None or isinstance(value, msgspec.Struct | msgspec.Raw):
             return value
-        return self._conversion.unstructure(value)
+        return unstructure(value)
 
     def answered(self, response: Response) -> None:
         """Take the editor's answer, unless nobody waits for it (any more)."""
@@ -126,7 +131,7 @@ class Server:
             return
         try:
             if response.error is not None:
-                error = self._conversion.structure(decoded(response.error), types.ResponseError)
+                error = structure(decoded(response.error), types.ResponseError)
                 future.set_exception(RequestError(error.message, error.code, error.data))
             else:
                 future.set_result(self._result(method, decoded(response.result)))
@@ -156,16 +161,14 @@ class Server:
             return value
         ours = protocol.METHODS.get(method)
         if ours is not None:
-            return self._conversion.structure(value, ours.result)
+            return structure(value, ours.result)
         response = _response_type(method)
         if response is None:
             return value
-        return self._conversion.structure(
-            {"jsonrpc": "2.0", "id": 0, "result": value}, response
-        ).result
+        return structure({"jsonrpc": "2.0", "id": 0, "result": value}, response).result
 
     def _command_call(self, raw: msgspec.Raw) -> Callable[[], Any]:
-        params = self._conversion.structure(decoded(raw), types.ExecuteCommandParams)
+        params = structure(decoded(raw), types.ExecuteCommandParams)
         handler = self._commands.get(params.command)
         if handler is None:
             raise WrongParams(f"there is no command {params.command!r}")
@@ -175,7 +178,7 @@ class Server:
             return partial(handler)
         if not isinstance(given[0], Mapping):
             raise WrongParams(f"the argument of {params.command} must be an object")
-        return partial(handler, self._conversion.structure(given[0], wanted))
+        return partial(handler, structure(given[0], wanted))
 
 
 @lru_cache

@@ -70,7 +70,7 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
     if not is_openai:
         hooks["request"] = [_keep_to_ourselves]
     return httpx2.AsyncClient(
-        verify=_certificates(trust_env=trust_env),
+        verify=certificates(trust_env=trust_env),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
@@ -81,7 +81,7 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
 
 
 @cache
-def _certificates(*, trust_env: bool) -> ssl.SSLContext:
+def certificates(*, trust_env: bool) -> ssl.SSLContext:
     """The certificates that are trusted, read once: 20-100 ms and close to a megabyte."""
     return httpx2.create_ssl_context(trust_env=trust_env)
 
