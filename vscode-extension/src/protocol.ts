@@ -235,9 +235,9 @@ export interface Compacted {
   readonly layer: string;
   /** Tokens of the prompt before. */
   readonly before: number;
-  /** The same after it. */
+  /** Tokens of the prompt afterwards. */
   readonly after: number;
-  /** More for the user; often empty. */
+  /** More information for the user; often empty. */
   readonly note: string;
   readonly agent: string;
 }
@@ -485,13 +485,13 @@ export interface HunkShown {
   readonly text: string;
 }
 
-/** Other changes of files wait for a verdict than before: after an edit, or after a verdict. */
+/** The set of changes that await review is another, after an edit or after a verdict. */
 export interface HunksChanged {
   readonly type: "hunksChanged";
   readonly turn: number;
-  /** How many, of all sessions of this workspace. */
+  /** Number of these changes, in all sessions of this workspace. */
   readonly pending: number;
-  /** Paths that have some. */
+  /** Paths with such changes. */
   readonly files: readonly string[];
   readonly agent: string;
 }
@@ -639,10 +639,10 @@ export interface OpenResult {
 }
 
 /**
- * What the user said; `unanswered` (nobody did, in time) is as good as `no`.
+ * The user's answer; `unanswered` (nobody answered in time) has the effect of `no`.
  *
- * `beforehand` and `uncovered` are of `run --allow-commands`: yes for once, and no. With `hunks`, only those of
- * an edit that are named are applied.
+ * `beforehand` and `uncovered` come from `run --allow-commands`: a yes for once, and a no. With `hunks`, only
+ * the named hunks of an edit are applied.
  */
 export interface PermissionAnswered {
   readonly type: "permissionAnswered";
@@ -654,7 +654,7 @@ export interface PermissionAnswered {
   readonly agent: string;
 }
 
-/** The user is being asked; `detail` is the exact text that would run, or the diff. */
+/** The user is asked; `detail` is the exact text that would run, or the diff. */
 export interface PermissionAsked {
   readonly type: "permissionAsked";
   readonly turn: number;
@@ -719,15 +719,15 @@ export interface PlanArguments {
   readonly wait?: boolean;
 }
 
-/** The plan that the model proposed is another one, or stands otherwise. */
+/** The model's plan or its state has changed. */
 export interface PlanChanged {
   readonly type: "planChanged";
   readonly turn: number;
-  /** Where it stands. */
+  /** The state of the plan. */
   readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
   /** Markdown, as the model wrote it or the user edited it; empty if there is none. */
   readonly text: string;
-  /** Of the document in which the user may edit it; empty if there is none. */
+  /** The document in which the user may edit it; empty if there is none. */
   readonly path: string;
   readonly agent: string;
 }
@@ -790,31 +790,31 @@ export interface ProvidersResult {
   readonly known: readonly KnownRow[];
 }
 
-/** The question stands no more. */
+/** The question was answered or withdrawn. */
 export interface QuestionAnswered {
   readonly type: "questionAnswered";
   readonly turn: number;
-  /** Of the call that asked. */
+  /** The id of the call that asked. */
   readonly id: string;
-  /** The option that was chosen; empty if none was. Words of the user's own are told as `Steered`. */
+  /** The chosen option; empty if none was chosen. The user's own words come as `Steered`. */
   readonly answer: string;
   readonly agent: string;
 }
 
-/** The model asks the user; a question of its own, and never a permission. */
+/** The model asks the user a question of its own, which is never a permission. */
 export interface QuestionAsked {
   readonly type: "questionAsked";
   readonly turn: number;
-  /** Of the call that asks. */
+  /** The id of the call that asks. */
   readonly id: string;
-  /** What is visible of it, at most 1,000 characters. */
+  /** The visible text of the question, at most 1,000 characters. */
   readonly question: string;
-  /** Answers to choose from, each a line. */
+  /** The answers to choose from, a line each. */
   readonly options: readonly string[];
   readonly agent: string;
 }
 
-/** What waits now; `held` says why none of it begins, and is empty if it goes on. */
+/** The prompts that wait; `held` says why none of them begins, and is empty otherwise. */
 export interface QueueChanged {
   readonly type: "queueChanged";
   readonly turn: number;
@@ -1100,15 +1100,15 @@ export interface SteerResult {
   readonly is_choice: boolean;
 }
 
-/** The user's words in the middle of a turn. */
+/** The user's words to the running turn. */
 export interface Steered {
   readonly type: "steered";
   readonly turn: number;
-  /** As typed. */
+  /** The words as typed. */
   readonly text: string;
   /**
-   * True: they are in the request that goes out now. False: they did not reach the model, and stand in the draft
-   * of `TurnFinished`.
+   * Whether they are in the request that goes out now. Otherwise they did not reach the model, and are in the
+   * draft of `TurnFinished`.
    */
   readonly delivered: boolean;
   readonly agent: string;
@@ -1155,7 +1155,7 @@ export interface ThinkingAdded {
   readonly agent: string;
 }
 
-/** The list of what is to be done, whole, after the model has changed it. */
+/** The whole to-do list, after the model has changed it. */
 export interface TodoChanged {
   readonly type: "todoChanged";
   readonly turn: number;
@@ -1233,19 +1233,16 @@ export interface TrustArguments {
 export interface TurnFinished {
   readonly type: "turnFinished";
   readonly turn: number;
-  /**
-   * Done, cancelled, failed, limit of rounds, the same call again and again, or a budget that the next call
-   * could pass.
-   */
+  /** Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next call could exceed. */
   readonly ending: "budget" | "cancelled" | "done" | "failed" | "interrupted" | "limit" | "repeated";
   /**
-   * For the user, in plain words; when it is done only what no answer says, such as what the user's own
-   * `/compact` came to.
+   * Plain words for the user. For a turn that is done, only what no answer says, such as the result of the
+   * user's own `/compact`.
    */
   readonly message: string;
   /** The model's last words. */
   readonly answer: string;
-  /** The user's words, given back if they never reached the model; with those of the middle of the turn. */
+  /** The user's words that never reached the model, with words to the running turn. */
   readonly draft: string;
   readonly rounds: number;
   /** Tokens of all its calls; `reported` is false if any of them is an estimate. */
@@ -1254,17 +1251,17 @@ export interface TurnFinished {
   /** How long it took; null only in events read back from an old log. */
   readonly seconds: number | null;
   readonly changes: readonly FileChanged[];
-  /** The endpoint could not be reached: the same words may go through later. */
+  /** Whether the endpoint could not be reached, so that the same words may succeed later. */
   readonly retryable: boolean;
-  /** The conversation fits no request any more; a new session takes the task along. */
+  /** Whether no request can hold the conversation; a new session continues the task. */
   readonly outgrown: boolean;
-  /** Of the turn, under the names of `context.request.cache_health`: OpenTelemetry's. */
+  /** Figures of the turn, named as in `context.request.cache_health` (OpenTelemetry). */
   readonly figures: Readonly<Record<string, unknown>>;
-  /** Changes that wait for a verdict now, of all turns and sessions. */
+  /** Number of changes that await review now, of all turns and sessions. */
   readonly toReview: number;
   /**
-   * How its changes stand: by what they are verified, that they are not, or how many new errors stay; empty if
-   * it changed no file.
+   * How the changes are verified, that they are not, or how many new errors remain; empty if the turn changed no
+   * file.
    */
   readonly verified: string;
   readonly agent: string;
@@ -1307,7 +1304,7 @@ export interface TurnRow {
 }
 
 /**
- * The user's words are taken; `attached` names what goes with them.
+ * The turn has received the user's words; `attached` names what goes with them.
  *
  * `mode` is null only in events read back from an old log.
  */

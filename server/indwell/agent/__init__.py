@@ -1,1 +1,1 @@
-"""The agent: a session's turns, the loop of a turn, and what it tells while it runs."""
+"""The agent: sessions, the loop of a turn, and the events that it emits."""

@@ -1,1 +1,1 @@
-"""What the loop and the features share: session, seam of features, events, budget, log."""
+"""What the loop and the features share: session, slots of a feature, events, budget, log."""

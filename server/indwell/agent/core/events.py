@@ -19,7 +19,7 @@ from indwell.settings.model import Mode
 
 
 class TurnStarted(OfAgent, frozen=True):
-    """The user's words are taken; ``attached`` names what goes with them.
+    """The turn has received the user's words; ``attached`` names what goes with them.
 
     ``mode`` is null only in events read back from an old log.
     """
@@ -115,11 +115,11 @@ class Checking(OfAgent, frozen=True):
 
 
 class HunksChanged(OfAgent, frozen=True):
-    """Other changes of files wait for a verdict than before: after an edit, or after a verdict.
+    """The set of changes that await review is another, after an edit or after a verdict.
 
     Attributes:
-        pending: How many, of all sessions of this workspace.
-        files: Paths that have some.
+        pending: Number of these changes, in all sessions of this workspace.
+        files: Paths with such changes.
     """
 
     pending: int
@@ -127,7 +127,7 @@ class HunksChanged(OfAgent, frozen=True):
 
 
 class PermissionAsked(OfAgent, frozen=True):
-    """The user is being asked; ``detail`` is the exact text that would run, or the diff."""
+    """The user is asked; ``detail`` is the exact text that would run, or the diff."""
 
     id: str
     question: str
@@ -137,10 +137,10 @@ class PermissionAsked(OfAgent, frozen=True):
 
 
 class PermissionAnswered(OfAgent, frozen=True):
-    """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``.
+    """The user's answer; ``unanswered`` (nobody answered in time) has the effect of ``no``.
 
-    ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no. With
-    ``hunks``, only those of an edit that are named are applied.
+    ``beforehand`` and ``uncovered`` come from ``run --allow-commands``: a yes for once, and a no.
+    With ``hunks``, only the named hunks of an edit are applied.
     """
 
     id: str
@@ -150,12 +150,12 @@ class PermissionAnswered(OfAgent, frozen=True):
 
 
 class QuestionAsked(OfAgent, frozen=True):
-    """The model asks the user; a question of its own, and never a permission.
+    """The model asks the user a question of its own, which is never a permission.
 
     Attributes:
-        id: Of the call that asks.
-        question: What is visible of it, at most 1,000 characters.
-        options: Answers to choose from, each a line.
+        id: The id of the call that asks.
+        question: The visible text of the question, at most 1,000 characters.
+        options: The answers to choose from, a line each.
     """
 
     id: str
@@ -164,11 +164,11 @@ class QuestionAsked(OfAgent, frozen=True):
 
 
 class QuestionAnswered(OfAgent, frozen=True):
-    """The question stands no more.
+    """The question was answered or withdrawn.
 
     Attributes:
-        id: Of the call that asked.
-        answer: The option that was chosen; empty if none was. Words of the user's own are told as
+        id: The id of the call that asked.
+        answer: The chosen option; empty if none was chosen. The user's own words come as
             ``Steered``.
     """
 
@@ -187,12 +187,12 @@ class UsageReported(OfAgent, frozen=True):
 
 
 class Steered(OfAgent, frozen=True):
-    """The user's words in the middle of a turn.
+    """The user's words to the running turn.
 
     Attributes:
-        text: As typed.
-        delivered: True: they are in the request that goes out now. False: they did not reach the
-            model, and stand in the draft of ``TurnFinished``.
+        text: The words as typed.
+        delivered: Whether they are in the request that goes out now. Otherwise they did not reach
+            the model, and are in the draft of ``TurnFinished``.
     """
 
     text: str
@@ -205,8 +205,8 @@ class Compacted(OfAgent, frozen=True):
     Attributes:
         layer: What was done, such as ``digest``, ``regions`` or ``slide``.
         before: Tokens of the prompt before.
-        after: The same after it.
-        note: More for the user; often empty.
+        after: Tokens of the prompt afterwards.
+        note: More information for the user; often empty.
     """
 
     layer: str
@@ -223,7 +223,7 @@ class Notice(OfAgent, frozen=True):
 
 
 class QueueChanged(OfAgent, frozen=True):
-    """What waits now; ``held`` says why none of it begins, and is empty if it goes on."""
+    """The prompts that wait; ``held`` says why none of them begins, and is empty otherwise."""
 
     seq: int
     held: str
@@ -231,18 +231,18 @@ class QueueChanged(OfAgent, frozen=True):
 
 
 class TodoChanged(OfAgent, frozen=True):
-    """The list of what is to be done, whole, after the model has changed it."""
+    """The whole to-do list, after the model has changed it."""
 
     items: tuple[TodoItem, ...]
 
 
 class PlanChanged(OfAgent, frozen=True):
-    """The plan that the model proposed is another one, or stands otherwise.
+    """The model's plan or its state has changed.
 
     Attributes:
-        state: Where it stands.
+        state: The state of the plan.
         text: Markdown, as the model wrote it or the user edited it; empty if there is none.
-        path: Of the document in which the user may edit it; empty if there is none.
+        path: The document in which the user may edit it; empty if there is none.
     """
 
     state: PlanState
@@ -260,20 +260,20 @@ class TurnFinished(OfAgent, frozen=True):
     """How the turn ended.
 
     Attributes:
-        ending: Done, cancelled, failed, limit of rounds, the same call again and again, or a
-            budget that the next call could pass.
-        message: For the user, in plain words; when it is done only what no answer says, such as
-            what the user's own ``/compact`` came to.
+        ending: Done, cancelled, failed, limit of rounds, repeated calls, or a budget that the next
+            call could exceed.
+        message: Plain words for the user. For a turn that is done, only what no answer says, such
+            as the result of the user's own ``/compact``.
         answer: The model's last words.
-        draft: The user's words, given back if they never reached the model; with those of the
-            middle of the turn.
+        draft: The user's words that never reached the model, with words to the running turn.
         usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
-        retryable: The endpoint could not be reached: the same words may go through later.
-        outgrown: The conversation fits no request any more; a new session takes the task along.
-        figures: Of the turn, under the names of ``context.request.cache_health``: OpenTelemetry's.
-        verified: How its changes stand: by what they are verified, that they are not, or how many
-            new errors stay; empty if it changed no file.
-        to_review: Changes that wait for a verdict now, of all turns and sessions.
+        retryable: Whether the endpoint could not be reached, so that the same words may succeed
+            later.
+        outgrown: Whether no request can hold the conversation; a new session continues the task.
+        figures: Figures of the turn, named as in ``context.request.cache_health`` (OpenTelemetry).
+        verified: How the changes are verified, that they are not, or how many new errors remain;
+            empty if the turn changed no file.
+        to_review: Number of changes that await review now, of all turns and sessions.
         seconds: How long it took; null only in events read back from an old log.
     """
 

@@ -1,1 +1,1 @@
-"""The features of the agent, a folder each; none imports another, and the loop imports none."""
+"""The features of the agent, one folder each; none imports another, and the loop imports none."""

@@ -1,12 +1,12 @@
 """Finds protected files that enter git's index or commits without appearing in a folder.
 
 ``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
-user's does. So does ``git replace``, which puts another object behind a name that stands. So the
-entries are compared with those before a command: in proportion to what changed, for the index and
-the refs are looked into only if their stamps are others.
+user's does. ``git replace`` puts another object behind an existing name. So the entries are
+compared with those before a command. The work grows with what changed, because the index and the
+refs are read only if their stamps differ.
 
-Git is run for that by its absolute path, with no network, no hook, no monitor and no settings but
-those of the repository, of which these commands obey none that runs a program.
+Git is run by its absolute path, with no network, no hook, no monitor and no settings but the
+repository's own; these git commands obey no setting that runs a program.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from indwell.policy.paths import is_protected
 from indwell.sandbox import find_program, run_program
 from indwell.workspace.git.repository import around, nested, repository_of
 
-OUTPUT_B = 64 << 20  # of one run of git; a repository with more entries cannot be compared
+OUTPUT_B = 64 << 20  # bytes of one run's output; a repository with more entries cannot be compared
 TIME_S = 60.0
-FILE_B = 16 << 20  # of a protected file that is compared with its entry
+FILE_B = 16 << 20  # bytes of a protected file that is compared with its entry
 MOST_ENDED = 200  # entries that no longer wait; another session may ask about older ones once more
 _ALONE: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -44,19 +44,19 @@ _ALONE: Mapping[str, str] = {
 }
 _SETTINGS = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
-    # A command could have written these two, and git believes them.
+    # A command could have written these two files, and git believes them.
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
 
 
 class GitEntries:
-    """What programs of ours brought into git; one for a session.
+    """The entries that our programs brought into git; one object per session.
 
     Args:
-        roots: The workspace's folders that are trusted now, resolved.
+        roots: Returns the trusted folders of the workspace, resolved.
         note: What outlives this process.
-        runs_on: Does a background command run now that may change a repository?
+        runs_on: Is a background command running that may change a repository?
 
     Attributes:
         waiting: Entries that the user has not agreed to.
@@ -74,7 +74,7 @@ class GitEntries:
         self._before: Mapping[Path, RepositoryState | str] = {}
         self._kept = KeptFile()
         self._untold: tuple[GitEntry, ...] = ()
-        self._ended: tuple[GitEntry, ...] = ()  # of which other sessions are to hear, too
+        self._ended: tuple[GitEntry, ...] = ()  # other sessions must hear of these, too
         self._one_at_a_time = asyncio.Lock()
         self.waiting: tuple[GitEntry, ...] = ()
 
@@ -85,11 +85,11 @@ class GitEntries:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What else waits, in words."""
+        """Other entries that wait, in words."""
         return tuple(one.words for one in self.waiting if one.kind not in _NAMED)
 
     async def news(self) -> tuple[GitEntry, ...]:
-        """What programs of ours brought in since the last look, and nobody was told yet."""
+        """Return what our programs brought in since the last call."""
         async with self._one_at_a_time:
             await self._take_over()
             if await asyncio.to_thread(self._note.is_open):
@@ -98,9 +98,9 @@ class GitEntries:
             return self._told()
 
     async def begin(self) -> None:
-        """A program of ours begins that may change a repository.
+        """Note that one of our programs begins that may change a repository.
 
-        If none ran since the last look, what changed is the user's own, and is not compared.
+        If none ran since the last look, what changed is the user's own and is not compared.
         """
         async with self._one_at_a_time:
             await self._take_over()
@@ -109,15 +109,15 @@ class GitEntries:
             else:
                 self._before = await self._states(self._before, is_quick=True)
                 await self._forget_gone()
-            await self._keep()  # before the mark: a mark without a note tells nothing
+            await self._keep()  # before the mark, because a mark without a note tells nothing
             await asyncio.to_thread(self._note.open)
 
     async def look(self, *, fetches: bool = False, is_quick: bool = False) -> tuple[GitEntry, ...]:
-        """What is new since the last look; each waits for ``agree`` or for its end.
+        """Find what is new since the last look; each entry waits for ``agree`` or disappears.
 
         Args:
-            fetches: The user let the command reach hosts: what other machines have is not its own.
-            is_quick: The command could not write to git's store.
+            fetches: Whether the command may reach hosts; what other machines have is not its own.
+            is_quick: Whether the command could not write to git's store.
         """
         async with self._one_at_a_time:
             await self._look(fetches=fetches, is_quick=is_quick)
@@ -125,18 +125,18 @@ class GitEntries:
 
     @contextlib.asynccontextmanager
     async def around(self) -> AsyncIterator[None]:
-        """A check or a hook runs; what it brought in is told before the next command."""
+        """Hold the run of a check or hook; its entries are told before the next command."""
         await self.begin()
         yield
         await self.settle()
 
     async def settle(self) -> None:
-        """Look now, and tell before the next command."""
+        """Look now, so that the entries are told before the next command."""
         async with self._one_at_a_time:
             await self._look()
 
     async def agree(self, entries: Iterable[GitEntry]) -> None:
-        """The user has agreed to these."""
+        """Note that the user has agreed to these."""
         async with self._one_at_a_time:
             agreed = set(entries)
             if any(one.kind == "note" for one in agreed):
@@ -146,14 +146,14 @@ class GitEntries:
 
     async def _look(self, *, fetches: bool = False, is_quick: bool = False) -> None:
         await self._take_over()
-        runs_on = self._runs_on()  # before the look: what ends meanwhile is looked at once more
+        runs_on = self._runs_on()  # read before the look; what ends meanwhile is looked at again
         await self._compare(fetches=fetches, is_quick=is_quick and not runs_on)
         await self._keep()
         if not runs_on:
             await asyncio.to_thread(self._note.close)
 
     async def _compare(self, *, fetches: bool = False, is_quick: bool = False) -> None:
-        """Put what is new since the last look to what waits and is untold."""
+        """Add what is new since the last look to the waiting and untold entries."""
         before = self._before
         after = await self._states(before, is_quick=is_quick)
         found: list[GitEntry] = []
@@ -186,14 +186,14 @@ class GitEntries:
         self._untold = (*self._untold, *new)
 
     def _wait_for(self, kept: Iterable[GitEntry]) -> None:
-        """Let only these wait on."""
+        """Let only these entries wait on."""
         left = tuple(kept)
         self._ended = (*self._ended, *(one for one in self.waiting if one not in left))
         self.waiting = left
         self._untold = tuple(one for one in self._untold if one in left)
 
     async def _take_over(self) -> None:
-        """Go on from what another process of ours, or an earlier one, has seen."""
+        """Continue from what another process of ours, or an earlier one, has seen."""
         news = await asyncio.to_thread(self._note.news)
         if news is not None:
             self._before = {Path(holder): state for holder, state in news.states.items()}
@@ -229,7 +229,7 @@ class GitEntries:
             except (UnreadableStore, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
-                states[holder] = before if before == words else words  # the same one is no news
+                states[holder] = before if before == words else words  # the same words are no news
         return states
 
     async def _state(
@@ -279,7 +279,7 @@ class GitEntries:
     async def _faults(
         self, holder: Path, was: RepositoryState, now: RepositoryState, *, fetches: bool
     ) -> list[GitEntry]:
-        """Files of the store that are new and do not hold what git believes."""
+        """Return new files of the store that do not hold what git believes."""
         new = {path for path, one in now.store.files.items() if was.store.files.get(path) != one}
         if fetches:  # git notes there how much of the history a host has sent
             new = {path for path in new if not path.endswith("/shallow")}
@@ -305,7 +305,7 @@ class GitEntries:
     async def _committed(
         self, holder: Path, tips: Sequence[str], old: Sequence[str], *, fetches: bool
     ) -> list[tuple[str, str, str]]:
-        """Protected files that new commits bring in, by path, blob and commit."""
+        """Return protected files that new commits bring in, by path, blob and commit."""
         there = await self._existing(holder, [*tips, *old])
         wanted = "".join(
             [
@@ -330,7 +330,7 @@ class GitEntries:
         ]
 
     async def _existing(self, holder: Path, names: Sequence[str]) -> frozenset[str]:
-        """Those that lead to a commit and are there."""
+        """Return the names that lead to an existing commit."""
         asked = "".join(f"{one}^{{commit}}\n" for one in names)
         told = await self._git(
             holder, "cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=asked.encode()
@@ -354,11 +354,11 @@ class GitEntries:
         return any(line.startswith(blob.encode()) for line in told.splitlines())
 
     async def _forget_gone(self) -> None:
-        """What was taken out of the index again, or whose commit no ref leads to, waits no more."""
+        """Drop entries that were removed from the index, or whose commit no ref leads to."""
         self._wait_for([one for one in self.waiting if await self._still(one)])
 
     async def _still(self, one: GitEntry) -> bool:
-        """Is it still so?"""
+        """Is the entry still there?"""
         if one.kind == "note":
             return await asyncio.to_thread(os.path.lexists, one.inner)
         state = self._before.get(Path(one.repository))
@@ -389,10 +389,10 @@ class GitEntries:
     async def _git(
         self, holder: Path, *words: str, stdin: bytes = b"", seconds: float = TIME_S
     ) -> bytes:
-        """What git says.
+        """Run git and return its output.
 
         Raises:
-            Unreadable: It cannot be run, or did not come to its end.
+            Unreadable: It cannot be run, or did not finish.
         """
         git = await asyncio.to_thread(find_program, "git", tuple(self._roots()))
         if git is None:
@@ -444,7 +444,7 @@ def _unread(holder: Path, words: str) -> GitEntry:
 
 
 def _mark(store: Store, path: str) -> str:
-    """What tells this file of the store from one that is put in its place."""
+    """Return what distinguishes this file of the store from one put in its place."""
     return repr(store.files.get(path))
 
 
@@ -454,7 +454,7 @@ def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _is_gits(holder: Path) -> bool:
-    """Would git take the folder for a repository (``is_git_directory`` of git's setup.c)?
+    """Would git accept the folder as a repository (``is_git_directory`` of git's setup.c)?
 
     If a command makes a repository of the folder later, all protected entries are new.
     """
@@ -468,7 +468,7 @@ def _is_gits(holder: Path) -> bool:
 
 
 def _hashes(path: Path, holder: Path) -> frozenset[str]:
-    """The names that git would give the file's content, also with its line ends made plain."""
+    """Return git's names for the file's content, also with normalised line ends."""
     try:
         data = read_bytes(path, (holder,), FILE_B)
     except ToolError:
@@ -481,7 +481,7 @@ def _hashes(path: Path, holder: Path) -> frozenset[str]:
 
 
 def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
-    """Commit, path and entry of each change in the raw output of ``diff-tree``; no deletions."""
+    """Return commit, path and entry of each change in raw ``diff-tree`` output; no deletions."""
     commit = ""
     fields = iter(told.split(b"\0"))
     for field in fields:

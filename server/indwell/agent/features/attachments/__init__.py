@@ -1,1 +1,1 @@
-"""What the editor and the user put beside a prompt: selection, open file, mentions, problems."""
+"""The attachments of a prompt: selection, open file, mentions, problems."""

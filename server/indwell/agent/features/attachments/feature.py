@@ -19,7 +19,7 @@ from indwell.messages import Text
 
 
 def attachments_feature() -> Feature[Session]:
-    """The open file, the selection, mentions and problems of each prompt."""
+    """Return the feature that sends the open file, selection, mentions and problems of a prompt."""
     return Feature(name="attachments", prompt_blocks=_blocks)
 
 

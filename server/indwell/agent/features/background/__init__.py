@@ -1,1 +1,1 @@
-"""Background commands: started, watched, listed and ended with the session."""
+"""Background commands: started, watched, listed, and stopped with the session."""

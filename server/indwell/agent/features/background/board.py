@@ -1,4 +1,4 @@
-"""The background commands of a session: started, watched, stopped, ended with it (H55)."""
+"""The background commands of a session: started, watched, stopped, and ended with it (H55)."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.background import Run
 from indwell.tools.commands.command_output import ending_figure, ending_words
 
-MOST = 8  # that run at once
-MOST_ENDED = 20  # that are still listed
-BEGIN_S = 1.0  # in which a command that fails at once has failed
+MOST = 8  # commands that run at once
+MOST_ENDED = 20  # ended commands that are still listed
+BEGIN_S = 1.0  # seconds within which a command that fails at once has failed
 
 
 async def _nothing() -> None:
-    """Nothing is covered."""
+    """Do nothing where no changes are recorded."""
 
 
 async def _covers_nothing(_call: str) -> None:
-    """As above."""
+    """Do nothing where no changes are recorded."""
 
 
 class Board:
     """Keeps commands that outlive their calls. Implements ``Background``.
 
     Args:
-        begin_s: Seconds until a command counts as one that goes on.
-        monotonic: Seconds of a clock that never goes back.
+        begin_s: Seconds after which a command counts as running.
+        monotonic: Returns seconds of a monotonic clock.
 
     Attributes:
         begin_s: As given.
-        turn: The last one that began.
-        hear: Hears events, during a turn.
-        outside: Hears them between two turns.
-        cover: Let what commands change be reviewed from now on, as of a call.
-        uncover: The opposite.
-        note: Writes down that the model knows how a command stands: id, its text, does it run?
-        lost: Ids that the conversation names, and that ended with an earlier process.
-        is_told: Was it said that changes between turns are not reviewed?
+        turn: The newest turn.
+        hear: Receives events during a turn.
+        outside: Receives events between two turns.
+        cover: Starts recording what commands change, as of a call.
+        uncover: Stops it.
+        note: Records that the model knows the state of a command: id, its text, whether it runs.
+        lost: Ids that the conversation names and that ended with an earlier process.
+        is_told: Whether the user was told that changes between turns are not reviewed.
     """
 
     def __init__(
@@ -68,32 +68,32 @@ class Board:
         self._n_begun = 0
         self._n_beginning = 0
         self._said = asyncio.Event()
-        self._covered: set[str] = set()  # ids of all that can change files, also of new ones
+        self._covered: set[str] = set()  # ids of commands that can change files
 
     @property
     def commands(self) -> tuple[RunningCommand, ...]:
-        """All that are listed, oldest first."""
+        """All listed commands, oldest first."""
         return tuple(self._commands.values())
 
     @property
     def running(self) -> tuple[RunningCommand, ...]:
-        """Those that run."""
+        """The running commands."""
         return tuple(one for one in self._commands.values() if one.runs)
 
     @property
     def now(self) -> float:
-        """The time of its clock, in seconds."""
+        """The time of the board's clock, in seconds."""
         return self._monotonic()
 
     def event(self) -> CommandsChanged:
-        """How all of them stand."""
+        """The event with the state of all commands."""
         return CommandsChanged(self.turn, tuple(one.row(self.now) for one in self.commands))
 
     def get(self, name: str) -> RunningCommand:
-        """The one with this id.
+        """Return the command with this id.
 
         Raises:
-            ToolError: There is none; it says which there are.
+            ToolError: There is none; the message lists the ids.
         """
         found = self._commands.get(name)
         if found is None:
@@ -102,15 +102,15 @@ class Board:
         return found
 
     def take_over(self, n_begun: int, lost: tuple[str, ...]) -> None:
-        """Go on after an earlier process, which ended ``lost`` when it ended."""
+        """Continue after an earlier process, with which the commands ``lost`` ended."""
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Let a command begin; the answer comes when it goes on, or has ended already.
+        """Start a command, and answer when it runs on or has already ended.
 
         Raises:
-            ToolError: It cannot begin, or too many run.
-            SessionError: Its output cannot be kept.
+            ToolError: It cannot start, or too many commands run.
+            SessionError: Its output cannot be stored.
         """
         if len(self.running) + self._n_beginning >= MOST:
             raise ToolError(
@@ -136,7 +136,7 @@ class Board:
         return Outcome(started_words(one.id, text, is_held=is_held), figure=f"{one.id} runs")
 
     async def stop(self, one: RunningCommand, by: Who) -> None:
-        """End it, and wait until all of it has ended."""
+        """Stop a command, and wait until all of its processes have ended."""
         if one.runs:
             one.by = by
             one.stop.set()
@@ -144,7 +144,7 @@ class Board:
             await asyncio.wait({one.task})
 
     async def wait(self, commands: tuple[RunningCommand, ...], seconds: float) -> None:
-        """Wait until one of them ends, the user says something, or the time is over."""
+        """Wait until a command ends, the user says something, or the time is over."""
         tasks = {one.task for one in commands if one.task is not None and one.runs}
         if not tasks or seconds <= 0:
             return
@@ -155,15 +155,15 @@ class Board:
             said.cancel()
 
     def wake(self) -> None:
-        """The user has said something to the running turn: nobody waits until that is read."""
+        """End all waits, because the user has said something to the running turn."""
         self._said.set()
 
     def settle_down(self) -> None:
-        """What the user said is read with the request that goes out now."""
+        """Allow waits again, because the next request carries what the user said."""
         self._said.clear()
 
     async def close(self) -> None:
-        """End all of them, with the session."""
+        """Stop all commands, because the session ends."""
         tasks = {one.task for one in self.commands if one.task is not None}
         for one in self.running:
             one.stop.set()
@@ -173,7 +173,7 @@ class Board:
     async def _begun(
         self, name: str, command: str, run: Run, context: ToolContext
     ) -> RunningCommand:
-        """Begin it, and see whether it goes on."""
+        """Start a command, and see whether it runs on."""
         path = await context.spill(f"background-{name}.txt", "")
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
@@ -188,13 +188,13 @@ class Board:
             await asyncio.wait({one.task}, timeout=self.begin_s)
             if not one.runs:
                 await asyncio.wait({one.task})
-                one.task.result()  # a fault of our own travels
-        except BaseException:  # nobody knows of it yet
+                one.task.result()  # raises a fault of our own
+        except BaseException:  # the model does not know of it yet
             await self._given_up(one)
             raise
         if one.problem:
             raise ToolError(one.problem)
-        if one.runs:  # told at once: whoever stops the turn from here on leaves it running
+        if one.runs:  # told at once: if the turn is stopped from here on, the command runs on
             self._commands[name] = one
             self._tell()
             self.note(name, command, True)  # noqa: FBT003 - it runs
@@ -204,7 +204,7 @@ class Board:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """End one that has not begun for anybody; if it has ended, its changes are taken down."""
+        """Stop a command that nobody was told of; if it has ended, record its changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()
@@ -212,7 +212,7 @@ class Board:
         self._covered.discard(one.id)
 
     async def _run(self, one: RunningCommand, run: Run) -> None:
-        """Run it to its end, and say so, whatever that was."""
+        """Run a command to its end, and report the end in any case."""
         try:
             await self._ran(one, run)
         finally:
@@ -220,7 +220,7 @@ class Board:
                 asyncio.get_running_loop().call_soon(self._ended, one)
 
     async def _ran(self, one: RunningCommand, run: Run) -> None:
-        """Run it, and take down what it changed."""
+        """Run a command, and record what it changed."""
         try:
             one.finished = await self._heard(one, run)
         except ToolError as error:
@@ -237,14 +237,14 @@ class Board:
         return finished
 
     def _ended(self, one: RunningCommand) -> None:
-        """Its task is done: tell of it, and of what it did although it may not."""
+        """Report that a command has ended, and what it did without permission."""
         self._tell()
         for note in one.finished.notes if one.finished is not None else ():
             if note not in one.notes:
                 self._noted(one, note)
 
     def _noted(self, one: RunningCommand, note: str) -> None:
-        """It did what it may not: tell of it."""
+        """Report what a command did without permission."""
         one.notes.append(note)
         (self.hear or self.outside)(Notice(self.turn, "warning", f"{one.id}: {note}"))
 
@@ -253,5 +253,5 @@ class Board:
 
 
 async def _keep(path: Path, text: str) -> None:
-    """Write a piece of output behind the others."""
+    """Append a piece of output to its file."""
     await asyncio.to_thread(append_own, path, text.encode("utf-8", "replace"))

@@ -12,33 +12,33 @@ from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import Finished
 from indwell.tools.commands.command_output import ending_words
 
-SHOWN_COMMAND = 2_000  # characters of its text that are told
+SHOWN_COMMAND = 2_000  # characters of its text in events
 
 Who = Literal["", "model", "user"]
 
 
 @dataclass
 class RunningCommand:
-    """A command that runs, or ran.
+    """A command that runs or has run in the background.
 
     Attributes:
         id: Such as ``b1``.
-        text: Of it.
-        call_id: Of the call that began it.
-        began: On the clock of its board, in seconds.
-        output: What it writes.
-        path: Where its output is kept.
-        is_covered: It can change files.
-        stop: Set to end it.
-        task: Runs it.
+        text: The shell text.
+        call_id: The id of the call that started it.
+        began: When it started, in seconds of the board's clock.
+        output: Its output.
+        path: The file of its output.
+        is_covered: Whether it can change files.
+        stop: Set to stop it.
+        task: The task that runs it.
         finished: How it ended.
-        problem: Why it could not be run, or be heard to its end.
-        seconds: That it ran, once it has ended.
+        problem: Why it could not be run, or not be watched to its end.
+        seconds: How long it ran, once it has ended.
         by: Who stopped it.
-        is_told: The model knows that it began.
-        is_known: The model knows how it ended.
-        notes: What it made although it may not, a sentence each.
-        n_noted: How many of them the model knows.
+        is_told: Whether the model knows that it started.
+        is_known: Whether the model knows how it ended.
+        notes: What it did without permission, one sentence each.
+        n_noted: How many of these the model knows.
     """
 
     id: str
@@ -61,7 +61,7 @@ class RunningCommand:
 
     @property
     def runs(self) -> bool:
-        """Has it not ended yet? What it changed may still be taken down when it has."""
+        """Is it not finished yet? After its end, its changes may still have to be recorded."""
         if self.finished is not None or self.problem:
             return False
         return self.task is not None and not self.task.done()
@@ -72,7 +72,7 @@ class RunningCommand:
         return f"; {how} {self.path!r}, for read_file or grep"
 
     def state_words(self, now: float) -> str:
-        """How it stands, in a few words."""
+        """Its state, in a few words."""
         if self.runs:
             return f"runs, {seconds_words(now - self.began)}"
         if self.problem:
@@ -83,18 +83,18 @@ class RunningCommand:
         return f"{ending or 'ended'}, after {seconds_words(self.seconds)}"
 
     def ending(self) -> list[str]:
-        """What else is to be known of its end, a line each."""
+        """More about its end, one line each."""
         return [] if self.finished is None else ending_words(self.finished)[1:]
 
     def take_notes(self) -> list[str]:
-        """What it made although it may not, as far as the model does not know it, a line each."""
+        """Return the notes that the model does not know yet, a line each; mark them as known."""
         ended = self.finished.notes if self.finished is not None else ()
         notes = tuple(dict.fromkeys((*self.notes, *ended)))[self.n_noted :]
         self.n_noted += len(notes)
         return [f"[{note}]" for note in notes]
 
     def row(self, now: float) -> BackgroundCommand:
-        """What clients are told of it."""
+        """Return what events say of the command."""
         state: Literal["running", "ended", "stopped"] = "running"
         if not self.runs:
             state = "stopped" if self.by else "ended"

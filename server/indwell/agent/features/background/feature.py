@@ -45,7 +45,7 @@ MOST_WAIT_S = 300
 
 
 def background_feature(board: Board) -> Feature[Session]:
-    """The background commands of one session; a sub-agent has none."""
+    """Return the background commands of one session as a feature; sub-agents have none."""
 
     def steered(words: str, *, numbered: bool) -> bool:
         del words, numbered
@@ -63,7 +63,7 @@ def background_feature(board: Board) -> Feature[Session]:
             read=lambda _, records: commands_of(records),
             now=lambda: (0, ()),
             restore=lambda state: board.take_over(*state),
-            inherit=lambda _: None,  # the commands of another session are not this one's
+            inherit=lambda _: None,  # the commands of another session stay with it
         ),
         for_child=lambda: None,
         close=board.close,
@@ -72,7 +72,7 @@ def background_feature(board: Board) -> Feature[Session]:
 
 @asynccontextmanager
 async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
-    """The rounds of a turn, while background commands may run, or be begun."""
+    """Hold the rounds of a turn, in which background commands may run or start."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     parts = session.parts
 
@@ -92,7 +92,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
         for words in take_untold(parts.workspace.roots):
             emit(Notice(turn, "warning", words))
         yield
-        await check_running_commands()  # not if it was stopped: that is answered at once
+        await check_running_commands()  # not if the turn was stopped, which is answered at once
         if standing := await remaining_plants(parts.workspace.roots):
             emit(Notice(turn, "warning", blocked_message(standing)))
     finally:
@@ -106,7 +106,7 @@ async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
 
 
 async def _remind(board: Board, moment: Moment[Session]) -> Reminder:
-    """Which commands have ended since the last request, once each."""
+    """Name the commands that have ended since the last request, once each."""
     lost = board.lost
     untold = [one for one in board.running if not one.is_told]
     ended = [one for one in board.commands if not one.runs and not one.is_known]
@@ -135,14 +135,14 @@ def _run_on(names: list[str]) -> str:
 
 
 async def _look_at_all(session: Session) -> None:
-    """No background command that can change files runs any more: look at what they did."""
+    """Record changes when no background command that can change files runs any more."""
     await uncover_beside(session)
     if session.parts.changes.git is not None:
         await session.parts.changes.git.settle()
 
 
 class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     id: str = ""
     stop: bool = False
@@ -150,7 +150,7 @@ class BackgroundArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
 
 def make_commands(board: Board) -> Tool[BackgroundArguments]:
-    """The tool of the session that ``board`` belongs to."""
+    """Make the tool of the session that ``board`` belongs to."""
 
     async def run(arguments: BackgroundArguments, context: ToolContext) -> Outcome:
         if not arguments.id:
@@ -182,7 +182,7 @@ def _subject(given: BackgroundArguments) -> str:
 
 async def _looked_at(board: Board, one: RunningCommand, context: ToolContext) -> Outcome:
     await check_running_commands()
-    # As it was before the output is looked at, or some of it is missed.
+    # Taken before the output is read, or some of it would be missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)
     lines = [f"{one.id} {state}", text.rstrip("\n") or "(no new output)"]

@@ -1,9 +1,9 @@
-"""The output of a background command: kept on disk up to a limit; the model gets what is new.
+"""The output of a background command: stored up to a limit; the model gets what is new.
 
-It is taken line by line, and a private key as a whole, so that no secret is torn where it is looked
-for: a line without an end is only shown, up to its last blank, and taken when it has one. The event
-loop only puts bytes aside; texts are made in threads, in small pieces with pauses between them, for
-a thread that works keeps the loop from working. A command that writes faster waits meanwhile.
+Output is taken line by line, and a private key as a whole, so that no secret is split before the
+search for secrets. A line without an end is shown up to its last blank, and taken when it ends. The
+event loop only queues bytes. Threads decode them, in small pieces with pauses between them, because
+a busy thread delays the event loop. A command that writes faster waits.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.secrets.detector import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
-KEPT_CHARACTERS = 8_000_000  # of one command's output, on disk
-SHOWN_CHARACTERS = 2_000  # of its end, for a list; of a line without an end, for the model
-MOST_WAITING_B = 1_000_000  # that are not made text yet, whoever does not wait
-HELD_B = 1 << 18  # that wait until the command waits, too
-_PIECE_B = 1 << 15  # made text of in one go; 1 ms. A private key is shorter
-_LONG_LINE_B = 65_536  # that has no end yet; shorter ones are taken whole
-_MOST_PAUSE_S = 0.01  # between two pieces
-_MOST_WORD_B = 4_096  # of a word that is not torn; a secret is shorter
+KEPT_CHARACTERS = 8_000_000  # characters of one command's output on disk
+SHOWN_CHARACTERS = 2_000  # characters of its end in a list, and of an unfinished line for the model
+MOST_WAITING_B = 1_000_000  # bytes that are not decoded yet, even from a writer that does not wait
+HELD_B = 1 << 18  # bytes from which on the command has to wait
+_PIECE_B = 1 << 15  # bytes decoded in one go, 1 ms; a private key is shorter
+_LONG_LINE_B = 65_536  # bytes of an unfinished line; a shorter one is taken whole
+_MOST_PAUSE_S = 0.01  # seconds between two pieces
+_MOST_WORD_B = 4_096  # bytes of a word that is not split; a secret is shorter
 _NO_WORD = lazy_pattern(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
 _BLANKS = (b" ", b"\t", b"\r")
 
@@ -31,7 +31,7 @@ Keep = Callable[[str], Awaitable[None]]
 
 
 class News:
-    """What the model has not seen yet: both ends, and how much was left out between them."""
+    """What the model has not seen yet: head and tail, and how much was left out between them."""
 
     def __init__(self) -> None:
         self._head = ""
@@ -39,7 +39,7 @@ class News:
         self._n_left_out = 0
 
     def add(self, text: str) -> None:
-        """Take a text."""
+        """Append a text."""
         room = OUTPUT_LIMIT - len(self._head)
         if room > 0 and not self._tail:
             self._head, text = self._head + text[:room], text[room:]
@@ -49,7 +49,7 @@ class News:
             self._tail = self._tail[-OUTPUT_TAIL:]
 
     def take(self, where: str) -> str:
-        """All of it; from here on it is no news. ``where`` says where the whole can be read."""
+        """Return all of it and forget it. ``where`` says where the whole output can be read."""
         head, tail, n = self._head, self._tail, self._n_left_out
         self._head, self._tail, self._n_left_out = "", "", 0
         if not n:
@@ -61,18 +61,18 @@ class Output:
     """The output of one command.
 
     Args:
-        keep: Writes a piece to disk, or raises OSError; gets nothing that is over the bound.
-        hide: A text without the secrets in it; called in a thread.
+        keep: Writes a piece to disk or raises OSError; it gets nothing beyond the limit.
+        hide: Returns a text without its secrets; called in a thread.
     """
 
     def __init__(self, keep: Keep, hide: Callable[[str], str]) -> None:
         self.tail = ""
         self.n_kept = 0  # characters on disk
-        self.is_whole = True  # all of it is on disk
+        self.is_whole = True  # whether all of it is on disk
         self._keep = keep
         self._hide = hide
         self._waiting = bytearray()
-        self._n_taken = 0  # bytes that are no longer waiting
+        self._n_taken = 0  # bytes that no longer wait
         self._n_lost = 0
         self._is_losing = False  # until the next line begins
         self._news = News()
@@ -82,7 +82,7 @@ class Output:
         self._has_room: asyncio.Future[None] | None = None
 
     def feed(self, data: bytes) -> asyncio.Future[None] | None:
-        """Take what came, on the event loop; what it returns is done when there is more room."""
+        """Queue bytes, on the event loop; the returned future is done when there is more room."""
         self._put(data)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._follow())
@@ -108,20 +108,20 @@ class Output:
             del self._waiting[stop:]
 
     async def settle(self, *, is_end: bool = False) -> None:
-        """Make text of what has come by now: of whole lines, or of all at the command's end.
+        """Decode what has arrived: whole lines, or everything at the command's end.
 
-        What comes meanwhile is not waited for: a command may write without end.
+        Later output is not waited for, because a command may write without end.
         """
-        async with self._taking:  # what is being made text just now
+        async with self._taking:  # a piece that is being decoded
             self._say_lost()
             goal = self._n_taken + len(self._waiting)
         while self._n_taken < goal and await self._took(is_end=is_end):
             pass
 
     async def take_news(self, where: Callable[[], str]) -> str:
-        """What was written since the last look, cut for the model."""
+        """Return what was written since the last call, cut for the model."""
         await self.settle()
-        async with self._taking:  # a line that is taken meanwhile would come twice
+        async with self._taking:  # otherwise a line that is taken meanwhile would come twice
             shown = bytes(self._waiting[: _peek_stop(self._waiting)])
             line = await asyncio.to_thread(self._begun_line, shown) if shown else ""
             return self._news.take(where()) + line
@@ -131,7 +131,7 @@ class Output:
         began = loop.time()
         try:
             while await self._took():
-                # Half of the time is left to the event loop.
+                # This leaves half of the time to the event loop.
                 await asyncio.sleep(min(loop.time() - began, _MOST_PAUSE_S))
                 began = loop.time()
         finally:
@@ -143,7 +143,7 @@ class Output:
             self._has_room = None
 
     async def _took(self, *, is_end: bool = False) -> bool:
-        """Make text of one piece; False if there is none."""
+        """Decode one piece; False if there is none."""
         async with self._taking:
             stop = _stop(self._waiting) or (len(self._waiting) if is_end else 0)
             if not stop:
@@ -157,7 +157,7 @@ class Output:
             return True
 
     def _say_lost(self) -> None:
-        """Say it where it was: behind what waits."""
+        """Note lost output at its place, behind what waits."""
         if self._n_lost:
             words = f"\n[… {self._n_lost:,} bytes came too fast to be kept …]\n"
             self._waiting += words.encode()
@@ -167,7 +167,7 @@ class Output:
         return self._hide(plain(self._decoder.decode(data)))
 
     def _begun_line(self, data: bytes) -> str:
-        """A line that has no end yet; it comes again when it has."""
+        """Return the line that has no end yet; it comes again when it has ended."""
         text = self._hide(plain(data.decode("utf-8", "replace")))
         return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
@@ -182,14 +182,14 @@ class Output:
         self.n_kept += len(kept)
         try:
             await self._keep(kept)
-        except OSError:  # a full disk stops no command, and the newest lines are here anyway
+        except OSError:  # a full disk stops no command, and the newest lines are in memory
             self.is_whole, self.n_kept = False, KEPT_CHARACTERS
 
 
 def _stop(waiting: bytearray) -> int:
-    """Up to where a piece can be taken: whole lines, before a private key that has no end yet.
+    """Return where a piece may end: after whole lines, before a private key that has no end yet.
 
-    There is always one if more waits than a long line.
+    There is always such a place if more than a long line waits.
     """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
     if not stop:
@@ -203,19 +203,19 @@ def _stop(waiting: bytearray) -> int:
 
 
 def _peek_stop(waiting: bytearray) -> int:
-    """Up to where what waits can be shown, if all of it is one line."""
+    """Return how much of the waiting bytes can be shown if all of them are one line."""
     if b"\n" in waiting:
         return 0
     return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)
 
 
 def _before_key(waiting: bytearray, stop: int) -> int:
-    at = open_key(waiting[:stop].decode("latin-1"))  # a character a byte
+    at = open_key(waiting[:stop].decode("latin-1"))  # one character per byte
     return stop if at is None else waiting.rfind(b"\n", 0, at) + 1
 
 
 def _untorn(data: bytearray) -> int:
-    """Up to where no word is torn; all of it, if its last word is longer than any secret."""
+    """Return where no word is split; the end, if the last word is longer than any secret."""
     start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
     if start == len(data):
         return start

@@ -1,4 +1,4 @@
-"""The words for the model and the user about background commands. Pure."""
+"""Words for the model and the user about background commands. Pure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from indwell.policy.approvals import short_line
 
-COMMAND_CHARACTERS = 200  # of a command's text, where it only names it
+COMMAND_CHARACTERS = 200  # characters of a command's text in a list
 
 
 def started_words(name: str, text: str, *, is_held: bool) -> str:
-    """The answer to the call that began it.
+    """Return the result of the call that started the command.
 
     Args:
         name: Such as ``b1``.
-        text: What it has written so far.
-        is_held: It runs in the sandbox.
+        text: Its output so far.
+        is_held: Whether it runs in the sandbox.
     """
     held = "\n[nobody outside the sandbox can reach a port that it opens]" if is_held else ""
     return (
@@ -25,7 +25,7 @@ def started_words(name: str, text: str, *, is_held: bool) -> str:
 
 
 def list_words(rows: Sequence[tuple[str, str, str]]) -> str:
-    """All of them: name, how it stands, command."""
+    """List all commands: name, state, text."""
     if not rows:
         return "no background commands; bash starts one with `background`"
     return "\n".join(
@@ -35,20 +35,20 @@ def list_words(rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def ended_words(rows: Sequence[tuple[str, str]]) -> str:
-    """What a reminder says of those that have ended by themselves; never a word that they wrote."""
+    """Return a reminder of commands that ended by themselves; it never quotes their output."""
     said = "; ".join(f"{name}: {state}" for name, state in rows)
     one = "A background command has" if len(rows) == 1 else "Background commands have"
     return f"{one} ended ({said}). `commands` with its id shows what it wrote."
 
 
 def untold_words(names: Sequence[str]) -> str:
-    """What a reminder says of those whose call was stopped before it was answered."""
+    """Return a reminder of commands whose call was stopped before it was answered."""
     one = "A background command runs" if len(names) == 1 else "Background commands run"
     return f"{one} on, begun by a call that was interrupted: {', '.join(names)}."
 
 
 def lost_words(names: Sequence[str]) -> str:
-    """What a reminder says of those that an earlier process, or another branch, had begun."""
+    """Return a reminder of commands that an earlier process or another branch had started."""
     listed = ", ".join(names)
     return (
         f"No background command runs any more: {listed} ended with the session that began "
@@ -57,7 +57,7 @@ def lost_words(names: Sequence[str]) -> str:
 
 
 def seconds_words(seconds: float) -> str:
-    """A time that somebody reads: ``12 s``, ``3 min``, ``2 h 5 min``."""
+    """Return a duration for people: ``12 s``, ``3 min``, ``2 h 5 min``."""
     if seconds < 100:  # noqa: PLR2004 - two digits
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,8 +1,8 @@
-"""Recognises commands of the agent that are checks, by their text, and what they check. Pure.
+"""Recognises commands of the agent that are checks by their text, and what they check. Pure.
 
-A check is a program that looks for faults and says by its exit status whether it found some: tests,
-type checkers, linters, builds. It counts only if the exit status of the whole text is the check's
-own: not behind a pipe that hides it, not before ``|| true`` or ``; echo done``.
+A check is a program that looks for faults and reports by its exit status whether it found some:
+    tests, type checkers, linters, builds. It counts only if the exit status of the whole text is
+    its own: not before a pipe that hides it, nor before ``|| true`` or ``; echo done``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from indwell.policy.shell.words import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST = 10_000  # characters of a text that is read
+MOST = 10_000  # characters of a text that is parsed
 
 _PYTHON = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
 _SCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".json")
@@ -48,7 +48,7 @@ _ALL = ()
 _TASK = lazy_pattern(r"(?:(?:type-?)?check|tests?|lint|build|ci|verify|compile|tsc)(?:[:._-].*)?")
 _TEST_FILE = lazy_pattern(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
 
-# Programs that are checks whatever follows.
+# Programs that are always checks.
 _ALWAYS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("pytest", "py.test", "mypy", "pyright", "basedpyright", "flake8", "pylint", "pyflakes"),
@@ -64,7 +64,7 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ctest", "ninja", "clippy-driver"), _ALL),
 }
 
-# Those that are one with certain first words.
+# Programs that are checks with certain first words.
 _WITH: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ruff": (("check",), _PYTHON),
     "cargo": (("test", "t", "check", "c", "build", "b", "clippy", "nextest"), _RUST),
@@ -107,9 +107,9 @@ _RUNNERS: Mapping[str, tuple[str, ...]] = {
     "pnpm": ("exec",),
     "yarn": ("exec",),
 }
-"""Programs that run the program behind them, and the word that stands between."""
+"""Programs that run another program, and the word that stands between."""
 
-# Words that keep a check from checking, or from saying that it failed.
+# Words that keep a check from checking, or from reporting that it failed.
 _NOT_CHECKING = frozenset(
     {
         *("--help", "--version", "-h", "-V", "--collect-only", "--co", "--list", "--list-tests"),
@@ -119,21 +119,21 @@ _NOT_CHECKING = frozenset(
     }
 )
 _ONLY_OF_TASKS = frozenset({"-n", "--just-print", "--recon", "--question", "-i", "-k"})
-"""Of those above the ones that mean this to task runners alone."""
+"""Words that only task runners understand so."""
 
 _UPSETTING = frozenset(
     {"trap", "alias", "eval", "source", ".", "enable", "hash", "return", "exit", "unset", "shopt"}
 )
-"""Builtins behind which a name or an exit status may mean something else."""
+"""Builtins after which a name or an exit status may mean something else."""
 
 
 class CheckPart(msgspec.Struct, frozen=True):
     """A check within a command.
 
     Attributes:
-        name: Its own text, as the agent wrote it.
-        folder: Where it runs.
-        suffixes: Ends of the files that it looks at; none for all.
+        name: Its text as the agent wrote it.
+        folder: The folder in which it runs.
+        suffixes: Suffixes of the files that it checks; empty for all.
     """
 
     name: str
@@ -141,18 +141,18 @@ class CheckPart(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
 
     def is_about(self, path: Path) -> bool:
-        """Does it look at this file?"""
+        """Does the check cover this file?"""
         is_kind = not self.suffixes or path.name.endswith(self.suffixes)
         return is_kind and path.is_relative_to(self.folder)
 
 
 def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[CheckPart, ...]:
-    """The checks that have passed if this command ends with exit code 0.
+    """Return the checks that have passed if this command exits with code 0.
 
     Args:
         command: The shell text.
-        cwd: Where it runs.
-        declared: Texts of commands that the project or its user name as checks.
+        cwd: The folder in which it runs.
+        declared: Texts of commands that the project or its user declares as checks.
     """
     if len(command) > MOST:
         return ()
@@ -168,10 +168,10 @@ def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[Ch
 
 
 class _CheckReader:
-    """Reads one text from its beginning to its end, as bash does.
+    """Interprets a text from its beginning to its end, as bash does.
 
     Attributes:
-        is_upset: Something in it may change what a name or an exit status means.
+        is_upset: Whether something in it may change what a name or an exit status means.
     """
 
     def __init__(self, cwd: Path, declared: frozenset[str]) -> None:
@@ -182,18 +182,18 @@ class _CheckReader:
         self._variables = Variables(Effort())
 
     def all_of(self, nodes: Sequence[Node]) -> list[CheckPart]:
-        """The checks of statements in a row, whose exit status is that of the last one."""
+        """Return the checks of consecutive statements, whose status is that of the last one."""
         found: list[CheckPart] = []
         for node in nodes:
             if node.type not in {"comment", "heredoc_body"}:
                 found = self._of(node)
                 behind = node.next_sibling
-                if behind is not None and behind.type == "&":  # its end is not waited for
+                if behind is not None and behind.type == "&":  # the shell does not wait for its end
                     found = []
         return found
 
     def _of(self, node: Node) -> list[CheckPart]:
-        """The checks that have passed if this statement succeeds."""
+        """Return the checks that have passed if this statement succeeds."""
         children = node.named_children
         match node.type:
             case "command":
@@ -259,7 +259,7 @@ class _CheckReader:
         )
 
     def _look_for_upsets(self, node: Node) -> None:
-        """Of a loop or a condition it is not known what ran; what it may have set is."""
+        """Note what a loop or condition may have set, because what ran in it is unknown."""
         for child in node.named_children:
             if child.type in {"command", "function_definition"}:
                 self._of(child)
@@ -273,7 +273,7 @@ _BESIDE = frozenset(
 
 
 def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
-    """The ends of the files that a program checks; None if it is no check."""
+    """Return the suffixes of the files that a program checks; None if it is no check."""
     if not words:
         return None
     name, rest = words[0], list(words[1:])
@@ -290,7 +290,7 @@ def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...] | None:
-    """The same for a program and its words, ``plain`` without the options."""
+    """Return the same for a program and its words; ``plain`` has no options."""
     if re.fullmatch(r"python[\d.]*|py|pypy[\d.]*", name):
         return _of_python(rest)
     if name in _ALWAYS:
@@ -315,7 +315,7 @@ def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...]
 
 
 def _of_python(words: list[str]) -> tuple[str, ...] | None:
-    """The same for ``python``: of a module, or of a script."""
+    """Return the same for ``python`` with a module or a script."""
     for at, word in enumerate(words):
         if word == "-m" and at + 1 < len(words):
             module = words[at + 1]
@@ -332,6 +332,6 @@ def _of_python(words: list[str]) -> tuple[str, ...] | None:
 
 
 def _behind_options(words: list[str]) -> list[str]:
-    """What a runner runs: the words from the first that is no option."""
+    """Return what a runner runs: the words from the first one that is no option."""
     at = next((at for at, one in enumerate(words) if not one.startswith("-")), len(words))
     return words[at:]

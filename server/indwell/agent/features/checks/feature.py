@@ -1,6 +1,6 @@
 """Checks as a feature: before an edit, after the calls of a reply, and when a turn wants to end.
 
-They cost nothing where nobody knows problems; nothing here waits for longer than it says.
+Checks cost nothing where no source knows problems, and wait no longer than the limits below.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from indwell.workspace.paths import visible
 _NOTHING_RAN = lazy_pattern(
     r"^Ran 0 tests|No tests? (?:found|ran|files found)|no test files", re.MULTILINE
 )
-EDIT_SETTLE_S = 2.0  # after the edits of a reply, for word of them
-BASELINE_S = 10.0  # that a check may hold up the first edit of a turn
+EDIT_SETTLE_S = 2.0  # seconds after the edits of a reply in which checkers may report
+BASELINE_S = 10.0  # seconds that a check may delay the first edit of a turn
 
 
 def checks_feature(gate: CheckGate) -> Feature[Session]:
-    """The checks of one session; its sub-agents share them."""
+    """Return the checks of one session as a feature; its sub-agents share them."""
 
     async def before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
         await _before_edit(gate, moment, use, call)
@@ -74,7 +74,7 @@ def checks_feature(gate: CheckGate) -> Feature[Session]:
 
 
 async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, call: Call) -> None:
-    """Know what is wrong before a file is edited for the first time in a turn."""
+    """Find out which problems a file has before its first edit in a turn."""
     if call.effect != "edit" or not gate.wanted().is_on:
         return
     session = moment.session
@@ -95,7 +95,7 @@ async def _before_edit(gate: CheckGate, moment: Moment[Session], use: ToolUse, c
 async def _note_command(
     gate: CheckGate, moment: Moment[Session], call: Call, outcome: Outcome
 ) -> None:
-    """A command has run: remember it, if it is a check that passed on what the turn has changed."""
+    """Remember a command that is a check and passed on what the turn has changed."""
     succeeded, turn = outcome.succeeded, moment.turn
     state = gate.of(turn)
     if succeeded is None or not state.files or not gate.wanted().is_on:
@@ -117,9 +117,9 @@ async def _new_problems(
     uses: Sequence[ToolUse],
     outcomes: Mapping[str, Outcome],
 ) -> Mapping[str, str]:
-    """Let the last edit of a reply say what all its edits did to the problems of their files.
+    """Add to the last edit of a reply what all its edits did to the problems of their files.
 
-    That is one wait for a reply, however many files it edits.
+    So a reply waits once, however many files it edits.
     """
     session = moment.session
     edited = [use for use in uses if use.id in outcomes and outcomes[use.id].changes]
@@ -139,12 +139,12 @@ async def _new_problems(
 
 
 async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
-    """Look once more before a turn ends; True if the model is asked to repair what it left.
+    """Look for new problems before a turn ends; True if the model is asked to repair them.
 
-    Asked once a turn, and only if a round is left for it.
+    The model is asked once a turn, and only if a round is left.
     """
     session, turn, emit = moment.session, moment.session.under_way, moment.emit
-    if session.helping is not None:  # the turn that it works for looks once, at its own end
+    if session.helping is not None:  # the turn that it works for looks at its own end
         return False
     assert turn is not None
     state = gate.of(turn.number)
@@ -172,7 +172,7 @@ async def _goes_on(gate: CheckGate, moment: Moment[Session]) -> bool:
 async def _begin(
     gate: CheckGate, session: Session, turn: int, paths: Sequence[Path], emit: Listener
 ) -> None:
-    """Run the checks before the first edit, unless it is known how they ended last."""
+    """Run the checks before the first edit, unless their last results are known."""
     state = gate.of(turn)
     commands = await asyncio.to_thread(gate.checks.commands, paths)
     if not commands:
@@ -203,7 +203,7 @@ def _named(session: Session, path: Path) -> str:
 
 
 def _paths(session: Session, call: Call) -> tuple[Path, ...]:
-    """The files that a call edits, as far as they can be told."""
+    """Return the files that a call edits, as far as they are known."""
     found = []
     for written in call.facts.paths:
         try:

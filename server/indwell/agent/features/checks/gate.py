@@ -1,6 +1,6 @@
 """The state of a session's checks: sources of problems, check commands, changes of the turn.
 
-It knows no session: ``feature`` and ``run_check`` beside it do what needs one.
+It knows no session; ``feature`` and ``run_check`` beside it do what needs one.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NOT_VERIFIED = "not verified"
 
 
 class CheckSettings(msgspec.Struct, frozen=True):
-    """What the user's settings say.
+    """The user's settings for checks.
 
     Attributes:
-        is_on: Look at problems at all.
+        is_on: Whether problems are looked for at all.
         timeout_s: Seconds that all check commands together may take.
     """
 
@@ -43,14 +43,14 @@ class CheckSettings(msgspec.Struct, frozen=True):
 
 
 class CheckCommand(msgspec.Struct, frozen=True):
-    """A check that can be run.
+    """A check command.
 
     Attributes:
-        name: What people call it.
+        name: The name that people use.
         command: The shell text.
-        folder: Where it runs.
-        suffixes: Ends of the files that it looks at; none for all.
-        is_own: The user's own settings name it, so nobody need be asked.
+        folder: The folder in which it runs.
+        suffixes: Suffixes of the files that it checks; empty for all.
+        is_own: Whether the user's own settings name it, so that nobody has to be asked.
     """
 
     name: str
@@ -60,7 +60,7 @@ class CheckCommand(msgspec.Struct, frozen=True):
     is_own: bool = False
 
     def is_about(self, path: Path) -> bool:
-        """Does it look at this file?"""
+        """Does the check cover this file?"""
         is_kind = not self.suffixes or path.name.endswith(self.suffixes)
         return is_kind and path.is_relative_to(self.folder)
 
@@ -69,14 +69,14 @@ class Ran(msgspec.Struct, frozen=True):
     """How a check ended.
 
     Attributes:
-        state: It ran and can be read; what it printed can be read but is not all, so it can tell
-            of errors and not of their absence; it found fault in a way nobody can read; it did
-            not come to its end; it was not allowed to run.
-        problems: By path, absolute; of files of the workspace.
-        why: Why it is not "ran"; what stands behind the name of the check.
-        line: What it said when it failed.
-        output: Where all of what it printed stands, if that was much.
-        stale: Files of which it saw an older text: the user has not saved them.
+        state: It ran and its output was understood; its output was understood but is incomplete, so
+            it proves errors and not their absence; it found faults in an unknown format; it did not
+            finish; it was not allowed to run.
+        problems: Problems of files of the workspace, by absolute path.
+        why: Why the state is not "ran"; shown behind the name of the check.
+        line: Its line of output about the failure.
+        output: Where its whole output is, if that was long.
+        stale: Files of which it read an older text, because the user has not saved them.
     """
 
     state: Literal["ran", "part", "failed", "broken", "refused"]
@@ -91,30 +91,30 @@ class Checks(Protocol):
     """Finds the commands that check a project; both methods block."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
-        """Those that are about these files, in the order in which they run."""
+        """Return the commands that cover these files, in the order in which they run."""
         ...
 
     def mark(self, folder: Path) -> str:
-        """A mark of what the folder holds; empty if it is too much to look at."""
+        """Return a mark of what the folder holds; empty if it is too large to examine."""
         ...
 
 
 class NoChecks:
-    """There are none."""
+    """A project without check commands."""
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
-        """None."""
+        """Return no command."""
         del paths
         return ()
 
     def mark(self, folder: Path) -> str:
-        """None either."""
+        """Return no mark."""
         del folder
         return ""
 
 
 class Located(msgspec.Struct, frozen=True):
-    """A problem and its file; no file if a check as a whole fails."""
+    """A problem with its file; no file if a check as a whole fails."""
 
     path: Path | None
     problem: Problem
@@ -122,9 +122,9 @@ class Located(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Edited:
-    """A file that the turn has changed: its text before the first edit, and after the last.
+    """A file that the turn has changed: its text before the first edit and after the last.
 
-    ``is_part``: only the places of the edits are known.
+    ``is_part``: whether only the places of the edits are known.
     """
 
     before: str | None
@@ -133,30 +133,30 @@ class Edited:
 
     @property
     def edits(self) -> LineMap:
-        """From the lines of before to those of now."""
+        """Return the edits that lead from the lines before to the lines now."""
         return UNKNOWN if self.is_part else line_map(self.before, self.after)
 
 
 @dataclass(slots=True)
 class TurnGate:
-    """What one turn has done to files, and what is known of them.
+    """What one turn has done to files, and what is known of these files.
 
     Attributes:
-        turn: Its number; 0 is none.
-        since_ns: When it was first of interest, by the clock that files have.
-        files: Those that it changed, in order.
-        before: Their problems before the first edit, by the checker.
-        partial: Some of their problems before it, where no more is known.
-        told: Text and problems of each file and checker that the model was told of last.
+        turn: Its number; 0 if none has begun.
+        since_ns: When it first mattered, by the clock of the file system.
+        files: The files that it changed, in order.
+        before: Their problems before the first edit, by checker.
+        partial: Some of their problems before it, if no more is known.
+        told: For each file and checker, the text and problems that the model was last told.
         runs: How each check ended before the first edit, by its command.
-        is_begun: The state before the first edit was looked for.
-        passed: Checks that the agent ran itself and that passed: how many edits there were then,
+        is_begun: Whether the state before the first edit was looked for.
+        passed: Checks that the agent ran itself and that passed: the number of edits at that time,
             and the marks of all files of the turn.
         n_edits: Edits so far.
-        n_seen: Edits when it was last looked at the end.
-        was_asked: The model was asked to repair.
-        found: What the last look at the end found to be new, by who found it.
-        verdict: How it stands, in words.
+        n_seen: Number of edits at the last look before the end.
+        was_asked: Whether the model was asked to repair problems.
+        found: The new problems of the last look before the end, by source.
+        verdict: The state of the changes, in words.
     """
 
     turn: int = 0
@@ -175,14 +175,14 @@ class TurnGate:
     verdict: str = NOT_VERIFIED
 
     def take(self, known: KnownProblems | None) -> None:
-        """What is known of files before they are edited."""
+        """Record what is known of files before they are edited."""
         if known is not None:
             self.partial.update(known.shown)
             for path, reports in known.reports.items():
                 self.before.setdefault(path, {}).update(reports)
 
     def note(self, changes: Iterable[AppliedChange]) -> None:
-        """The turn has changed files."""
+        """Record that the turn has changed files."""
         for change in changes:
             self.n_edits += 1
             known = self.files.get(change.path)
@@ -192,7 +192,7 @@ class TurnGate:
                 known.after, known.is_part = change.after, known.is_part or change.is_part
 
     def note_passed(self, checks: Iterable[CheckPart], seen: Succeeded, after: Marks) -> None:
-        """The agent's own checks have passed, on what was on the disk before and after they ran."""
+        """Record that the agent's own checks passed, on what was on disk before and after them."""
         known = {
             path: mark
             for path, mark in after.items()
@@ -201,13 +201,13 @@ class TurnGate:
         self.passed.update((check, (self.n_edits, known)) for check in checks)
 
     def proven(self, now: Marks) -> dict[CheckPart, frozenset[Path]]:
-        """The agent's checks that still speak of what is on the disk, with the files they saw.
+        """Return the agent's checks that still apply to what is on disk, with the files they read.
 
-        After another edit, and after any other change of a file that it is about, it does not.
+        A check no longer applies after another edit, or any other change of a file that it covers.
         """
         found = {}
         for check, (n_edits, saw) in self.passed.items():
-            if n_edits != self.n_edits:  # perhaps it is not on the disk yet
+            if n_edits != self.n_edits:  # the edit may not be on disk yet
                 continue
             about = [path for path in now if check.is_about(path)]
             if about and all(
@@ -217,9 +217,9 @@ class TurnGate:
         return found
 
     def untold(self, known: KnownProblems) -> dict[Path, ProblemDifference]:
-        """What is different from what the model was told last; from now on it was told. May block.
+        """Return what differs from what the model was last told, and mark it as told. May block.
 
-        Of a file of which nobody knows what was before, that is what stands in changed lines.
+        If nobody knows the state of a file before, these are the problems in changed lines.
         """
         found = {}
         for path, reports in known.reports.items():
@@ -242,7 +242,7 @@ class TurnGate:
         return difference(before, problems, edits)
 
     def new_by(self, known: KnownProblems) -> dict[str, tuple[Located, ...]]:
-        """Which problems are new since the turn began, by the checker. May block."""
+        """Return the problems that are new since the turn began, by checker. May block."""
         return {
             source: tuple(
                 Located(path, one)
@@ -253,13 +253,13 @@ class TurnGate:
         }
 
     def is_compared(self, path: Path, known: KnownProblems) -> bool:
-        """Is known, of each checker of a file, what it said before?"""
+        """Is the earlier report of each checker of a file known?"""
         return all(self._base(path, source) is not None for source in known.reports[path])
 
     def new_by_run(
         self, command: CheckCommand, ran: Ran, known: KnownProblems | None
     ) -> tuple[Located, ...]:
-        """The same by a check, less those in files that the editor's checkers know. May block."""
+        """Return a check's new problems, except in files that the editor checks. May block."""
         before = self.runs.get(command.command)
         if before is None or before.state != "ran":
             changed = {path: ran.problems.get(path, ()) for path in self.files}
@@ -280,11 +280,11 @@ class TurnGate:
         )
 
     def was_there(self, path: Path) -> bool:
-        """Was a file that the turn has changed there before?"""
+        """Did a file that the turn has changed exist before?"""
         return self.files[path].before is not None
 
     def _base(self, path: Path, source: str) -> tuple[Problem, ...] | None:
-        """What a checker said before: nothing of a file that was not there."""
+        """Return a checker's problems before; none for a file that did not exist."""
         if source in (known := self.before.get(path, {})):
             return known[source]
         return () if self.files[path].before is None else None
@@ -298,7 +298,7 @@ class TurnGate:
         return difference(before, problems, edited.edits if edited else LineMap()).new
 
     def _in_changed_lines(self, path: Path, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-        """New as far as anybody knows; what the editor showed there before is not."""
+        """Return problems in changed lines, without those that the editor showed there before."""
         edited = self.files[path]
         if edited.is_part:
             return ()
@@ -309,20 +309,20 @@ class TurnGate:
 
 @dataclass(slots=True)
 class CheckGate:
-    """One session's gate.
+    """The checks of one session.
 
     Attributes:
-        source: Who knows problems.
-        checks: Finds the commands that check.
-        wanted: What the settings say now.
-        state: Of the turn under way.
-        kept: How each check ended the last time, and the mark of its folder then.
-        slow: Checks that took too long before an edit; nothing waits for them there again.
-        readable: Checks that named a problem once, so that it is known how they say it.
-        is_vague: A checker of the editor did not count at the end of the last turn: then the checks
-            are needed, and so is how they end before the first edit.
-        told: Sentences that were said already.
-        failing: Errors that turns have left, by who found them.
+        source: The source of known problems.
+        checks: Finds the check commands.
+        wanted: Returns the current settings.
+        state: The state of the running turn.
+        kept: How each check last ended, and the mark of its folder at that time.
+        slow: Checks that took too long before an edit; no edit waits for them again.
+        readable: Checks that named a problem once, so that their format is known.
+        is_vague: Whether a checker of the editor did not count at the end of the last turn; then
+            the check commands are needed, and so are their results before the first edit.
+        told: Sentences that the user was told already.
+        failing: Errors that turns have left, by source.
     """
 
     source: Source = field(default_factory=Silence)
@@ -337,13 +337,13 @@ class CheckGate:
     failing: dict[str, tuple[Located, ...]] = field(default_factory=dict)
 
     def of(self, turn: int) -> TurnGate:
-        """What this turn has done; a new one has done nothing."""
+        """Return the state of this turn; empty for a new turn."""
         if self.state.turn != turn:
             self.state = TurnGate(turn)
         return self.state
 
     def verdict(self, turn: int) -> str:
-        """How the changes of a turn stand, in words; empty if there are none, or it is off."""
+        """Describe how a turn's changes are verified; empty without changes or with checks off."""
         state = self.of(turn)
         if not state.files or not self.wanted().is_on:
             return ""

@@ -26,11 +26,11 @@ from indwell.context.injections import inject
 from indwell.files.listing import changed_since
 from indwell.workspace.paths import visible
 
-END_SETTLE_S = 2.0  # once more at the end of a turn
+END_SETTLE_S = 2.0  # seconds to wait for checkers at the end of a turn
 
 
 async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Listener) -> None:
-    """Find out what is new since the turn began, by everybody who knows."""
+    """Find the problems that are new since the turn began, from all sources."""
     paths = tuple(state.files)
     known = await _known(gate, session, state, paths)
     silence = tuple(dict.fromkeys(why for of in known.late.values() for why in of))
@@ -82,7 +82,7 @@ async def look_back(gate: CheckGate, session: Session, state: TurnGate, emit: Li
 
 
 def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tuple[str, ...]:
-    """Of files that nobody vouches for: who found no error, and who has not looked, as clauses."""
+    """Return clauses for files without a verdict: who found no error, and who has not looked."""
     looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
     silent = [path for path in left if known.silent.get(path)]
     names = tuple(dict.fromkeys(by for path in silent for by in known.silent[path]))
@@ -100,16 +100,16 @@ def _unseen(session: Session, left: Sequence[Path], known: KnownProblems) -> tup
 async def _known(
     gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path]
 ) -> KnownProblems:
-    """What the editor's checkers know of the files as they are."""
+    """Return what the editor's checkers know of the files as they are."""
     known = await gate.source.problems(paths, settle_s=END_SETTLE_S)
     return KnownProblems() if known is None else shown_of(session, state, known)
 
 
 async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) -> frozenset[Path]:
-    """Files that somebody else has changed since the turn began.
+    """Return files that somebody else has changed since the turn began.
 
-    What is wrong in them is not the agent's fault, as far as anybody can tell. Those that a command
-    of the turn has changed are the agent's, by the review ledger.
+    Their problems cannot be blamed on the agent. Files that a command of the turn has changed are
+    the agent's, by the review ledger.
     """
     paths = {one.path for one in new if one.path is not None and one.path not in state.files}
     review = session.parts.changes.ledger
@@ -128,7 +128,7 @@ async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) 
 async def _check(
     gate: CheckGate, session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
 ) -> Mapping[CheckCommand, Ran]:
-    """Run the checks that are about these files, and keep how they ended."""
+    """Run the checks that cover these files, and keep the results."""
     commands = await asyncio.to_thread(gate.checks.commands, paths)
     runs: dict[CheckCommand, Ran] = {}
     loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ async def _check(
 
 
 async def marks_of(gate: CheckGate, commands: Sequence[CheckCommand]) -> Mapping[Path, str]:
-    """What each folder of theirs holds, as a mark."""
+    """Return a mark of what each of their folders holds."""
     folders = dict.fromkeys(command.folder for command in commands)
     return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
 
@@ -163,7 +163,7 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
     known: KnownProblems,
     runs: Mapping[CheckCommand, Ran],
 ) -> None:
-    """Which checks fail since turns of this session, for the task card (H27)."""
+    """Remember which checks fail since turns of this session, for the task card (H27)."""
     now = {
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }
@@ -186,18 +186,18 @@ def _remember(  # noqa: PLR0917 - what each knew, side by side
 
 def _stands(one: Located, problems: Mapping[Path, Sequence[object]]) -> bool:
     if one.path is None:
-        return False  # the check can be read again
+        return False  # the check's output can be understood again
     messages = {getattr(problem, "message", "") for problem in problems.get(one.path, ())}
     return one.problem.message in messages
 
 
 def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
-    """Those that keep a turn from ending."""
+    """Return the problems that keep a turn from ending."""
     return tuple(one for one in found if one.problem.severity == "error")
 
 
 def shown_of(session: Session, state: TurnGate, known: KnownProblems) -> KnownProblems:
-    """Of files that the turn has changed, without those that a deny rule keeps from the model."""
+    """Return the turn's changed files, without those that a deny rule hides from the model."""
     hides = session.parts.rules().hidden
 
     def is_shown(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Runs a check command: permission, recorded changes, and the problems in its output.
 
-A check runs as a command of the agent would run, so what it writes can be undone. Only a run that
-can be explained counts: a program that died behind its first words has not looked at the rest.
+A check runs like a command of the agent, so that what it writes can be undone. Only a run that can
+be explained counts: a program that crashed early has not looked at the rest.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ from indwell.tools.truncate import OUTPUT_LIMIT
 from indwell.workspace.base import Workspace
 from indwell.workspace.problems.output import read_output
 
-CHECK = "check"  # what the log calls it
+CHECK = "check"  # its name in the log
 NOT_STARTED, NOT_FOUND = 126, 127  # exit codes of a shell
-BY_SIGNAL = 128  # and above: of a shell whose child was ended by a signal
-OF_ERRORS = frozenset({1, 2, 101})  # with which checkers and `make` end that have found errors
-_WRONG_USE = 2  # with which these end that could not do their work
+BY_SIGNAL = 128  # from this exit code on, a signal ended the shell's child
+OF_ERRORS = frozenset({1, 2, 101})  # exit codes of checkers and `make` that found errors
+_WRONG_USE = 2  # exit code of those that were called wrongly
 _TWO_IS_TROUBLE = frozenset({"ruff", "mypy", "eslint"})
 _BROKE_OFF = lazy_pattern(
     r"^\s*Traceback|\bpanicked at\b|\binternal (?:compiler )?error\b|^Segmentation fault"
@@ -75,10 +75,10 @@ async def run_check(  # noqa: PLR0917 - whose check it is, and who hears of it
     emit: Listener,
     timeout_s: float,
 ) -> Ran:
-    """Run it, if it may run without a question.
+    """Run the check if it may run without a question.
 
     Raises:
-        SessionError: That it runs cannot be written down.
+        SessionError: Its start cannot be recorded.
     """
     permit = await check_permit(session, turn, command)
     if isinstance(permit, RefusedCheck):
@@ -142,7 +142,7 @@ def _ending(finished: Finished) -> str:
 def _refused(
     gate: CheckGate, turn: int, command: CheckCommand, refused: RefusedCheck, emit: Listener
 ) -> Ran:
-    """The result of a check that may not run; say once what would have to be allowed."""
+    """Return the result of a check that may not run; tell the user once how to allow it."""
     if not refused.is_askable:
         return Ran("refused", why=f"was not run: {refused.why}")
     result = Ran("refused", why="was not run: it would have to be asked for")
@@ -158,11 +158,11 @@ def _refused(
 
 
 class RefusedCheck(msgspec.Struct, frozen=True):
-    """It does not run.
+    """The refusal of a check.
 
     Attributes:
-        why: A clause.
-        is_askable: A person could allow it, and nobody asks in the middle of a turn.
+        why: The reason, as a clause.
+        is_askable: Whether a person could allow it; nobody is asked in the middle of a turn.
         advice: How to allow it then.
     """
 
@@ -172,7 +172,7 @@ class RefusedCheck(msgspec.Struct, frozen=True):
 
 
 async def check_permit(session: Session, turn: int, command: CheckCommand) -> Permit | RefusedCheck:
-    """Permission for a check, if it needs no question; it is recorded for the audit."""
+    """Return the permit of a check that needs no question; record it for the audit."""
     facts, arguments = command_facts(command.command, command.folder)
     request = CheckRequest(session, turn, command, facts, arguments)
     return _worded(command, await permission(session, request))
@@ -181,12 +181,12 @@ async def check_permit(session: Session, turn: int, command: CheckCommand) -> Pe
 async def still_permitted_check(
     session: Session, command: CheckCommand, permit: Permit
 ) -> Permit | RefusedCheck:
-    """The permit of a check that had to wait, or is about to start, under the current rules."""
+    """Return the permit of a check that waited or is about to start, under the current rules."""
     return _worded(command, await still_allowed(session, permit))
 
 
 def _worded(command: CheckCommand, found: Permitted) -> Permit | RefusedCheck:
-    """The permit, or the refusal in words for people."""
+    """Return the permit, or the refusal in words for people."""
     if isinstance(found, Permit):
         return found
     decision, of_policy = found.evaluated.decision, found.evaluated.by_policy
@@ -200,7 +200,7 @@ _PLANNED = Deny("the mode is `plan`", by="plan")
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """A run of a check that asks for permission; see ``Requester``. Nobody is asked about it."""
+    """A run of a check that needs permission; see ``Requester``. Nobody is asked about it."""
 
     session: Session
     turn: int
@@ -209,7 +209,7 @@ class CheckRequest:
     arguments: str
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The user's own ``check_command`` needs no answer, and gets nothing but the sandbox."""
+        """Return the decision; the user's own ``check_command`` needs only the sandbox."""
         decision = evaluated.by_policy
         if evaluated.rules.mode == "plan":
             return _PLANNED
@@ -225,7 +225,7 @@ class CheckRequest:
                 return decision
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
-        """Record a decision, for ``indwell audit``; the mode ``plan`` is no decision on a check."""
+        """Record a decision for ``indwell audit``; the mode ``plan`` decides nothing on checks."""
         decision, of_policy = evaluated.decision, evaluated.by_policy
         if decision == _PLANNED:
             return
@@ -251,16 +251,16 @@ class CheckRequest:
         return RefusedPermission(ask.reason, "denied", evaluated)
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """There is no question."""
+        """Return True, because there is no question."""
         del evaluated
         return True
 
     async def keep(self, ask: Ask) -> None:
-        """There is no answer."""
+        """Keep nothing, because there is no answer."""
 
 
 def _advice(command: CheckCommand, ask: Ask) -> str:
-    """What would let it run without a question."""
+    """Say what would let the check run without a question."""
     if ask.by.startswith(OWN_RULE):
         rule = ask.by.removeprefix(OWN_RULE).strip()
         return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"
@@ -269,7 +269,7 @@ def _advice(command: CheckCommand, ask: Ask) -> str:
 
 
 def note_ending(session: Session, turn: int, command: CheckCommand, words: str) -> None:
-    """Write down how a check ended that was allowed."""
+    """Record how a permitted check ended."""
     session.parts.log.append(
         Decided(
             turn=turn,
@@ -284,22 +284,22 @@ def note_ending(session: Session, turn: int, command: CheckCommand, words: str) 
 
 
 def check_id(turn: int) -> str:
-    """One runs after the other, so the newest of that id is meant."""
+    """Return the id of a check; checks run one after the other, so the newest one is meant."""
     return f"check-{turn}"
 
 
 class CheckReading(msgspec.Struct, frozen=True):
-    """What a check printed.
+    """The content of a check's output.
 
     Attributes:
-        problems: By path, absolute; of files of the workspace that the model may know of.
-        has_any: It names a problem, wherever.
-        has_errors: It names one in a file of the workspace that is an error.
-        is_cut: It printed more than is read.
-        has_strays: It names errors in files that are not where it says.
-        is_broken_off: It says that its program broke.
-        stale: Files of which it saw an older text.
-        program: Its first word.
+        problems: Problems by absolute path, of workspace files that the model may know.
+        has_any: Whether it names a problem anywhere.
+        has_errors: Whether it names an error in a file of the workspace.
+        is_cut: Whether it is longer than what is read.
+        has_strays: Whether it names errors in files that do not exist.
+        is_broken_off: Whether it reports that its program crashed.
+        stale: Files of which the check read an older text.
+        program: The first word of its command.
     """
 
     problems: Mapping[Path, tuple[Problem, ...]]
@@ -319,7 +319,7 @@ def read_check(
     stale: frozenset[Path],
     changed: Collection[Path],
 ) -> CheckReading:
-    """Read an output, for a turn that has changed these files; blocks."""
+    """Parse an output, for a turn that has changed these files; blocks."""
     report = read_output(text, command.name)
     known, hidden = {*changed, *session.seen.paths()}, session.parts.rules().hidden
     found: dict[Path, tuple[Problem, ...]] = defaultdict(tuple)
@@ -348,7 +348,7 @@ def read_check(
 def judged(
     finished: Finished, reading: CheckReading, text: str, where: str, timeout_s: float
 ) -> Ran:
-    """What a run means."""
+    """Return the result of a run."""
     code = finished.exit_code
     if finished.timed_out:
         shown = f"{timeout_s:.0f}" if timeout_s >= 1 else f"{timeout_s:.1g}"
@@ -371,7 +371,7 @@ def judged(
 
 
 def _doubt(finished: Finished, reading: CheckReading) -> str:
-    """Why the run may not have come to the end of its work; empty if it has."""
+    """Say why the run may not have finished its work; empty if it has."""
     code = finished.exit_code
     if finished.overrun or code < 0 or code >= BY_SIGNAL:
         return f"was ended before it was done ({finished.overrun or f'exit code {code}'})"
@@ -392,14 +392,14 @@ def _doubt(finished: Finished, reading: CheckReading) -> str:
 def _resolved(
     workspace: Workspace, folder: Path, written: str, known: Collection[Path]
 ) -> tuple[Path | None, bool]:
-    """The file that is meant, and whether it is a file of the folder that cannot be told.
+    """Return the file that is named, and whether it is a file of the folder that stays unclear.
 
-    A check of one package of several may name files as that package does: then it is the only one
-    of the known files that ends so, or none.
+    A check of one of several packages may name files relative to that package. Then the name counts
+    as the only known file with that ending, or as none.
     """
     try:
         path = workspace.resolve(str(folder / written))
-    except ToolError:  # of a library perhaps
+    except ToolError:  # a library's file, perhaps
         return None, False
     if is_file(path):
         return path, False

@@ -15,15 +15,15 @@ Reports: TypeAlias = Mapping[str, tuple[Problem, ...]]
 
 
 class KnownProblems(msgspec.Struct, frozen=True):
-    """What is known of files; each checker is judged by itself.
+    """The known problems of files; each checker is judged by itself.
 
     Attributes:
-        reports: By path, absolute and resolved: of the checkers that have looked at the very text
-            that the file has now. A checker that found nothing is there with an empty list.
+        reports: By absolute, resolved path: the reports of checkers that have looked at the very
+            text that the file has now. A checker without findings has an empty list.
         late: By path: why other checkers of the file do not count, a clause each.
-        silent: By path: the checkers of such files, where none of them has looked at it yet.
-        shown: By path: problems that are shown there and may be of an older text. They say what
-            was wrong before, as far as it goes, and nothing of how it is now.
+        silent: By path: the checkers of files at which none of them has looked yet.
+        shown: By path: problems that are shown there and may refer to an older text. They tell what
+            was wrong before, and nothing about the present text.
     """
 
     reports: Mapping[Path, Reports] = {}
@@ -32,16 +32,16 @@ class KnownProblems(msgspec.Struct, frozen=True):
     silent: Mapping[Path, tuple[str, ...]] = {}
 
     def is_seen(self, path: Path) -> bool:
-        """Has every checker of this file, and one at least, looked at it as it is now?"""
+        """Has every checker of this file, and at least one, looked at its present text?"""
         return bool(self.reports.get(path)) and not self.late.get(path)
 
     def problems(self, source: str) -> Mapping[Path, tuple[Problem, ...]]:
-        """What one checker says, by path."""
+        """Return what one checker reports, by path."""
         return {path: of[source] for path, of in self.reports.items() if source in of}
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The checkers that have looked at a file as it is now."""
+        """Return the checkers that have looked at the present text of a file."""
         return tuple(dict.fromkeys(name for of in self.reports.values() for name in of))
 
 
@@ -49,39 +49,39 @@ class Source(Protocol):
     """Knows the problems of files."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """The problems of these files, as they read now; None if nothing is known.
+        """Return the problems of these files as they read now; None if nothing is known.
 
         Args:
-            paths: Absolute, resolved.
-            settle_s: Seconds to wait until each checker has looked at the text of now; at 0 it
-                says what it knows.
+            paths: Absolute, resolved paths.
+            settle_s: Seconds to wait until each checker has looked at the present text; with 0, the
+                present knowledge is returned.
         """
         ...
 
     def edited(self, path: Path) -> None:
-        """This file reads differently now; what is known of it is of before."""
+        """Note that this file has a new text, so that known problems refer to the old one."""
         ...
 
 
 class Silence:
-    """Knows nothing, at once."""
+    """A source that knows nothing."""
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """Nothing."""
+        """Return nothing, at once."""
 
     def edited(self, path: Path) -> None:
-        """It does not matter here."""
+        """Ignore the edit."""
 
 
 class ScriptedSource:
-    """Says what it is told to: the fake that ships, for tests and demonstrations.
+    """A source with scripted answers, for tests and demonstrations.
 
     Args:
-        script: What it says to each question, one after the other; the last for ever.
-        by: Its name.
+        script: The answer to each question in turn; the last one repeats.
+        by: The name of its checker.
 
     Attributes:
-        asked: The questions: the paths, and how long it could have waited.
+        asked: The questions: the paths, and how long each could have waited.
         edits: The files that were edited, in order.
     """
 
@@ -94,7 +94,7 @@ class ScriptedSource:
         self._by = by
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> KnownProblems | None:
-        """The next one, of those files that were asked for."""
+        """Return the next answer, restricted to the paths of the question."""
         self.asked.append((tuple(paths), settle_s))
         said = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         if said is None:

@@ -1,4 +1,4 @@
-"""The words for the model and for people about problems. Pure."""
+"""Words for the model and for people about problems. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from indwell.context.attachments import Problem
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.problems.difference import ProblemDifference
 
-MOST_LINES = 10  # problems of one telling
-MOST_REASONS = 3  # why something did not count
-_SHORT = 300  # characters of one
+MOST_LINES = 10  # problems in one message
+MOST_REASONS = 3  # reasons why a checker did not count
+_SHORT = 300  # characters of one reason
 _PLAIN = lazy_pattern(r"[\w./@+=~:\\-]{1,300}")
 
 ASKED = (
@@ -25,7 +25,7 @@ ASKED = (
 
 
 def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], str]) -> str:
-    """What edits did to problems, at the end of a tool's result; empty if nothing."""
+    """Describe what edits did to problems, for the end of a tool's result; empty if nothing."""
     new = [Located(path, one) for path, diff in found.items() for one in diff.new]
     n_gone = sum(len(diff.gone) for diff in found.values())
     gone = f"{n_gone} gone" if n_gone else ""
@@ -39,7 +39,7 @@ def told_words(found: Mapping[Path, ProblemDifference], shown: Callable[[Path], 
 
 
 def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "") -> list[str]:
-    """One line a problem, errors first, bounded; ``output`` is where a check's output stands."""
+    """Return a line per problem, errors first, bounded; ``output`` says where all output is."""
     ranked = sorted(new, key=lambda one: one.problem.severity != "error")
     severities = {one.problem.severity for one in ranked}
     lines = [
@@ -53,12 +53,12 @@ def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "
 
 
 def stay_words(n_errors: int) -> str:
-    """How a turn stands that leaves errors."""
+    """Describe a turn that leaves errors."""
     return f"{new_errors(n_errors)} {'stays' if n_errors == 1 else 'stay'}"
 
 
 def new_errors(n_errors: int) -> str:
-    """So many of them."""
+    """Return the number of new errors, in words."""
     return "1 new error" if n_errors == 1 else f"{n_errors:,} new errors"
 
 
@@ -67,13 +67,13 @@ class VerifiedState(msgspec.Struct, frozen=True):
 
     Attributes:
         verified: Who reported on each file as it reads now.
-        checked: Checks that ran, can be read, and named no new error.
-        passed: Those of which it is only known that they did not fail.
-        proven: Commands of the agent's that are checks and passed after the last edit.
-        n_left: Changed files that nobody is about.
-        n_others: Files with errors that somebody else changed meanwhile.
-        is_sure: What was wrong before is known.
-        why: Why some did not count; clauses.
+        checked: Checks that ran, were understood, and named no new error.
+        passed: Checks of which only the exit status is known.
+        proven: The agent's commands that are checks and passed after the last edit.
+        n_left: Number of changed files that no check covers.
+        n_others: Number of files with errors that somebody else changed meanwhile.
+        is_sure: Whether the problems before are known.
+        why: Clauses that say why some checkers did not count.
     """
 
     verified: tuple[str, ...] = ()
@@ -87,10 +87,10 @@ class VerifiedState(msgspec.Struct, frozen=True):
 
 
 def standing_words(standing: VerifiedState) -> str:
-    """How a turn stands that leaves no new error.
+    """Describe a turn that leaves no new error.
 
-    Only of an editor that reported on a file it is said that it is verified: a check may pass over
-    a file by its own settings.
+    Only a report of the editor on a file verifies it, because a check may skip a file by its own
+    settings.
     """
     parts = []
     if standing.verified:
@@ -114,7 +114,7 @@ def standing_words(standing: VerifiedState) -> str:
 
 
 def both(names: Sequence[str]) -> str:
-    """Names as one subject."""
+    """Join names as one subject."""
     return " and ".join(names)
 
 
@@ -123,7 +123,7 @@ def _files(number: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name of a command, for people."""
+    """Quote a command for people."""
     return f"`{' '.join(name.split())[:80]}`"
 
 

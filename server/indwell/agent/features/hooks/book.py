@@ -18,11 +18,11 @@ _SHOWN = 60  # characters of a command that name its hook
 
 
 class FoundHook(msgspec.Struct, frozen=True):
-    """A hook, and whose it is.
+    """A hook with its owner.
 
     Attributes:
-        hook: As the settings have it.
-        is_own: The user's own; else that of a trusted project.
+        hook: The hook as the settings define it.
+        is_own: Whether it is the user's own; otherwise it belongs to a trusted project.
     """
 
     hook: Hook
@@ -30,17 +30,17 @@ class FoundHook(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call it: its event, and the beginning of its command."""
+        """Its name for people: its event, and the beginning of its command."""
         whose = "the hook" if self.is_own else "the project's hook"
         return f"{whose} {self.hook.event} ({short_line(self.hook.command, _SHOWN)})"
 
 
 class MatchingHooks(msgspec.Struct, frozen=True):
-    """The hooks of this moment.
+    """The hooks of one moment.
 
     Attributes:
-        hooks: In the order in which they run.
-        folder: Where they run; None where there is none.
+        hooks: The hooks in the order in which they run.
+        folder: The folder in which they run; None if there is none.
     """
 
     hooks: tuple[FoundHook, ...] = ()
@@ -48,7 +48,7 @@ class MatchingHooks(msgspec.Struct, frozen=True):
 
 
 def none_found() -> MatchingHooks:
-    """There are no hooks."""
+    """Return no hook."""
     return MatchingHooks()
 
 
@@ -57,12 +57,13 @@ class HookBook:
     """The hooks of a session.
 
     Attributes:
-        look: Finds them; blocks. Done once a turn, so that a turn has the same ones to its end.
+        look: Finds them; blocks. Called once a turn, so that a turn keeps the same hooks to its
+            end.
         answers: Standing answers: an exact rule that may run, or a command that may not.
-        running: One hook runs at a time: what it changes has one author.
-        n_runs: How many have run, for their ids.
-        asked_in: The turn in which a hook asked the model to go on, which none can do again.
-        told_in: The turn in which hooks heard that the model is content.
+        running: Held while a hook runs, so that its changes have one author.
+        n_runs: Number of runs so far, for their ids.
+        asked_in: The turn in which a hook asked the model to go on; none can do so again in it.
+        told_in: The turn in which hooks were told that the model is content.
     """
 
     look: Callable[[], MatchingHooks] = none_found
@@ -75,7 +76,7 @@ class HookBook:
     _found: MatchingHooks = MatchingHooks()  # noqa: RUF009 - a frozen value, safe to share
 
     async def found(self, session: str, turn: int) -> MatchingHooks:
-        """Those of this turn."""
+        """Return the hooks of this turn."""
         if self.look is none_found:
             return self._found
         if self._of != (session, turn):
@@ -84,13 +85,13 @@ class HookBook:
         return self._found
 
     def next_id(self, turn: int) -> str:
-        """An id for one run; unique in the session's process."""
+        """Return an id for one run; unique in the session's process."""
         self.n_runs += 1
         return f"hook-{turn}-{self.n_runs}"
 
 
 def wanted(found: MatchingHooks, event: EventName, tool: str = "") -> tuple[FoundHook, ...]:
-    """Those that are about this event, and about this tool if it has one."""
+    """Return the hooks for this event, and for this tool if the event has one."""
     return tuple(
         one
         for one in found.hooks

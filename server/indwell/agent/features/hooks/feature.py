@@ -1,7 +1,7 @@
-"""The moments of a turn at which hooks run, and what a stop means at each (H56).
+"""The moments of a turn at which hooks run, and what a stop means at each of them (H56).
 
-It costs a look into a list where there are no hooks. A hook can only tighten: it runs before the
-permission is asked for, and whatever it says, that is decided all the same.
+Without hooks it costs one look into a list. A hook can only tighten: it runs before permission is
+    asked for, and whatever it says, the policy decides all the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from indwell.settings.model import Mode
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.base import AppliedChange
 
-MOST_FILES = 1_000  # of a turn that its end names
+MOST_FILES = 1_000  # files of a turn in the payload of its end
 _TOLD = 300  # characters of a reason in a notice
 GOES_ON = (
     "A hook asks you to go on before this turn ends; why is listed next. Do it, or say in a "
@@ -48,7 +48,7 @@ GOES_ON = (
 
 
 class _About(TypedDict):
-    """What every payload says."""
+    """The facts in every payload."""
 
     session: str
     turn: int
@@ -58,7 +58,7 @@ class _About(TypedDict):
 
 
 def hooks_feature(book: HookBook) -> Feature[Session]:
-    """The hooks of one session; its sub-agents share them."""
+    """Return the hooks of one session as a feature; its sub-agents share them."""
     return Feature(
         name="hooks",
         door=book,
@@ -73,7 +73,7 @@ def hooks_feature(book: HookBook) -> Feature[Session]:
 
 
 async def _check_words(moment: Moment[Session], prompt: Prompt) -> Checked:
-    """Ask the hooks whether the prompt may go to the model; what they add goes along."""
+    """Ask the hooks whether the prompt may go to the model; return what they add."""
     session, number, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, number, "prompt_submitted"):
         return Checked()
@@ -90,13 +90,13 @@ async def _check_steering(moment: Moment[Session]) -> None:
     """Return if no hook objects to the words that wait for the next model call.
 
     Raises:
-        UserError: One does, which ends the turn: the words come back.
+        UserError: A hook objects, which ends the turn and returns the words to the user.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "prompt_submitted"):
         return
     n_checked, added = 0, list[Text]()
-    while n_checked < len(session.steering):  # more may come while one is looked at
+    while n_checked < len(session.steering):  # more words may come meanwhile
         words = session.steering[n_checked]
         n_checked += 1
         payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
@@ -111,7 +111,7 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
     """Return if no hook objects to a call.
 
     Raises:
-        ToolError: One does; the model reads why.
+        ToolError: A hook objects; the model reads why.
     """
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "before_tool", use.name):
@@ -126,7 +126,7 @@ async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> Non
     verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
     if verdict.block:
         whose = "the user's" if verdict.is_own else "the project's"
-        # Not by its text: who knows what it looks for knows how to get by.
+        # Compared without their text, because a command could be written to match.
         raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
 
 
@@ -137,7 +137,7 @@ async def _after_tool(
     outcome: Outcome,
     applied: Sequence[EditApplied],
 ) -> None:
-    """Tell hooks of each edit of a call that has run, then of the call itself."""
+    """Tell hooks of each edit of a finished call, then of the call itself."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     for edit, change in zip(applied, outcome.changes, strict=True):
         await _after_edit(session, use, edit, change, emit)
@@ -179,9 +179,9 @@ async def _after_edit(
 
 
 async def _on_stop(moment: Moment[Session]) -> bool:
-    """Tell hooks that the model is content; True if it is asked to go on, once a turn."""
+    """Tell hooks that the model is content; True if one asks it to go on, once a turn."""
     session, turn = moment.session, moment.session.under_way
-    if session.helping is not None or turn is None:  # no turn ends with a sub-agent
+    if session.helping is not None or turn is None:  # a sub-agent's end is not the end of a turn
         return False
     book = book_of(session)
     verdict = await _at_end(moment, turn, "done", "")
@@ -205,7 +205,7 @@ async def _on_stop(moment: Moment[Session]) -> bool:
 
 
 async def _end(moment: Moment[Session], how: Ended) -> None:
-    """Tell hooks how a turn ended that do not know it yet; none can make it go on."""
+    """Tell hooks how a turn ended if they do not know it yet; none can make it go on."""
     turn = moment.session.under_way
     if turn is not None and (
         how.ending != "done" or book_of(moment.session).told_in != moment.turn
@@ -234,7 +234,7 @@ async def _at_end(
 
 
 async def _after_compaction(moment: Moment[Session], before: int, after: int) -> None:
-    """Tell hooks that the conversation is shorter, so that they can say again what matters."""
+    """Tell hooks of a compaction, so that they can repeat what matters."""
     session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "compaction"):
         return

@@ -11,9 +11,9 @@ from indwell.context.injections import Kind
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.model import Hook
 
-BLOCKS = 2  # the exit code that says so
-MOST_ADDED = 10_000  # characters of one hook that the model reads
-_TAIL = 2_000  # of them from the end
+BLOCKS = 2  # the exit code that means stop
+MOST_ADDED = 10_000  # characters of one hook's text that the model reads
+_TAIL = 2_000  # characters of these from the end
 NO_REASON = "it gives no reason"
 _KEYS = frozenset({"add", "block"})
 _BEGINS = lazy_pattern(r'\{\s*"(?:add|block)"\s*:')
@@ -29,11 +29,11 @@ _KINDS: Mapping[EventName, Kind] = {
 
 
 class HookOutcome(msgspec.Struct, frozen=True):
-    """What came of a hook; all empty: it has nothing to say.
+    """The outcome of a hook; without any field it has nothing to say.
 
     Attributes:
         add: Text for the model.
-        block: Why to stop.
+        block: The reason to stop.
         problem: Why it counts as broken, a clause.
     """
 
@@ -43,10 +43,10 @@ class HookOutcome(msgspec.Struct, frozen=True):
 
 
 def outcome_of(exit_code: int, output: str, errors: str) -> HookOutcome:
-    """Read how a hook ended.
+    """Interpret how a hook ended.
 
-    0: what it printed is text to add, or a JSON object with ``add`` or ``block``. 2: stop; the
-    reason is what it wrote to standard error, else what it printed. Anything else is broken.
+    Exit code 0: its output is text to add, or a JSON object with ``add`` or ``block``. Exit code 2:
+        stop; the reason is its standard error, or else its output. Anything else is broken.
     """
     output, errors = output.strip(), errors.strip()
     if exit_code == BLOCKS:
@@ -63,12 +63,12 @@ def _said(output: str) -> HookOutcome:
         return HookOutcome(add=output)
     try:
         said = msgspec.json.decode(output)
-    except (msgspec.DecodeError, RecursionError):  # the latter for thousands of brackets
+    except (msgspec.DecodeError, RecursionError):  # a RecursionError for thousands of brackets
         if _BEGINS.match(output):
             return HookOutcome(problem="it begins as JSON with 'add' or 'block', and is none")
         return HookOutcome(add=output)
     if not _KEYS & said.keys():
-        return HookOutcome(add=output)  # JSON that means itself
+        return HookOutcome(add=output)  # JSON that is meant as text
     if not said.keys() <= _KEYS:
         other = next(key for key in said if key not in _KEYS)
         return HookOutcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
@@ -79,24 +79,24 @@ def _said(output: str) -> HookOutcome:
 
 
 def is_closed(hook: Hook) -> bool:
-    """Does a hook that does not work stop what it was asked about?"""
+    """Does a broken hook stop what it was asked about?"""
     if hook.if_broken:
         return hook.if_broken == "block"
     return hook.event in _CLOSED
 
 
 def kind_of(event: EventName, *, is_own: bool) -> Kind:
-    """The tag of what a hook adds: a project's is never the user's word."""
+    """Return the tag of a hook's text; a project's text is never the user's word."""
     return _KINDS[event] if is_own else "project_hook"
 
 
 def is_long(text: str, most: int = MOST_ADDED) -> bool:
-    """Is it more than the model reads?"""
+    """Is the text longer than what the model reads?"""
     return len(text) > most
 
 
 def shortened(text: str, path: str, most: int = MOST_ADDED) -> str:
-    """Both ends of a long text, and where all of it is."""
+    """Return head and tail of a long text, and where the whole text is."""
     tail = min(_TAIL, most // 4)
     left = len(text) - most
     note = f"[… {left:,} characters left out; all of it is in {path!r} …]"

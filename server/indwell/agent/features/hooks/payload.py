@@ -1,6 +1,6 @@
 """The JSON object that a hook reads on standard input, for each event. Pure.
 
-Texts are as the model was told them: without the secrets in them.
+Texts are as the model gets them: without secrets.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from indwell.policy.call_facts import Effect
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
-MOST_CHARACTERS = 100_000  # of a result, a diff or an answer; arguments are never cut
+MOST_CHARACTERS = 100_000  # characters of a result, a diff or an answer; arguments are never cut
 
 
 class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
-    """What all events say.
+    """The fields of all events.
 
     Attributes:
-        session: Its id.
-        turn: Of the session, 1-based.
-        cwd: Absolute; where the hook runs.
-        mode: As the user has set it now.
-        in_agent: A sub-agent of the turn does it.
+        session: The id of the session.
+        turn: The turn of the session, from 1.
+        cwd: The absolute path of the folder in which the hook runs.
+        mode: The current mode.
+        in_agent: Whether a sub-agent of the turn acts.
     """
 
     session: str
@@ -35,12 +35,12 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class PromptSubmitted(_Payload, frozen=True, kw_only=True, tag="prompt_submitted"):
-    """The user has said something.
+    """The user has sent words.
 
     Attributes:
-        words: As typed.
+        words: The words as typed.
         attached: What goes with them, a few words each.
-        steering: They were said while the turn ran.
+        steering: Whether they were sent to the running turn.
     """
 
     words: str
@@ -49,13 +49,13 @@ class PromptSubmitted(_Payload, frozen=True, kw_only=True, tag="prompt_submitted
 
 
 class BeforeTool(_Payload, frozen=True, kw_only=True, tag="before_tool"):
-    """The model calls a tool; nobody has decided yet whether it may.
+    """The model calls a tool; the policy has not decided yet.
 
     Attributes:
-        call: Its id.
-        tool: Its name.
-        effect: Does it read, edit or run?
-        arguments: As the model wrote them, whole.
+        call: The id of the call.
+        tool: The name of the tool.
+        effect: Whether it reads, edits or runs.
+        arguments: The whole arguments as the model wrote them.
     """
 
     call: str
@@ -68,11 +68,11 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
     """A call has run.
 
     Attributes:
-        call: Its id.
-        tool: Its name.
-        arguments: As the model wrote them, whole.
+        call: The id of the call.
+        tool: The name of the tool.
+        arguments: The whole arguments as the model wrote them.
         result: What the model reads of it; cut if it is long.
-        is_error: Did it fail?
+        is_error: Whether it failed.
     """
 
     call: str
@@ -83,15 +83,15 @@ class AfterTool(_Payload, frozen=True, kw_only=True, tag="after_tool"):
 
 
 class EditAppliedPayload(_Payload, frozen=True, kw_only=True, tag="edit_applied"):
-    """A file reads differently now, in the editor and on disk.
+    """A file has changed, in the editor and on disk.
 
     Attributes:
-        call: The id of the call that did it.
-        tool: Its name.
-        path: As shown to people: relative to its folder of the workspace.
-        file: Absolute.
-        diff: Unified; cut if it is long.
-        created: Was there no such file before?
+        call: The id of the call that changed it.
+        tool: The name of the tool.
+        path: The path as shown to people: relative to its folder of the workspace.
+        file: The absolute path.
+        diff: The unified diff; cut if it is long.
+        created: Whether there was no such file before.
     """
 
     call: str
@@ -107,10 +107,10 @@ class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
 
     Attributes:
         ending: As in ``TurnFinished``.
-        message: Why, if it is not done.
+        message: The reason, if the turn is not done.
         answer: The model's last words; cut if they are long.
         files: Paths that the turn has changed.
-        again: A hook has asked to go on in this turn already; nobody can ask again.
+        again: Whether a hook has already asked to go on in this turn; none can ask again.
     """
 
     ending: Ending
@@ -121,11 +121,11 @@ class TurnEnd(_Payload, frozen=True, kw_only=True, tag="turn_end"):
 
 
 class Compaction(_Payload, frozen=True, kw_only=True, tag="compaction"):
-    """Older parts of the conversation are shorter now.
+    """Older parts of the conversation were shortened.
 
     Attributes:
         before: Tokens of the conversation before.
-        after: The same now.
+        after: Tokens of the conversation now.
     """
 
     before: int
@@ -141,18 +141,18 @@ EventName: TypeAlias = Literal[
 
 
 def event_of(payload: Payload) -> EventName:
-    """The name of the event, as settings have it."""
+    """Return the event's name in the settings."""
     name: EventName = payload.__struct_config__.tag  # type: ignore[assignment]
     return name
 
 
 def encoded(payload: Payload) -> bytes:
-    """One line of JSON."""
+    """Encode a payload as one line of JSON."""
     return msgspec.json.encode(payload) + b"\n"
 
 
 def parsed(arguments: str) -> object:
-    """Arguments of a call as JSON; as text if they are none, which the tool then refuses."""
+    """Return a call's arguments as JSON, or as text if invalid; the tool then refuses them."""
     try:
         return msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
@@ -160,7 +160,7 @@ def parsed(arguments: str) -> object:
 
 
 def cut(text: str) -> str:
-    """As much of a text as a payload holds."""
+    """Cut a text to what a payload holds."""
     if len(text) <= MOST_CHARACTERS:
         return text
     left = len(text) - MOST_CHARACTERS

@@ -1,7 +1,7 @@
 """Decides whether a hook may run, by the same rules as a command of the agent.
 
-The user's own hook needs no answer where a command of the agent would be asked about. A project's
-hook is asked about once a session. What is denied to a command never runs as a hook.
+The user's own hook runs without a question where the agent's command would be asked about. A
+project's hook is asked about once a session. What is denied to a command never runs as a hook.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.display_records import Decided
 from indwell.tools.base import ToolFacts
 
-HOOK = "hook"  # the tool in the log
-RESTRICTED = "restricted folder"  # the rule that denies what runs there
+HOOK = "hook"  # the tool's name in the log
+RESTRICTED = "restricted folder"  # the rule that denies commands of a restricted folder
 _FOR_PEOPLE = {
     RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
     "plan": "the mode is `plan`, and nothing here keeps it from changing something",
     FAULT: FAULT_OF_COMMAND,
 }
-"""The policy words reasons of denials for a model; these are for people, by the rule."""
+"""For each rule, the reason of a denial for people; the policy words it for a model."""
 _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
 _CHANGED = "what it would run, or its sandbox, changed while you were asked"
 
 
 class RefusedHook(msgspec.Struct, frozen=True):
-    """A hook does not run.
+    """The refusal of a hook.
 
     Attributes:
-        why: A clause.
-        by_user: Whether the user was asked, and nobody said yes.
+        why: The reason, as a clause.
+        by_user: Whether the user was asked and did not say yes.
     """
 
     why: str
@@ -68,19 +68,19 @@ async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
     folder: Path,
     emit: Listener,
 ) -> Permit | RefusedHook:
-    """Permission for a hook, with its bounds; it is recorded for the audit."""
+    """Return the permit of a hook, with its bounds; the decision is recorded for the audit."""
     facts, arguments = command_facts(found.hook.command, folder)
     request = HookRequest(session, turn, run_id, found, emit, facts, arguments)
     return _worded(await permission(session, request))
 
 
 async def still_permitted_hook(session: Session, permit: Permit) -> Permit | RefusedHook:
-    """The permit of a hook that had to wait, or is about to start, under the current rules."""
+    """Return the permit of a hook that waited or is about to start, under the current rules."""
     return _worded(await still_allowed(session, permit))
 
 
 def _worded(found: Permitted) -> Permit | RefusedHook:
-    """The permit, or the refusal in words for people."""
+    """Return the permit, or the refusal in words for people."""
     if isinstance(found, Permit):
         return found
     match found.kind:
@@ -107,7 +107,7 @@ class HookRequest:
     arguments: str
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The user's own hook runs without a question, and reads where it may do no more."""
+        """Return the decision: the user's own hook needs no question, but may be read-only."""
         decision = evaluated.by_policy
         match decision:
             case Deny(by=by) if self.found.is_own and _only_reads(evaluated, by):
@@ -118,7 +118,7 @@ class HookRequest:
                 return decision
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
-        """Record a decision, for ``indwell audit``."""
+        """Record a decision for ``indwell audit``."""
         decision, of_policy = evaluated.decision, evaluated.by_policy
         verdict = VERDICTS[type(decision)]
         self.session.parts.log.append(
@@ -139,7 +139,7 @@ class HookRequest:
         )
 
     async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
-        """The user's answer: a no is for the command, a yes also for the scripts as they were."""
+        """Ask the user: a no is for the command, a yes also for its scripts as they are."""
         answers = self.session.parts.features.door(HookBook).answers
         command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
         yes = answers.get(command, answers.get(rule))
@@ -159,12 +159,12 @@ class HookRequest:
         return Consent()
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """The question of a hook shows its command and no change."""
+        """Return True, because the question shows the command and no change."""
         del evaluated
         return True
 
     async def keep(self, ask: Ask) -> None:
-        """Answers about hooks are kept by the hook book, for the session."""
+        """Keep nothing, because the hook book keeps the answers for the session."""
 
     async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> bool:
         whose = "a hook of yours" if self.found.is_own else "a hook of this project"
@@ -187,10 +187,10 @@ class HookRequest:
 
 
 def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
-    """Does the sandbox let it only read, where it is denied because of what else it could do?
+    """Does the sandbox let it only read, where its other effects are the reason for the denial?
 
-    In a folder that is not trusted that is not enough: nothing of the folder may be started, and
-    only a command that is known to read is sure not to. So a grep through the user's words works.
+    In an untrusted folder this is not enough: nothing of the folder may be started, and only a
+        command known to read surely starts nothing. So a grep through the user's words works.
     """
     policy = evaluated.rules.policy
     if not policy.writes_confined:
@@ -203,7 +203,7 @@ def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
 
 
 def note_ending(session: Session, turn: int, run_id: str, found: FoundHook, words: str) -> None:
-    """Write down how a hook ended that was allowed."""
+    """Record how a permitted hook ended."""
     session.parts.log.append(
         Decided(
             turn=turn,

@@ -1,7 +1,7 @@
 """Runs the hooks of an event in order; the first that stops the event ends the run.
 
-A hook that does not work is told of each time, by its name, and stops what it was asked about
-where its setting has it so.
+A broken hook is reported each time, by its name, and stops what it was asked about if its setting
+says so.
 """
 
 from __future__ import annotations
@@ -50,29 +50,29 @@ from indwell.review.hunk import Actor
 from indwell.sandbox import Finished, spawn
 from indwell.tools.truncate import without_escapes
 
-KEPT_B = 400_000  # of each of a hook's streams
-CHARS = 3  # a token has about as many
-SHARE = 16  # of the window: what one hook may add at most is this part of it
-SHARE_OF_ALL = 8  # of the window, so many of all hooks in one request; then each has only …
+KEPT_B = 400_000  # bytes of each of a hook's streams
+CHARS = 3  # characters per token, roughly
+SHARE = 16  # one hook may add at most this part (1/16) of the window
+SHARE_OF_ALL = 8  # all hooks of a request may add this part (1/8); beyond it, each may add only …
 LEAST_ADDED = 200  # characters
-SLOW_S = 1.0  # until the user is told what is waited for
-_NAME = 80  # characters of it
-_MOST_REASON = 4_000  # characters of why something is to stop
-_PROBLEM = 500  # characters of why a hook does not work
+SLOW_S = 1.0  # seconds until the user is told what the turn waits for
+_NAME = 80  # characters of its name
+_MOST_REASON = 4_000  # characters of the reason for a stop
+_PROBLEM = 500  # characters of what is wrong with a hook
 _OF_HOOKS: Mapping[str, str] = {"PYTHONSAFEPATH": "1"}
-"""``python3 -c`` looks for modules in the folder it runs in: there the model may write one."""
+"""``python3 -c`` imports modules from its folder, where the model may have written one."""
 _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
-"""Before these, what the agent has changed in the editor is saved, so that hooks find it."""
+"""Before these events, the agent's edits are saved, so that hooks find them on disk."""
 
 
 class HooksVerdict(msgspec.Struct, frozen=True):
-    """What the hooks of an event want.
+    """The outcome of all hooks of an event.
 
     Attributes:
-        block: Why to stop; empty to go on.
-        by: The hook that says so, in words.
-        is_own: Is that one the user's?
-        added: What those of a prompt add: for who asks to queue once the words are sent.
+        block: The reason to stop; empty to go on.
+        by: The hook that stops, in words.
+        is_own: Whether that hook is the user's.
+        added: What the hooks of a prompt add; the caller queues it once the words are sent.
     """
 
     block: str = ""
@@ -82,7 +82,7 @@ class HooksVerdict(msgspec.Struct, frozen=True):
 
 
 def book_of(session: Session) -> HookBook:
-    """The hooks of a session.
+    """Return the hooks of a session.
 
     Raises:
         LookupError: It has none.
@@ -91,7 +91,7 @@ def book_of(session: Session) -> HookBook:
 
 
 async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
-    """Is there a hook for this? Most sessions have none, and nothing is made ready for it."""
+    """Is there a hook for this event? Mostly there is none, and nothing is prepared for it."""
     found = await book_of(session).found(session.id, turn)
     return found.folder is not None and bool(wanted(found, event, tool))
 
@@ -105,9 +105,10 @@ async def run_hooks(
     tool: str = "",
     tool_use_id: str | None = None,
 ) -> HooksVerdict:
-    """Run those that are about the event; what they add waits for the next request.
+    """Run the hooks of an event; what they add waits for the next request.
 
-    A prompt's does not yet: it may hold the words, and another hook may stop those.
+    What a prompt's hooks add is only returned: it may quote the words, and another hook may stop
+    them.
     """
     book = book_of(session)
     found = await book.found(session.id, turn)
@@ -138,7 +139,7 @@ def tell_late(
     verdict: HooksVerdict,
     tool_use_id: str | None = None,
 ) -> None:
-    """Let the model read why a hook would have stopped what is done already."""
+    """Let the model read why a hook would have stopped what is already done."""
     if verdict.block:
         kind = kind_of(event, is_own=verdict.is_own)
         about = {"event": event, "wants": "a change"}
@@ -162,7 +163,7 @@ async def _adding(  # noqa: PLR0917 - as ``run_hooks``
     tool_use_id: str | None,
     held: Sequence[Text],
 ) -> Text:
-    """What a hook adds, as long as it and the others of the request, ``held`` too, may be."""
+    """Return what a hook adds, within the limits for itself and for all hooks of the request."""
     event = found.hook.event
     window = session.conversation.config.window * CHARS
     waiting = (*session.conversation.pending, *held)
@@ -182,10 +183,10 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     payload: Payload,
     emit: Listener,
 ) -> HookOutcome:
-    """Run one within the bounds that it gets.
+    """Run one hook within its permitted bounds.
 
     Raises:
-        SessionError: That it runs cannot be written down.
+        SessionError: Its start cannot be recorded.
     """
     run_id = book_of(session).next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
@@ -204,12 +205,12 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
 
 def _not_run(found: FoundHook, refused: RefusedHook) -> HookOutcome:
     if refused.by_user and not found.is_own:
-        return HookOutcome()  # a no to a project's hook does not stop the user's own words
+        return HookOutcome()  # a no to a project's hook does not stop the user's words
     return HookOutcome(problem=f"it was not run: {refused.why}")
 
 
 class RunningHook(NamedTuple):
-    """One run of a hook that is permitted."""
+    """One run of a permitted hook."""
 
     turn: int
     id: str
@@ -260,7 +261,7 @@ async def _run_permitted(
 def _covered(
     session: Session, turn: int, run_id: str, permit: Widening, emit: Listener
 ) -> AbstractAsyncContextManager[None]:
-    """What a hook changes stands in the review as a change of the turn."""
+    """Record what a hook changes as a change of the turn."""
     coverage = session.parts.changes.coverage
     if coverage is None or permit.reads_only:
         return nullcontext()

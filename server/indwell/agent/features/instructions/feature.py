@@ -1,6 +1,6 @@
-"""Instructions as a feature: those of the project with a prompt, those of folders as work comes.
+"""Sends the project's instructions with a prompt, and a folder's when the agent works there.
 
-The files count only as the user trusted them; the user hears once of a file that does not count.
+Only files that the user trusted as they are count; the user hears once of a file that does not.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Instructions:
     """The instructions of one session.
 
     Args:
-        own: Gives those of the project itself; empty if there are none.
-        of_folders: Gives those of the folders where these files lie, and of the files of
-            instructions, as shown, that the conversation was told of.
+        own: Returns those of the project itself; empty if there are none.
+        of_folders: Returns those of the folders with these files, given the instruction files that
+            the conversation already shows.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Instructions:
         self._told = NOTHING
 
     def feature(self) -> Feature[Session]:
-        """The instructions as a feature of their session."""
+        """Return the instructions as a feature of their session."""
         return Feature(
             name="instructions",
             prompt_blocks=self._blocks,
@@ -59,7 +59,7 @@ class Instructions:
         )
 
     async def _blocks(self, moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
-        """The instructions of the project itself."""
+        """Return the instructions of the project itself."""
         session = moment.session
         text = await hidden(session, await self._own())
         if not text:
@@ -68,7 +68,7 @@ class Instructions:
         return (inject("instructions", instruction_words(text, limit=limit), turn=moment.turn),)
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """Instructions of the folders that hold the files the model has read."""
+        """Return the instructions of folders whose files the model has read."""
         session, before = moment.session, self._told
         known = told_paths(session.conversation)
         found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)
@@ -89,7 +89,7 @@ class Instructions:
 
 
 def _marked(session: Session) -> tuple[Path, ...]:
-    """What the words of the turn are about; of a folder the file that may hold instructions."""
+    """Return the files that the turn's words concern; of a folder, its instruction file."""
     prompt = None if session.under_way is None else session.under_way.prompt
     if prompt is None:
         return ()
@@ -98,13 +98,13 @@ def _marked(session: Session) -> tuple[Path, ...]:
     names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
     found = []
     for name in names:
-        with contextlib.suppress(ToolError):  # of no file, or of one outside
+        with contextlib.suppress(ToolError):  # no file, or one outside
             found.append(session.parts.workspace.resolve(name))
     return tuple(found)
 
 
 def ignored_words(names: Sequence[str]) -> str:
-    """What the user is told of files that are not as they were trusted."""
+    """Tell the user which files differ from what was trusted."""
     shown = ", ".join(repr(one_line(name)) for name in names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
     listed = f"{shown} and {more} more" if more > 0 else shown

@@ -1,7 +1,7 @@
 """Chooses which folders' instruction files the model should read next. Pure.
 
-The nearest file counts, so each is told when work comes into its folder, and again when it changes:
-behind all that was sent, for what was sent stays as it is.
+The nearest file takes precedence, so each is sent when the agent works in its folder, and again
+when it changes: at the end, because what was sent stays unchanged.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from indwell.prompt.instructions import (
     no_room_words,
 )
 
-SHARE = 8  # one part in so many of the window is the most that all instructions take together
-CHARS = 3  # a token of prose in any language has about as many, or more
-LEAST = 200  # characters; what would be cut shorter is only named
+SHARE = 8  # all instructions together take at most an eighth of the window
+CHARS = 3  # characters per token of prose, at least
+LEAST = 200  # characters; a file that would be cut shorter is only named
 
 _PATH = lazy_pattern(r'<project-instructions path="([^"]+)">')
 
 
 class Instruction(NamedTuple):
-    """A file of instructions: its path, as shown, and its text."""
+    """A file of instructions: its path as shown, and its text."""
 
     path: str
     text: str
 
 
 class FoundInstructions(NamedTuple):
-    """What counts where the agent works, outermost first; ``ignored`` is not as it was trusted."""
+    """The files that apply where the agent works, outermost first; ``ignored`` were not trusted."""
 
     texts: tuple[Instruction, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -48,19 +48,19 @@ NOTHING = FoundInstructions()
 
 
 def limit_of(window: int) -> int:
-    """Characters of one file, in a window of so many tokens."""
+    """Return the characters that one file may have in a window of so many tokens."""
     return min(LIMIT, window // SHARE * CHARS)
 
 
 def told_paths(conversation: Conversation) -> tuple[str, ...]:
-    """Files of folders that the conversation was told of, or is about to be."""
+    """Return the folders' files that the conversation shows or is about to show."""
     return tuple(_told(conversation))
 
 
 def instruction_blocks(
     conversation: Conversation, found: FoundInstructions, *, turn: int
 ) -> tuple[Text, ...]:
-    """What is new of ``found``: files that were not told of, that changed, that count no more."""
+    """Return blocks for the news in ``found``: files not shown yet, changed or invalid."""
     told = _told(conversation)
     room = conversation.config.window // SHARE - _tokens(conversation)
     limit = limit_of(conversation.config.window)
@@ -80,7 +80,7 @@ def instruction_blocks(
 
 
 def _fitting(path: str, text: str, limit: int, room: int, turn: int) -> Text:
-    """As much of a file as there are tokens for; else only where it is."""
+    """Return as much of a file as the tokens allow; otherwise only where it is."""
     while limit >= LEAST:
         block = _block(path, text, limit, turn)
         if block.meta.tokens <= room:
@@ -99,13 +99,13 @@ def _inject(path: str, words: str, turn: int) -> Text:
 
 
 def _shown(path: str) -> str:
-    """A path as its block names it, which may not be all of it: of two blanks one is left."""
+    """Return a path as its block shows it, with consecutive blanks as one."""
     match = _PATH.match(_inject(path, "", 0).text)
     return path if match is None else html.unescape(match[1])
 
 
 def _told(conversation: Conversation) -> Mapping[str, str]:
-    """The newest text on each file."""
+    """Return the newest text of each file."""
     newest, _ = sent_texts(conversation)
     texts = dict(newest) | {state_of(one): one.text for one in conversation.pending}
     found = ((_PATH.match(text), text) for text in texts.values())
@@ -113,7 +113,7 @@ def _told(conversation: Conversation) -> Mapping[str, str]:
 
 
 def _tokens(conversation: Conversation) -> int:
-    """Of all instructions in the conversation, also of those that are out of date: they stay."""
+    """Count the tokens of all instructions in the conversation, outdated ones included."""
     sent = (block for message in conversation.messages for block in message.blocks)
     return sum(
         block.meta.tokens

@@ -1,7 +1,7 @@
 """Scans the workspace while the model thinks, so that the first command need not wait.
 
-In a workspace of 200,000 files the first look takes half a second, and reading what commands may
-change takes several. Whatever goes wrong here, the look right before a command finds too, and says.
+In a workspace of 200,000 files the first scan takes half a second, and reading what commands may
+change takes several. The scan right before a command finds the same faults and reports them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from indwell.review.checkpoints.coverage import Coverage
 
 _log = logging.getLogger(__name__)
 
-LATER_S = 0.3  # the first request, and a command that comes at once, are not to wait for this
+LATER_S = 0.3  # seconds; the first request, and an immediate command, should not wait for this
 
 
 class LookingAhead:
-    """One look, in the first turn of a session that can run commands.
+    """One scan, in the first turn of a session that can run commands.
 
     Args:
-        let_go: Ends the watch that the look begins, with the session; blocks for a moment.
+        let_go: Ends the watch that the scan starts, with the session; blocks for a moment.
 
     Attributes:
-        task: It; None before that turn.
+        task: The scan; None before that turn.
     """
 
     def __init__(self, let_go: Callable[[], None] = lambda: None) -> None:
@@ -38,7 +38,7 @@ class LookingAhead:
         self._coverage: Coverage | None = None
 
     def feature(self) -> Feature[Session]:
-        """Its place in a session; a sub-agent works where the session has looked."""
+        """Return the scan as a feature; a sub-agent works where the session has scanned."""
         return Feature(
             name="looking_ahead", around=self._around, for_child=lambda: None, close=self._close
         )

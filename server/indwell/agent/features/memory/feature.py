@@ -1,8 +1,7 @@
 """Memory: the tool that proposes a fact, the facts that go with a prompt, and their pages.
 
 The user sees exactly what would be kept. A proposed fact is checked before the user is asked. The
-question is the policy's own (``Asked.keeps``): it comes each time, in every mode, and no standing
-answer covers it.
+policy itself asks (``Asked.keeps``): each time, in every mode, and no standing answer covers it.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ FOR: dict[Scope, str] = {
 
 
 class MemoryToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     fact: str
     scope: Annotated[Scope, Meta(description="user: for all workspaces")] = "workspace"
 
 
 def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]:
-    """The memory of one session.
+    """Return the memory of one session as a feature.
 
     Args:
-        pages: Where facts are kept.
-        tools: What writes them; none where nothing may be kept.
+        pages: The pages with the facts.
+        tools: The tools that write them; empty where nothing may be kept.
     """
 
     async def prompt_blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
@@ -54,7 +53,7 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
 
 async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -> tuple[Text, ...]:
-    """One block with the facts that fit the user's words, or none."""
+    """Return one block with the facts that fit the user's words, or nothing."""
     if not prompt.words:  # a preview
         return ()
     hide, conversation = session.parts.secrets.hide, session.conversation
@@ -68,7 +67,7 @@ async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -
 
 
 def query_of(prompt: Prompt) -> MemoryQuery:
-    """What a prompt is about: its words, its files, what is marked."""
+    """Return what a prompt is about: its words, its files, its selection."""
     paths = [one.path for one in (prompt.opened, prompt.selection) if one is not None]
     paths += [one.path for one in prompt.mentioned] + [one.path for one in prompt.folders]
     marked = prompt.selection.text if prompt.selection is not None else ""
@@ -78,12 +77,12 @@ def query_of(prompt: Prompt) -> MemoryQuery:
 def make_remember(
     pages: Pages, session: str, now: Callable[[], datetime]
 ) -> Tool[MemoryToolArguments]:
-    """The tool of one session.
+    """Make the tool of one session.
 
     Args:
-        pages: Keep the facts.
-        session: Its id, which stands behind each fact.
-        now: The time.
+        pages: The pages with the facts.
+        session: The session's id, which is noted with each fact.
+        now: Returns the time.
     """
 
     async def preview(arguments: MemoryToolArguments, context: ToolContext) -> Preview:
@@ -127,10 +126,10 @@ def make_remember(
 
 
 def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
-    """The fact as it would be kept: one line, in which everything shows.
+    """Return the fact as it would be kept: one line with all characters visible.
 
     Raises:
-        ToolError: It is none that may be kept.
+        ToolError: The fact may not be kept.
     """
     text = " ".join(arguments.fact.split())
     if not text:
@@ -148,7 +147,7 @@ def fact_of(arguments: MemoryToolArguments, hide: Callable[[str], str]) -> str:
 
 
 def replaced(pages: Pages, text: str, scope: Scope) -> str:
-    """The fact that this one takes the place of; empty if there is none. Blocks.
+    """Return the fact that this one replaces; empty if there is none. Blocks.
 
     Raises:
         ToolError: It is known already, or the page cannot be read.
@@ -163,10 +162,10 @@ def replaced(pages: Pages, text: str, scope: Scope) -> str:
 
 
 class Pages(Protocol):
-    """Pages of facts; everything blocks, so it is called in a thread."""
+    """Pages of facts; all methods block, so they are called in a thread."""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
-        """Those of one page; none if it cannot be read."""
+        """Return the facts of one page; none if it cannot be read."""
         ...
 
     @property
@@ -175,26 +174,26 @@ class Pages(Protocol):
         ...
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """Write a fact down, in the place of the one that reads ``instead_of``.
+        """Add a fact, in the place of the one that reads ``instead_of``.
 
         Raises:
-            SettingsError: It cannot be.
+            SettingsError: It cannot be written.
         """
         ...
 
 
 class NoPages:
-    """Where nothing is remembered."""
+    """Pages where nothing is remembered."""
 
     problem = ""
 
     def facts(self, scope: Scope) -> Sequence[Fact]:
-        """There are none."""
+        """Return no fact."""
         del scope
         return ()
 
     def keep(self, fact: Fact, instead_of: str = "") -> None:
-        """There is no page.
+        """Refuse, because there is no page.
 
         Raises:
             SettingsError: Always.

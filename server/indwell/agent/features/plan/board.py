@@ -1,8 +1,8 @@
 """The plan of a session, and the tool by which the model proposes one (H54).
 
-The plan is state of the session: the log has it whole each time it changes, so a session that is
-resumed, forked or rewound has it as it was. It stands in no prefix: once the user has approved it,
-it goes to the model at the end of a request, word for word, and no compaction takes it away.
+The plan is state of the session: the log has the whole plan each time it changes, so a resumed,
+    forked or rewound session has the right one. It is in no prefix: once the user has approved it,
+    it goes to the model at the end of a request, word for word, and compaction keeps it.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Steps(NamedTuple):
 
 
 class PlanBoard:
-    """The plan of one session, and what is still to be said of it.
+    """The plan of one session, and what has still to be told of it.
 
     Args:
-        steps: The to-do list of the session.
+        steps: Returns the to-do list of the session.
 
     Attributes:
-        plan: As it stands.
-        proposed_in: The turn in which the model proposed it; 0 if it did not in this process.
-        told_turn: The last turn in which the model was told that the mode is ``plan``; 0: it is
-            not, as far as the model knows.
-        older_steps: The list of steps as it was when the plan was approved; what is open in it
-            says nothing of the plan.
+        plan: The present plan.
+        proposed_in: The turn in which the model proposed it; 0 if not in this process.
+        told_turn: The last turn in which the model was told that the mode is ``plan``; 0 if, as far
+            as the model knows, it is not.
+        older_steps: The to-do list at the time of approval; its open steps do not belong to the
+            plan.
     """
 
     def __init__(self, steps: Callable[[], Steps] = Steps) -> None:
@@ -62,11 +62,11 @@ class PlanBoard:
 
     @property
     def is_news(self) -> bool:
-        """Has nobody been told yet how it stands?"""
+        """Is the plan or its state not told yet?"""
         return self._is_news
 
     def approve(self, text: str | None) -> None:
-        """The user approves the plan, with this text.
+        """Let the user approve the plan, with this text.
 
         Raises:
             UserError: As ``take``.
@@ -80,10 +80,10 @@ class PlanBoard:
         return is_open(items) and items != self.older_steps
 
     def take(self, happens: PlanInput, text: str | None = None) -> None:
-        """Go on to the next state; with a ``text`` the plan is another one, in no document yet.
+        """Move to the next state; a ``text`` replaces the plan's, which then has no document.
 
         Raises:
-            UserError: It cannot happen now, or the text cannot be a plan; nothing is changed.
+            UserError: It cannot happen now, or the text cannot be a plan; nothing has changed.
         """
         state = next_state(self.plan.state, happens)
         plan = msgspec.structs.replace(self.plan, state=state)
@@ -93,25 +93,25 @@ class PlanBoard:
         self.adopt(plan)
 
     def rewrite(self, text: str) -> None:
-        """The user has changed the plan in its document, which has the text already.
+        """Take over the text that the user has written into the plan's document.
 
         Raises:
-            UserError: It cannot be changed now, or the text cannot be a plan.
+            UserError: The plan cannot be changed now, or the text cannot be a plan.
         """
         state = next_state(self.plan.state, "edit")
         self.adopt(Plan(state, plan_text(text), self.plan.path))
 
     def adopt(self, plan: Plan) -> None:
-        """Take a plan as it is, such as one of another session."""
+        """Adopt a plan unchanged, such as one of another session."""
         self._is_news |= plan != self.plan
         self.plan = plan
 
     def tell_again(self) -> None:
-        """Nobody is told anything new, but a plan without a document gets one."""
+        """Mark the plan as not told, so that a plan without a document gets one."""
         self._is_news = True
 
     def propose(self, text: str, turn: int) -> None:
-        """The model has a plan, and waits for the user, whom no blanks keep from seeing all of it.
+        """Propose a plan; the turn ends, and the user sees all of its characters.
 
         Raises:
             UserError: The text cannot be a plan.
@@ -121,24 +121,24 @@ class PlanBoard:
         self.proposed_in = turn
 
     def take_news(self) -> bool:
-        """Was it changed since the last look?"""
+        """Return whether the plan changed since the last call."""
         was_news, self._is_news = self._is_news, False
         return was_news
 
     def take_end(self, turn: int) -> bool:
-        """Was a plan proposed in this turn since the last look, so that the user is next?"""
+        """Return whether this turn proposed a plan since the last call, so the user is next."""
         ends, self._ends_turn = self._ends_turn and self.proposed_in == turn, False
         return ends
 
 
 class PlanToolArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     text: Annotated[str, Meta(description="Markdown: steps, files, checks")]
 
 
 def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[PlanToolArguments]:
-    """The tool of the session that ``board`` belongs to; ``mode`` is the one in force."""
+    """Make the tool of the session that ``board`` belongs to; ``mode`` returns the current mode."""
 
     async def run(arguments: PlanToolArguments, context: ToolContext) -> Outcome:
         if (now := mode()) != "plan":

@@ -1,4 +1,4 @@
-"""The plan as a feature: its records, its document, the model's reminders, how it ends."""
+"""The plan as a feature: its records, its document, the model's reminders, its end."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from indwell.sessions.display_records import PlanSet
 from indwell.sessions.records import Record, TurnStartRecord
 from indwell.settings.model import Mode
 
-DOCUMENT = "plan.md"  # its name, behind a number
+DOCUMENT = "plan.md"  # its file name, behind a number
 
 _log = logging.getLogger(__name__)
 
 
 class PlanState(NamedTuple):
-    """What of the plan survives a restart; ``told_turn`` as in ``PlanBoard``."""
+    """What survives a restart; ``told_turn`` as in ``PlanBoard``."""
 
     plan: Plan
     told_turn: int
 
 
 def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]:
-    """The plan of one session; ``mode`` gives the mode in force."""
+    """Return the plan of one session as a feature; ``mode`` returns the current mode."""
 
     async def remind(moment: Moment[Session]) -> Reminder:
         def told() -> None:
@@ -83,10 +83,10 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
 
 
 def board_of(session: Session) -> PlanBoard:
-    """The plan of a session, for front doors.
+    """Return the plan of a session, for front doors.
 
     Raises:
-        LookupError: The session has no plan, as a sub-agent's has none.
+        LookupError: The session has no plan, like a sub-agent's.
     """
     return session.parts.features.door(PlanBoard)
 
@@ -98,15 +98,16 @@ def _read(branch: Sequence[Record], _records: Sequence[Record]) -> PlanState:
 
 
 async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
-    """Write a changed plan to the log, give it a document if it has none, and tell the client.
+    """Log a changed plan, write its document if it has none, and emit its event.
 
-    If this is cancelled while the document is written, nothing is told, and the next call tells it.
+    If this is cancelled while the document is written, nothing is emitted, and the next call does
+    it.
     """
     session = moment.session
     while board.is_news:
         before = board.plan
         plan = await _with_document(session, before)
-        if board.plan is not before:  # changed, or told by somebody else
+        if board.plan is not before:  # changed, or told by another call
             continue
         board.take_news()
         board.plan = plan
@@ -116,7 +117,7 @@ async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
 
 
 async def _with_document(session: Session, plan: Plan) -> Plan:
-    """Each text has a document of its own, so nothing that the user writes is written over."""
+    """Return the plan with a new document, so that the user's text is never overwritten."""
     if plan.path or not plan.text:
         return plan
     try:
@@ -128,10 +129,10 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
 
 
 async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None:
-    """A turn is done, and so is the plan that was carried out in it, unless steps are left.
+    """Finish the plan that the ended turn carried out, unless steps are left.
 
-    The plan was carried out if the turn began with the approval, or changed something; ``words``
-    are the user's.
+    A turn carried the plan out if it began with the approval or changed something; ``words`` are
+    the user's.
     """
     session = moment.session
     turn = session.under_way
@@ -145,7 +146,7 @@ async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None
 
 
 def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
-    """The mode if it is news, and the plan that the user has approved; once sent it stays."""
+    """Return the mode if it is news, and the approved plan; a sent block is not repeated."""
     parts = session.parts
     mode = parts.rules().mode
     if mode == "plan":
@@ -162,10 +163,10 @@ def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 def written_plan(plan: Plan) -> str:
-    """The plan as its document has it now, or as the session knows it if the document is gone.
+    """Return the plan as its document has it now, or the session's if the document is gone.
 
     Raises:
-        UserError: It cannot be read, so nobody knows what the user made of it.
+        UserError: The document cannot be read, so the user's changes are unknown.
     """
     if not plan.path:
         return plan.text

@@ -1,1 +1,1 @@
-"""Questions of the model to the user: the tool, who answers, and the pending question."""
+"""Questions of the model to the user: the tool, the pending question, the answers."""

@@ -9,13 +9,13 @@ import msgspec
 
 
 class UserQuestion(msgspec.Struct, frozen=True):
-    """A question of the model's, as people may see it; it never stands for a permission.
+    """A question of the model as people may see it; it never stands for a permission.
 
     Attributes:
-        id: Of the call that asks.
-        text: What is visible of it; may have several lines.
-        options: Answers to choose from, each a line; none is that of another question.
-        session: Whose turn asks.
+        id: The id of the call that asks.
+        text: Its visible text; may have several lines.
+        options: Different answers to choose from, a line each.
+        session: The session whose turn asks.
     """
 
     id: str
@@ -25,12 +25,12 @@ class UserQuestion(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back: an option, words, or neither.
+    """The answer: an option, words, or neither.
 
     Attributes:
-        chosen: Which option, 0-based.
-        words: The user's own; they count as such.
-        is_nobody: There is nobody who could be asked.
+        chosen: The 0-based index of the option.
+        words: The user's own words, which count as such.
+        is_nobody: Whether there is nobody to ask.
     """
 
     chosen: int | None = None
@@ -43,10 +43,10 @@ NOBODY = Answer(is_nobody=True)
 
 
 def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
-    """What was typed: an option by its text, else by its number, else words.
+    """Interpret typed text: an option by its text, else by its number, else words.
 
-    So ``2`` below the options 2, 4 and 8 is the first of them. Where they are not ``numbered``, as
-    on buttons, a number that is no option's text is words.
+    So ``2`` below the options 2, 4 and 8 means the first of them. If the options are not
+    ``numbered``, as on buttons, a number that is no option's text is words.
     """
     said = typed.strip()
     if not said:
@@ -62,25 +62,25 @@ def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> A
 
 @runtime_checkable
 class Asker(Protocol):
-    """Somebody who answers questions of the model's, besides permissions."""
+    """Answers questions of the model that are no permissions."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Return when the question may be shown; only then the time to answer begins."""
+        """Return when the question may be shown; the time to answer begins only then."""
         ...
 
     async def answer(self, question: UserQuestion) -> Answer:
-        """Ask, and wait as long as it takes; whoever calls sets the time-out, by cancelling."""
+        """Ask, and wait without limit; the caller ends the wait by cancelling."""
         ...
 
 
 class Nobody:
-    """Where there is no user."""
+    """Answers where there is no user."""
 
     async def ready(self, question: UserQuestion) -> None:
-        """Nothing has to be waited for."""
+        """Return at once."""
         del question
 
     async def answer(self, question: UserQuestion) -> Answer:
-        """Nobody answers."""
+        """Return that nobody answers."""
         del question
         return NOBODY

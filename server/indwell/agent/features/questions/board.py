@@ -11,14 +11,14 @@ from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion, 
 from indwell.errors import ToolError
 from indwell.tools.base import Tool
 
-MOST_ASKED = 8  # questions in one turn; who asks more has not thought
+MOST_ASKED = 8  # questions of one turn; a model that asks more has not thought
 
 Silence: TypeAlias = Literal["late", "said"]
-"""No answer in time; or the user said words of their own to the turn, which are the answer."""
+"""No answer in time; or the user sent words to the turn, which are the answer."""
 
 
 class QuestionBoard:
-    """At most one question of a session waits at any time."""
+    """Holds the session's pending question, of which there is at most one."""
 
     def __init__(self) -> None:
         self._heard: asyncio.Future[tuple[str, bool]] | None = None
@@ -29,13 +29,13 @@ class QuestionBoard:
 
     @property
     def is_waiting(self) -> bool:
-        """Does a question wait, so that what the user says now is its answer?"""
+        """Is a question pending, so that what the user says now is its answer?"""
         return self._heard is not None and not self._heard.done()
 
     def hear(self, words: str, *, numbered: bool = False) -> bool:
-        """The user has said something to the running turn; perhaps where options have numbers.
+        """Take words to the running turn; ``numbered``: options had numbers where they were typed.
 
-        Gives whether it chose one of those: then it is that answer, and nothing besides.
+        Return whether they chose an option; then they are that answer and nothing else.
         """
         if self._heard is None or self._heard.done():
             return False
@@ -59,7 +59,7 @@ class QuestionBoard:
     async def wait(
         self, asker: Asker, question: UserQuestion, timeout_s: float
     ) -> Answer | Silence:
-        """The first of: an answer, words to the turn, the end of the time.
+        """Return the first of: an answer, words to the turn, the end of the time.
 
         The time begins when the question may be shown.
         """
@@ -77,13 +77,13 @@ class QuestionBoard:
             return "late" if answer is None else answer
         finally:
             self._heard = None
-            if not asking.done():  # whoever shows the question puts it away
+            if not asking.done():  # whoever shows the question removes it
                 asking.cancel()
                 await asyncio.wait({asking})
 
 
 async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
-    """The answer; None if there is none in time."""
+    """Return the answer; None if there is none in time."""
     await asker.ready(question)
     try:
         async with asyncio.timeout(timeout_s) as limit:
@@ -98,16 +98,16 @@ DECIDE = "decide yourself, and say what you decided"
 
 
 def questions_feature(board: QuestionBoard, tool: Tool[Any]) -> Feature[Session]:
-    """The question that waits for the user, who may answer it in words to the running turn."""
+    """Return the feature for the pending question, which words to the running turn may answer."""
     return Feature(
         name="questions", tools=(tool,), door=board, steered=board.hear, for_child=lambda: None
     )
 
 
 def question_of(session: Session) -> QuestionBoard:
-    """The question of a session, for front doors.
+    """Return the pending question of a session, for front doors.
 
     Raises:
-        LookupError: The session asks none, as a sub-agent asks none.
+        LookupError: The session asks none, like a sub-agent's.
     """
     return session.parts.features.door(QuestionBoard)

@@ -1,7 +1,7 @@
 """The tool ``ask_user``: the model asks the user; only the user can answer.
 
-An option that is chosen is a text of the model's, so the result says which it was. Words that the
-user typed are the user's own: they go to the model as what is said in the middle of a turn.
+A chosen option is a text of the model, so the result says which one it was. Typed words are the
+user's own: they go to the model like words to the running turn.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from indwell.policy.approvals import short_line, visible
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "ask_user"
-QUESTION_CHARACTERS = 1_000  # of what people see; a longer one is an essay
-OPTION_CHARACTERS = 100  # of a button that editors still show whole
+QUESTION_CHARACTERS = 1_000  # characters that people see; a longer question is an essay
+OPTION_CHARACTERS = 100  # characters of a button that editors still show whole
 MOST_OPTIONS = 6  # buttons that a message has room for
 _FIGURE = 60  # characters of an answer in a list of calls
 _OWN_WORDS = "The user answers in words of their own, which follow."
 
 
 class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     question: str
     options: Annotated[tuple[str, ...], Meta(description="answers to choose from")] = ()
@@ -38,13 +38,13 @@ class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 def make_ask_user(
     board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
 ) -> Tool[QuestionArguments]:
-    """The tool of one session.
+    """Make the tool of one session.
 
     Args:
-        board: Of the session.
+        board: Holds the session's pending question.
         asker: Reaches the user.
-        session: Its id.
-        timeout_s: Seconds that the user has, as settings say now.
+        session: The session's id.
+        timeout_s: Returns the seconds that the user has, by the current settings.
     """
 
     async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
@@ -56,7 +56,7 @@ def make_ask_user(
         try:
             answer = await board.wait(asker, question, within_s)
             chosen = _chosen(question, answer)
-        finally:  # also if the turn is stopped: nobody shows it any more
+        finally:  # if the turn is stopped, the question disappears, too
             context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
         return _outcome(question, answer, within_s)
 
@@ -77,10 +77,10 @@ def make_ask_user(
 
 
 def question_of(arguments: QuestionArguments, call_id: str, session: str) -> UserQuestion:
-    """The question as people may see it.
+    """Return the question as people may see it.
 
     Raises:
-        ToolError: It is empty, too long, or its options are none.
+        ToolError: It is empty or too long, or its options are invalid.
     """
     text = visible(arguments.question.strip())
     if not text:
@@ -108,14 +108,14 @@ def question_of(arguments: QuestionArguments, call_id: str, session: str) -> Use
 
 
 def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
-    """The option that was chosen; words are told when they go out, as all words to the turn are."""
+    """Return the chosen option; words go out like all words to the turn."""
     if not isinstance(answer, Answer) or answer.chosen is None:
         return ""
     return question.options[answer.chosen]
 
 
 def _outcome(question: UserQuestion, answer: Answer | Silence, within_s: float) -> Outcome:
-    """What the model reads.
+    """Return what the model reads.
 
     Raises:
         ToolError: There is no answer.

@@ -1,1 +1,1 @@
-"""News of the review: changes awaiting a verdict, rejected changes, what became of known files."""
+"""News of the review: changes awaiting a verdict, rejected changes, the fate of known files."""

@@ -135,12 +135,12 @@ class Aftermath:
 
 
 def mark_of(now: Snapshot | str) -> str:
-    """What a content is known by: a digest, or what ``stands_there`` says instead of a content."""
+    """Return what identifies a content: a digest, or what ``stands_there`` says in its place."""
     return now.stamp.digest if isinstance(now, Snapshot) else now
 
 
 async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
-    """The content of a file; why it cannot be read; or "" if there is no file."""
+    """Return a file's content; why it cannot be read; or "" if there is no file."""
     try:
         return await workspace.read(path)
     except ToolError as error:
@@ -161,5 +161,5 @@ def _squeezed(text: str) -> str:
 
 
 def cut_to_lines(diff: str, limit: int) -> str:
-    """The whole lines within the first ``limit`` characters."""
+    """Return the whole lines within the first ``limit`` characters."""
     return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]

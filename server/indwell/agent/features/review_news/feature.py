@@ -47,7 +47,7 @@ class ReviewNews:
         self._verdicts: tuple[Verdict, ...] = ()  # in requests that the model has not answered
 
     def feature(self) -> Feature[Session]:
-        """See ``Feature``; its reminders come before those of the features in front of it."""
+        """Return the feature; its reminders come before those of the features in front of it."""
         return Feature(
             name="review_news",
             remind=self._remind,
@@ -96,7 +96,7 @@ class ReviewNews:
             await self._aftermath.made(change)
 
     async def _answered(self, moment: Moment[Session]) -> None:
-        """The model has answered a request that carries the verdicts: nobody tells it again."""
+        """Forget verdicts that the answered request carried, so that they are told once."""
         review = moment.session.parts.changes.ledger
         if review is not None and self._verdicts:
             verdicts, self._verdicts = self._verdicts, ()

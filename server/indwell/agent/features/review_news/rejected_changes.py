@@ -30,11 +30,11 @@ from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-MOST_FILES = 10  # of which the changes are shown in one request; of others only their names
+MOST_FILES = 10  # files whose changes one request shows; others are only named
 
 
 class _RejectedFile(NamedTuple):
-    """What is said of one file, and whether the model knows all of it then."""
+    """What is said of one file, and whether the model then knows all of it."""
 
     words: str
     n_rejected: int
@@ -63,14 +63,14 @@ NO_REJECTIONS = Rejections((), (), {}, ())
 async def rejections(
     session: Session, turn: int, hidden: Callable[[str], bool], waiting: Sequence[Verdict]
 ) -> Rejections:
-    """A block for each file of which changes were rejected since; in order.
+    """Return a block for each file with newly rejected changes, in order.
 
     A file that reads as the model knows it but for these counts as read again. Rejected changes
     that the user has put back are not mentioned, because the file reads as the model left it.
 
     Args:
-        session: Whose changes they are.
-        turn: That the blocks come with.
+        session: The session that made the changes.
+        turn: The turn of the blocks.
         hidden: Does a deny rule keep this displayed path from the model?
         waiting: Verdicts in requests that the model has not answered.
     """
@@ -111,7 +111,7 @@ async def rejections(
 def _account(
     name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
 ) -> _RejectedFile | None:
-    """None: the user has put back what was rejected, so it is as if nothing had been."""
+    """Describe a file's rejections; None if the user has put back what was rejected."""
     text = now.text if isinstance(now, Snapshot) else None
     holding = in_force(verdicts, digest(text)) if text is not None or now == "" else None
     is_sure = holding is not None
@@ -145,14 +145,14 @@ def _account(
 
 
 def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | None:
-    """Those of some verdicts, oldest first, that the user has not undone in an editor.
+    """Return the verdicts, oldest first, that the user has not undone in an editor.
 
     Args:
-        verdicts: On one file.
-        reads: Digest of what it reads now.
+        verdicts: Verdicts on one file.
+        reads: The digest of its present text.
 
     Returns:
-        None if the text is none that the verdicts led to, so it cannot be told from them alone.
+        None if the verdicts do not lead to this text, so that it cannot be told from them alone.
     """
     for n in range(len(verdicts), 0, -1):
         if verdicts[n - 1].became == reads:
@@ -161,7 +161,7 @@ def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | N
 
 
 def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
-    """Can it be seen, from what the model knew and what the file reads, that it is taken back?"""
+    """Do the model's knowledge and the file's text show that the change was taken back?"""
     if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
         return True
     new = "".join(hunk.new)
@@ -169,7 +169,7 @@ def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) 
 
 
 def _diff(hunk: Hunk) -> str:
-    """What a hunk did, as in a diff; without numbers of lines that have moved since."""
+    """Return what a hunk did, as in a diff, without line numbers, which have moved since."""
     if hunk.kind == "opaque":
         return f"[{hunk.note or 'no text'}]\n"
     lines = [f"-{line}" for line in hunk.old] + [f"+{line}" for line in hunk.new]

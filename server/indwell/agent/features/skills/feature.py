@@ -22,7 +22,7 @@ from indwell.skills.catalogue import difference, lines_in, listed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NAME = "load_skill"
-CHARACTERS = 3  # of a token of instructions, at least; a skill takes a quarter of the window
+CHARACTERS = 3  # characters per token, at least; a skill takes a quarter of the window
 
 _OPENS = lazy_pattern(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
@@ -33,12 +33,12 @@ _AS_BEFORE = "The user's skills are as listed at the beginning again."
 
 
 def skills_feature(shelf: Shelf) -> Feature[Session]:
-    """The skills of one session."""
+    """Return the skills of one session as a feature."""
 
     async def begin(moment: Moment[Session]) -> None:
         """Look at the folders, and tell the user once what is wrong with them."""
         await shelf.look(again=True)
-        if not shelf.readable:  # nothing was loaded in this process: perhaps before a restart
+        if not shelf.readable:  # nothing was loaded in this process, perhaps before a restart
             shelf.open_again(_loaded(moment.session.conversation))
         for level, words in shelf.take_notices():
             moment.emit(Notice(moment.turn, level, words))
@@ -69,13 +69,13 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
 
 
 class SkillArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     name: str
 
 
 def make_load_skill(shelf: Shelf) -> Tool[SkillArguments]:
-    """The tool by which the model loads a skill."""
+    """Make the tool by which the model loads a skill."""
 
     async def run(arguments: SkillArguments, context: ToolContext) -> Outcome:
         skill, text = await shelf.load(arguments.name, context.most_chars)
@@ -100,9 +100,9 @@ def not_again(
     A text that a compaction has cut, or a skill that was changed, is not the same text.
 
     Args:
-        outcome: Of any tool.
+        outcome: The result of any tool.
         messages: The conversation.
-        results: Those of the same reply, which are in no message yet.
+        results: Results of the same reply, which are in no message yet.
     """
     frame = outcome.frame
     if frame is None or frame.kind != "skill":
@@ -116,10 +116,10 @@ def not_again(
 
 
 def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
-    """The catalogues that the next request should show, as they are now.
+    """Return the catalogues that the next request should show.
 
     The blocks are the current lists and not the changes to them, so a conversation that was
-    compacted, resumed or rewound is told again what it no longer shows.
+    compacted, resumed or rewound gets again what it no longer shows.
     """
     if not session.parts.tools.has(NAME):
         return ()  # a sub-agent without the tool
@@ -143,7 +143,7 @@ def skill_blocks(shelf: Shelf, session: Session, turn: int) -> tuple[Text, ...]:
 
 
 async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tuple[Text, ...]:
-    """The skill that the user called by its name, as a block to go with the words.
+    """Return the skill that the user called by its name, as a block to go with the words.
 
     Raises:
         UserError: It cannot be read.
@@ -162,7 +162,7 @@ async def _called(shelf: Shelf, session: Session, words: str, turn: int) -> tupl
 
 
 def _loaded(conversation: Conversation) -> Iterator[str]:
-    """The names of the skills that stand in a conversation."""
+    """Return the names of the skills in a conversation."""
     by_model: set[str] = set()
     for message in conversation.messages:
         for block in message.blocks:

@@ -18,17 +18,17 @@ from indwell.skills.skill import BODY_CHARACTERS, FILE_NAME, Skill, bounded_body
 NO_TOOLS = "(`allowed-tools` of a skill allows nothing here: permissions are the user's.)"
 
 _CALLED = lazy_pattern(r"\s*/([A-Za-z0-9][\w.-]{0,63})(?!\S)")
-_MOST_NAMED = 40  # skills that a complaint lists
+_MOST_NAMED = 40  # skills that an error message lists
 _NAME_CHARACTERS = 64
 
 
 class FoundSkills(msgspec.Struct, frozen=True):
-    """What a look at the folders of skills found.
+    """The result of a scan of the skill folders.
 
     Attributes:
-        skills: In the order in which equals win.
+        skills: The skills, in the order of precedence among equal names.
         problems: What cannot be used, a sentence each.
-        withheld: Folders' names of skills that the user has not trusted; nothing in them was read.
+        withheld: Names of folders with untrusted skills; nothing in them was read.
     """
 
     skills: tuple[Skill, ...] = ()
@@ -37,25 +37,25 @@ class FoundSkills(msgspec.Struct, frozen=True):
 
     @property
     def ranked(self) -> Ranked:
-        """Which of them count."""
+        """The skills that take effect."""
         return ranked(self.skills)._replace(withheld=self.withheld)
 
 
 class SkillNotice(NamedTuple):
-    """Something that the user should know of skills; the turn goes on."""
+    """A notice for the user about skills; the turn goes on."""
 
     level: Literal["info", "warning"]
     words: str
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A skill as it is loaded.
+    """The content of a loaded skill.
 
     Attributes:
-        body: What it says, all of it.
-        folder: As the model names it.
-        files: Beside it, as the model names them within the folder.
-        asks_for_tools: It wants tools allowed.
+        body: Its whole text.
+        folder: Its folder, as the model names it.
+        files: Further files, by their paths within the folder.
+        asks_for_tools: Whether it asks to allow tools.
     """
 
     body: str
@@ -65,38 +65,38 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class SkillPlaces(Protocol):
-    """Where skills lie. ``look`` and ``content`` block."""
+    """The folders of skills. ``look`` and ``content`` block."""
 
     def look(self) -> FoundSkills:
-        """What there is now; never raises."""
+        """Scan the folders; never raises."""
         ...
 
     def content(self, skill: Skill) -> Content:
-        """What a skill says now.
+        """Read a skill.
 
         Raises:
-            ToolError: It cannot be read any more, or may not be obeyed.
+            ToolError: It can no longer be read, or is not trusted.
         """
         ...
 
     def may_have_changed(self) -> bool:
-        """Has anything been written there since the last look? Returns at once."""
+        """Was anything written there since the last scan? Returns at once."""
         ...
 
     def close(self) -> None:
-        """Hear of nothing any more."""
+        """Stop watching."""
         ...
 
 
 class NoSkillPlaces:
-    """There are no skills; implements ``SkillPlaces``."""
+    """No skills; implements ``SkillPlaces``."""
 
     def look(self) -> FoundSkills:
-        """Nothing."""
+        """Return nothing."""
         return FoundSkills()
 
     def content(self, skill: Skill) -> Content:
-        """Nothing to read.
+        """Refuse.
 
         Raises:
             ToolError: Always.
@@ -104,19 +104,19 @@ class NoSkillPlaces:
         raise ToolError(f"there is no skill {skill.name!r}")
 
     def may_have_changed(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
 
 class Shelf:
     """The skills of one session.
 
     Attributes:
-        known: Those that count, as last looked at.
-        readable: Folders, outside the workspace, of skills that were loaded; only to be read.
+        known: The skills that take effect, as of the last scan.
+        readable: Folders of loaded skills outside the workspace; the agent may only read there.
     """
 
     def __init__(self, places: SkillPlaces | None = None) -> None:
@@ -127,7 +127,7 @@ class Shelf:
         self._told: set[SkillNotice] = set()
 
     def look_now(self) -> None:
-        """See what there is; blocks for some milliseconds."""
+        """Scan the folders; blocks for some milliseconds."""
         found = self._places.look()
         self.known = found.ranked
         problems = (SkillNotice("warning", one) for one in found.problems)
@@ -135,23 +135,23 @@ class Shelf:
         self._notices = (*problems, *names)
 
     async def look(self, *, again: bool = False) -> None:
-        """See what there is, if something may have changed, or ``again`` in any case."""
+        """Scan the folders if something may have changed, or in any case with ``again``."""
         if again or self._places.may_have_changed():
             await asyncio.to_thread(self.look_now)
 
     def take_notices(self) -> tuple[SkillNotice, ...]:
-        """What the user should know and was not told yet."""
+        """Return the notices that the user has not read yet."""
         new = tuple(one for one in self._notices if one not in self._told)
         self._told.update(new)
         return new
 
     def called(self, words: str) -> Skill | None:
-        """The skill that the user's words begin with the name of (``/name``), if they do."""
+        """Return the skill whose name the user's words begin with (``/name``), if there is one."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
 
     def not_trusted(self, words: str) -> str:
-        """Why nothing is sent for words that call a skill of a folder that is not trusted so."""
+        """Say why words that call a skill of an untrusted folder are not sent."""
         match = _CALLED.match(words)
         if match is None or match[1].lower() not in self.known.withheld or self.called(words):
             return ""
@@ -162,17 +162,17 @@ class Shelf:
         )
 
     def labels(self, words: str) -> tuple[str, ...]:
-        """What goes with the user's words because of a name in front of them, for people."""
+        """Return the labels that a skill's name at the beginning of the user's words adds."""
         skill = self.called(words)
         return () if skill is None else (f"skill {skill.name}",)
 
     async def load(
         self, name: str, room: int = BODY_CHARACTERS, *, by_user: bool = False
     ) -> tuple[Skill, str]:
-        """A skill, and the text that the model gets of it: of about ``room`` characters at most.
+        """Load a skill, and return its text for the model, of at most about ``room`` characters.
 
         Raises:
-            ToolError: There is none of this name that may be loaded ``by_user``, or else by the
+            ToolError: No skill of this name may be loaded by the user (``by_user``), or else by the
                 model, or it cannot be read.
         """
         known = self.known.by_name
@@ -191,7 +191,7 @@ class Shelf:
         return skill, skill_text(content, room)
 
     def open_again(self, names: Iterable[str]) -> None:
-        """What was loaded before this session was resumed may be read on, as far as it is known."""
+        """Make skills readable again that were loaded before this session was resumed."""
         for name in names:
             if skill := self.known.by_name.get(name):
                 self._open(skill)
@@ -202,16 +202,16 @@ class Shelf:
             self.readable = (*self.readable, folder)
 
     def may_read(self, path: Path) -> bool:
-        """Does a path lie in a folder that became readable?"""
+        """Is a path in a folder that became readable?"""
         return any(map(path.is_relative_to, self.readable))
 
     def close(self) -> None:
-        """Hear of nothing any more."""
+        """Stop watching."""
         self._places.close()
 
 
 def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
-    """A skill as the model reads it: what it says, then where its files are."""
+    """Return a skill as the model reads it: its text, then where its files are."""
     whole = f"{content.folder}/{FILE_NAME}"
     parts = [bounded_body(content.body.strip("\n"), whole, room)]
     if content.files:

@@ -31,24 +31,24 @@ from indwell.providers.base import Provider, StreamEvent
 from indwell.tools.base import Tool, ToolTable
 
 LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
-"""Tools that no sub-agent has: they speak with the user, last beyond it, or begin more of them."""
+"""Tools that no sub-agent has: they reach the user, outlive the agent, or start sub-agents."""
 
 
 class SubagentLimits(msgspec.Struct, frozen=True):
-    """What one sub-agent may take: model calls, and tokens in and out (None: any number)."""
+    """Limits of one sub-agent: model calls, and input and output tokens (None: unlimited)."""
 
     rounds: int = 20
     tokens: int | None = None
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What a sub-agent is begun for.
+    """The task of a sub-agent.
 
     Attributes:
-        number: Of the sub-agent in its session, 1-based.
-        call: The id of the call that began it.
-        definition: Of a named one.
-        read_only: Did the model ask for one that only looks?
+        number: The sub-agent's number in its session, from 1.
+        call: The id of the call that started it.
+        definition: The definition of a named sub-agent.
+        read_only: Whether the model asked for a sub-agent that only reads.
     """
 
     number: int
@@ -58,12 +58,12 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def only_reads(self) -> bool:
-        """May it only look?"""
+        """May the sub-agent only read?"""
         return self.read_only or (self.definition is not None and self.definition.read_only)
 
 
 class OwnTools(msgspec.Struct, frozen=True):
-    """Tools of one conversation, made anew for it; ``wish`` is theirs."""
+    """Tools made anew for one conversation, with the compaction ``wish`` that they share."""
 
     wish: CompactionWish
     tools: tuple[Tool[Any], ...]
@@ -77,15 +77,15 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     model: OtherModel | None,
     log: Log,
 ) -> Session:
-    """Put the session together.
+    """Create the session.
 
     Args:
         helping: The turn that it works for.
-        task: What for.
+        task: Its task.
         own: The tools of its conversation.
-        limits: Of it alone; the budgets of the turn hold besides.
-        model: In place of the session's, if it is another one.
-        log: Its own.
+        limits: Its own limits; the budgets of the turn apply as well.
+        model: Another model in place of the session's, if any.
+        log: Its own log.
     """
     parent = helping.session
     features = parent.parts.features.for_child()
@@ -107,21 +107,21 @@ def make_child(  # noqa: PLR0917 - all that it is made of
             tools=tools.specs,
         ),
         turns=helping.turn.number,
-        # The same set: what one saw, no other may carry out.
+        # The same set: a secret shown to one is a secret to all.
         asked=AskedUser(parent.asked.lock, shown_secrets=parent.asked.shown_secrets),
         helping=helping,
     )
 
 
 def _is_foreign(definition: Definition) -> bool:
-    """Is it text of a repository, which never has the system role (H13)?"""
+    """Is it text of a repository, which never gets the system role (H13)?"""
     return definition.origin == "workspace"
 
 
 def _tools(
     registry: ToolTable, own: Iterable[Tool[Any]], definition: Definition | None
 ) -> ToolTable:
-    """Those of the session, those of a conversation as its own; fewer if it names some."""
+    """Return the parent's tools, with the child's own in place; fewer if the definition says so."""
     anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     return ToolTable(
@@ -156,7 +156,7 @@ def _bounded(  # noqa: PLR0917 - all that is its own
 
 
 def _asking(parts: Parts, model: OtherModel | None) -> Parts:
-    """The same with another model, if there is one."""
+    """Return the parts with another model, if there is one."""
     if model is None:
         return parts
 
@@ -185,10 +185,10 @@ def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
 
 
 class OwnIds:
-    """A model whose calls are named ``a3-…``; implements ``Provider``.
+    """A model whose calls get ids such as ``a3-…``; implements ``Provider``.
 
-    The review ledger, the events and the log of the session tell calls apart by their ids, and an
-    endpoint may number those of each conversation from 1.
+    The review ledger, the events and the session's log distinguish calls by their ids, and an
+    endpoint may number the calls of each conversation from 1.
     """
 
     def __init__(self, provider: Provider, prefix: str) -> None:
@@ -196,10 +196,10 @@ class OwnIds:
         self._prefix = prefix
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Answer; as ``Provider.complete``.
+        """Complete a request; see ``Provider.complete``.
 
         Raises:
-            ProviderError: The endpoint did not do its part.
+            ProviderError: The endpoint failed.
         """
         reply = await self._provider.complete(request, on_event)
         calls = tuple(

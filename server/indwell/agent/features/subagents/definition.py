@@ -1,6 +1,6 @@
 """Parses the Markdown file of a named sub-agent: its task, model and tools. Pure.
 
-A file can only tighten: no value gives a sub-agent more than the call without its name has.
+A file can only tighten: no value gives a sub-agent more than a call without its name has.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
-MOST_BODY = 16_000  # characters of what it is told; as many as of an instruction file
-LINE_TOKENS = 25  # of a line of the catalogue, its name included
+MOST_BODY = 16_000  # characters of its instructions, as many as of an instruction file
+LINE_TOKENS = 25  # tokens of a line of the catalogue, with the name
 MOST_LISTED = 12  # lines of a catalogue
 
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
-"""Whose it is; of two with one name the first of these wins."""
+"""The owner of a definition; among definitions of one name, the first owner here wins."""
 
 _NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 _OTHERS: Mapping[str, str] = {
@@ -32,22 +32,22 @@ _OTHERS: Mapping[str, str] = {
     "skill": "load_skill",
     "todowrite": "todo",
 }
-"""What tools of ours are called in files that were written for another harness, in lower case."""
+"""Our names for tools of other agents, by their names in lower case."""
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A named sub-agent.
+    """The definition of a named sub-agent.
 
     Attributes:
-        name: As the model calls it.
+        name: The name that the model uses.
         description: When to use it, on one line.
-        body: What it is told besides its task.
-        origin: Whose it is.
-        path: Where it stands, as people call it; empty for what ships.
-        model: A model of the same endpoint; empty for the usual one. Only of the user's files.
-        tools: Names of those it may have; None for all.
-        read_only: May it only look?
-        rounds: Model calls at most; None for as many as the settings say.
+        body: Its instructions besides the task.
+        origin: Its owner.
+        path: The path of its file, as shown to people; empty for what ships.
+        model: A model of the same endpoint; empty for the usual one. Only in the user's files.
+        tools: Names of the tools it may have; None for all.
+        read_only: Whether it may only read.
+        rounds: Most model calls; None for the limit in the settings.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Its line in the catalogue: nothing in it is a tag, or shows other than it is."""
+        """Its line in the catalogue, which holds no tag and no invisible character."""
         marks = " (only reads)" if self.read_only else ""
         words = neutralise(f"{self.name}{marks}: {self.description}")
         line = short_line(words, 4 * LINE_TOKENS)
@@ -72,7 +72,7 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> Definition:
-    """Read the text of a file; ``stem`` is its name without the end.
+    """Parse the text of a file; ``stem`` is its name without the suffix.
 
     Raises:
         BadFrontMatter: It cannot be used; the sentence says why, without the file's name.
@@ -106,7 +106,7 @@ def read_definition(text: str, *, stem: str, origin: Origin, path: str = "") -> 
 
 
 def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
-    """The one that counts of each name: the user's, then what ships, then the workspace's."""
+    """Return the definition that wins for each name: the user's, what ships, the workspace's."""
     order: tuple[Origin, ...] = ("user", "indwell", "workspace")
     ranked = sorted(found, key=lambda one: (order.index(one.origin), one.name, one.path))
     known: dict[str, Definition] = {}
@@ -116,18 +116,18 @@ def known_by_name(found: Iterable[Definition]) -> Mapping[str, Definition]:
 
 
 def catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
-    """A line each, at most ``MOST_LISTED``; of more it is said that there are."""
+    """Return a line for each, at most ``MOST_LISTED``, and say if there are more."""
     lines = tuple(one.line for one in known.values())
     n_more = len(lines) - MOST_LISTED
     return lines if n_more <= 0 else (*lines[:MOST_LISTED], f"and {n_more} more")
 
 
 def workspace_catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
-    """As ``catalogue``, of those that the workspace brings along."""
+    """Return the ``catalogue`` of the definitions in the workspace."""
     return catalogue({name: one for name, one in known.items() if one.origin == "workspace"})
 
 
 def _own_name(tool: str) -> str:
-    """A tool by our name for it; a name that nobody knows gives nothing."""
+    """Return our name for a tool; empty for an unknown name."""
     lower = tool.lower()
     return _OTHERS.get(lower, lower)

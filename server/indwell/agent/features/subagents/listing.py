@@ -1,7 +1,7 @@
 """Tells the model which sub-agents the workspace describes: once, and when they change.
 
 The description of the tool stays the same for a whole session, and no text of a workspace may have
-the system's role. So these names are at the end of a request, as data of the workspace.
+the system role. So the names come at the end of a request, as data of the workspace.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FROM = {"from": "workspace"}
 def subagents_feature(
     subagents: Subagents, find: Callable[[], Awaitable[tuple[str, ...]]]
 ) -> Feature[Session]:
-    """Sub-agents of one session; ``find`` reads the workspace's, as one harmless line each."""
+    """Return sub-agents as a feature; ``find`` reads the workspace's, as one harmless line each."""
     listing = SubagentListing(find)
     return Feature(
         name="sub-agents",
@@ -44,7 +44,7 @@ class SubagentListing:
         self._turn = 0
 
     async def remind(self, moment: Moment[Session]) -> Reminder:
-        """The current list, which a compacted, resumed or rewound conversation may not show."""
+        """Return the current list, which a compacted or resumed conversation may not show."""
         session, turn = moment.session, moment.turn
         if not session.parts.tools.has(NAME):
             return Reminder(())

@@ -7,26 +7,26 @@ import msgspec
 from indwell.agent.core import events
 from indwell.policy.approvals import short_line
 
-NAME = "agent"  # the tool that begins one
-GENERAL = "general"  # what one without a name is called
+NAME = "agent"  # the tool that starts a sub-agent
+GENERAL = "general"  # the name of a sub-agent without a name
 NAME_LIMIT = 40  # characters
 SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs
 
 
 class _Begun(msgspec.Struct, frozen=True):
-    """What of the arguments people see."""
+    """The arguments that people see."""
 
     task: str
     name: str = ""
 
 
 def subject(name: str, task: str) -> str:
-    """What people see of a call: which one, and how the task begins."""
+    """Describe a call for people: the sub-agent, and the beginning of its task."""
     return f"{short_line(name, NAME_LIMIT) or GENERAL}: {short_line(task, SUBJECT_LIMIT)}"
 
 
 def subject_of(arguments: str) -> str:
-    """The same of what the model wrote (JSON); empty if it is no call that can be made."""
+    """Describe a call by its JSON arguments; empty if they are invalid."""
     try:
         begun = msgspec.json.decode(arguments, type=_Begun)
     except (msgspec.DecodeError, RecursionError):
@@ -35,9 +35,9 @@ def subject_of(arguments: str) -> str:
 
 
 def next_name(target: str, begun: dict[str, int]) -> str:
-    """The name of the sub-agent that a call with this subject begins: the second is `explore 2`.
+    """Return the name of the sub-agent that a call starts: the second is `explore 2`.
 
-    Counts it in ``begun``: how many of each name there are in a turn.
+    Counts it in ``begun``, the number of sub-agents of each name in a turn.
     """
     name = target.partition(":")[0][:NAME_LIMIT]
     number = begun[name] = begun.get(name, 0) + 1
@@ -52,7 +52,7 @@ class Names:
         self._begun: dict[str, int] = {}
 
     def of(self, event: events.Event) -> str:
-        """The name; empty if the main one did it. Each event has to be asked for, in order."""
+        """Return the sub-agent's name; empty for the main agent. Pass each event, in order."""
         if isinstance(event, events.ToolStarted) and event.name == NAME and not event.agent:
             self._names[event.id] = next_name(event.target, self._begun)
         return self._names.get(event.agent, GENERAL) if event.agent else ""

@@ -31,7 +31,7 @@ from indwell.sessions.display_records import CallEnded, Decided
 from indwell.sessions.records import Intent, Record
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
-MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
+MOST_AGENTS = 32  # sub-agents of one turn; each may take `agent_budget_tokens`
 
 _DESCRIPTION = """\
 Give a sub-agent an independent part of the work, such as a wide search. It knows only `task`: \
@@ -50,7 +50,7 @@ _TOLD = (
 
 
 class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     task: str
     name: Annotated[str, Meta(description="a named one, else general")] = ""
@@ -58,32 +58,32 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class NumberedLog(msgspec.Struct, frozen=True):
-    """A log that was begun, and the number of its sub-agent in the session."""
+    """A new log, and the number of its sub-agent in the session."""
 
     number: int
     log: Log
 
 
 class Logs(Protocol):
-    """Begins the logs of sub-agents."""
+    """Creates the logs of sub-agents."""
 
     async def __call__(self, session: Session, model: str) -> NumberedLog:
-        """Begin the next one; ``model`` is asked in it."""
+        """Create the next log; ``model`` is the model that the sub-agent uses."""
         ...
 
 
 @dataclass(slots=True)
 class Subagents:
-    """What a session needs to have sub-agents; put together in ``cli``.
+    """What a session needs for sub-agents; ``wiring`` puts it together.
 
     Attributes:
-        listed: The named ones that stand in the tool's description: known when a session begins.
-        known: Named ones of this moment; reads files.
-        limits: Of each, as the settings are now.
-        model: The name of the model in the settings; empty for the session's.
-        own_tools: The tools of one conversation, made anew.
-        logs: Begins a log.
-        session: Whose they are; set as soon as there is one.
+        listed: The named sub-agents in the tool's description, known when a session begins.
+        known: Returns the named sub-agents of this moment; reads files.
+        limits: Returns the limits of each, by the current settings.
+        model: The model in the settings; empty for the session's.
+        own_tools: Makes the tools of one conversation.
+        logs: Creates a log.
+        session: The session that they work for; set as soon as it exists.
     """
 
     listed: Sequence[Definition]
@@ -96,7 +96,7 @@ class Subagents:
 
 
 def make_agent(subagents: Subagents) -> Tool[SubagentArguments]:
-    """The tool of the session that ``subagents`` are set up for."""
+    """Make the tool of the session that ``subagents`` belong to."""
 
     async def run(arguments: SubagentArguments, context: ToolContext) -> Outcome:
         return await _run(subagents, arguments, context)
@@ -113,7 +113,7 @@ def make_agent(subagents: Subagents) -> Tool[SubagentArguments]:
 
 
 def _subject(arguments: SubagentArguments) -> str:
-    """What people see of a call: which one, and how the task begins."""
+    """Describe a call for people: the sub-agent, and the beginning of its task."""
     return subject(arguments.name, arguments.task)
 
 
@@ -121,7 +121,7 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
     session = subagents.session
     assert session is not None, "the composition root sets it"
     turn = session.under_way or TurnState(context.turn, "", "")
-    name = next_name(_subject(arguments), turn.agents)  # first: as who sees the calls begin counts
+    name = next_name(_subject(arguments), turn.agents)  # first: names count as calls begin
     if is_blank(arguments.task):
         raise ToolError("there is no task; write what is to be done, with all that it needs")
     definition = await _named(subagents, arguments.name)
@@ -142,10 +142,10 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
 
 
 def _check_counted(session: Session, model: OtherModel | None) -> None:
-    """Budgets in dollars that the session's model keeps, no other one may escape.
+    """Return if the turn's budgets in dollars can be kept with this model.
 
     Raises:
-        ToolError: The price of ``model`` is not known.
+        ToolError: The price of ``model`` is unknown.
     """
     budgets = session.parts.limits.budgets
     if model is None or budgets.counts(model.cost) or not budgets.counts(session.parts.model.cost):
@@ -161,7 +161,7 @@ def _check_few(turn: TurnState) -> None:
     """Count one more sub-agent of a turn.
 
     Raises:
-        ToolError: There were as many as there may be.
+        ToolError: The limit is reached.
     """
     if turn.n_agents >= MOST_AGENTS:
         raise ToolError(
@@ -174,7 +174,7 @@ def _check_few(turn: TurnState) -> None:
 def _log(
     session: Session, own: Log, arguments: SubagentArguments, context: ToolContext
 ) -> ChildLog:
-    """The log of a sub-agent, which the session's has the doings of."""
+    """Return the log of a sub-agent, which also copies its actions into the session's log."""
     turn, call, at = context.turn, context.call_id, session.timestamp()
     words = msgspec.json.encode(arguments).decode()
     return ChildLog(
@@ -186,10 +186,10 @@ def _log(
 
 
 async def _named(subagents: Subagents, name: str) -> Definition | None:
-    """The one that is meant; None for the general one.
+    """Return the named definition; None for the general sub-agent.
 
     Raises:
-        ToolError: There is none of that name; names those that there are.
+        ToolError: There is none of that name; the message lists the names.
     """
     if not name:
         return None
@@ -205,16 +205,16 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
 
 
 def relay(call: str, emit: Listener) -> Listener:
-    """A listener that hands on what may be told to ``emit``.
+    """Return a listener that forwards a sub-agent's events to ``emit``, as far as they may be told.
 
     Args:
-        call: The id of the call whose sub-agent it is.
-        emit: Hears the turn.
+        call: The id of the call that started the sub-agent.
+        emit: Receives the events of the turn.
     """
 
     def hear(event: events.Event) -> None:
         match event:
-            case events.HunksChanged():  # it is about the workspace, so it names no sub-agent
+            case events.HunksChanged():  # it concerns the workspace, so it names no sub-agent
                 emit(event)
             case _ if isinstance(event, _TOLD):
                 emit(msgspec.structs.replace(event, agent=call))
@@ -225,13 +225,13 @@ def relay(call: str, emit: Listener) -> Listener:
 
 
 class ChildLog:
-    """Writes to both; implements ``Log``. Closing it closes the sub-agent's own file alone.
+    """Writes to two logs; implements ``Log``. ``close`` closes only the sub-agent's own file.
 
     Args:
-        own: Of the sub-agent.
-        above: Of the session that it works for.
-        call: The call that it works for, as it is written there before the first of its doings.
-        begun: That the call may change something; written before the first change.
+        own: The sub-agent's log.
+        above: The log of the session that it works for.
+        call: The call that it works for; it is written to ``above`` before the first action.
+        begun: The intent that the call may change something; written before the first change.
     """
 
     def __init__(self, own: Log, above: Log, call: Decided, begun: Intent) -> None:
@@ -243,7 +243,7 @@ class ChildLog:
         self._decided: dict[str, Decided] = {}
 
     def append(self, record: Record) -> None:
-        """Queue a record, and a copy above if it is about what is done."""
+        """Queue a record, with a copy in the session's log if it is about an action."""
         self._own.append(record)
         match record:
             case Intent():
@@ -255,7 +255,7 @@ class ChildLog:
                 if self._call is not None:
                     self._above.append(msgspec.structs.replace(self._call, at=record.at))
                     self._call = None
-                # Checks and hooks, which the sub-agent did not want, are no calls of its card.
+                # Checks and hooks, which the sub-agent did not ask for, are no calls of its card.
                 within = self._within if record.agent else ""
                 decided = msgspec.structs.replace(record, within=within)
                 self._decided[record.tool_use_id] = decided
@@ -270,18 +270,18 @@ class ChildLog:
                 pass
 
     async def commit(self) -> None:
-        """Make both durable: an edit begins only when the session's log says so too.
+        """Make both durable: an edit begins only when the session's log says so, too.
 
         Raises:
-            SessionError: The disk does not take it.
+            SessionError: The disk does not take them.
         """
         await self._above.commit()
         await self._own.commit()
 
     def commit_soon(self) -> None:
-        """Let it become durable without waiting."""
+        """Let them become durable without waiting."""
         self._own.commit_soon()
 
     async def close(self) -> None:
-        """Let go of the sub-agent's file."""
+        """Close the sub-agent's file."""
         await self._own.close()

@@ -29,13 +29,13 @@ K = 1_000
 
 
 class SubagentReport(msgspec.Struct, frozen=True):
-    """What came of it.
+    """The result of a sub-agent.
 
     Attributes:
         answer: Its last words.
-        early: Why it ended before it was done; empty if it was.
-        rounds: Model calls that it took.
-        usage: Tokens of all of them.
+        early: Why it ended early; empty if it finished.
+        rounds: Number of its model calls.
+        usage: Tokens of all its calls.
     """
 
     answer: str
@@ -45,7 +45,7 @@ class SubagentReport(msgspec.Struct, frozen=True):
 
     @property
     def figure(self) -> str:
-        """For the user, in a few words."""
+        """A few words for the user."""
         rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
         tokens = self.usage.input + self.usage.output
         return f"{rounds}, {tokens if tokens < K else f'{tokens / K:.0f}k'} tokens"
@@ -54,10 +54,10 @@ class SubagentReport(msgspec.Struct, frozen=True):
 async def work(
     child: Session, task: str, definition: Definition | None, emit: Listener
 ) -> SubagentReport:
-    """Let ``child`` do its task; its log is whole and closed when this ends, however it ends.
+    """Run ``child`` to the end of its task; its log is complete and closed afterwards in any case.
 
     Raises:
-        ToolError: It gave no answer; says why.
+        ToolError: It gave no answer; the message says why.
     """
     assert child.helping is not None
     turn = TurnState(child.turns, task, "", changes=child.helping.turn.changes)
@@ -88,7 +88,7 @@ async def work(
 
 
 async def told(child: Session, report: SubagentReport) -> str:
-    """What the agent that waits reads of it: the answer, both ends of a long one."""
+    """Return what the waiting agent reads: the answer; of a long one, head and tail."""
     answer = report.answer
     if len(answer) > ANSWER_LIMIT:
         path = await child.parts.spill.keep("agent", answer)
@@ -107,7 +107,7 @@ def _begin_log(child: Session, task: str) -> None:
     conversation, at = child.conversation, child.timestamp()
     log = child.parts.log
     system = tuple(block.text for block in conversation.system)
-    # Without the digest by which a session that is gone on with knows its tools: no one goes on.
+    # Without the digest that a resumed session compares, because no sub-agent is resumed.
     log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
     log.append(
         TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.rules().mode)
@@ -117,7 +117,7 @@ def _begin_log(child: Session, task: str) -> None:
 async def _gather(
     moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
 ) -> None:
-    """What goes with the task: facts of the moment, the project's instructions, its own file's."""
+    """Collect what goes with the task: environment, project instructions, its own instructions."""
     child = moment.session
     now = await child.parts.surroundings()
     blocks = await gathered(moment, Prompt(task), now)

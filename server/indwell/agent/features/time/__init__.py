@@ -1,1 +1,1 @@
-"""Time: tells the model of hours that passed and of a new day."""
+"""Tells the model of hours that have passed and of a new day."""

@@ -15,13 +15,13 @@ from indwell.sessions.storage.spending import local_day
 
 
 def time_feature() -> Feature[Session]:
-    """Time, as the model of one session hears of it."""
+    """Return the feature for one session."""
     days = Days()
     return Feature(name="time", prompt_blocks=_elapsed, remind=days.remind, for_child=time_feature)
 
 
 async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
-    """How long ago the model answered, if that is long ago."""
+    """Return how long ago the model answered, if that is long ago."""
     session = moment.session
     words = elapsed_words(session.answered_at, session.parts.clock.now())
     return (inject("reminder", words, turn=moment.turn),) if words else ()
@@ -35,7 +35,7 @@ class Days:
         self._turn = 0
 
     async def remind(self, moment: Moment[Session]) -> Reminder:
-        """The new date, if the day has changed since an earlier request of the turn."""
+        """Return the new date, if the day has changed since an earlier request of the turn."""
         parts = moment.session.parts
         day = local_day(parts.clock.now())
 

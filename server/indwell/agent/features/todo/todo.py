@@ -1,8 +1,8 @@
 """The to-do list of a session: the tool that writes it, its records, and its words to the model.
 
-The log has the whole list each time it changes, so a session that is resumed, forked or rewound
-has the list as it was. The list is in no prefix: the model sees it in its own call, and once more
-at the end of a request if a compaction has cut that call.
+The log has the whole list each time it changes, so a resumed, forked or rewound session has the
+right one. The list is in no prefix: the model sees it in its own call, and once more at the end of
+a request if a compaction has cut that call.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ ITEM_CHARACTERS = 200  # a step is one line
 
 
 class TodoList:
-    """The list of one session.
+    """The to-do list of one session.
 
     Attributes:
-        items: The steps as the model wrote them last.
-        written_in: The turn in which it did so; 0 if that was in an earlier process.
-        is_due: The model may not see the list any more, so the next request has to be checked.
+        items: The steps as the model last wrote them.
+        written_in: The turn in which it wrote them; 0 if in an earlier process.
+        is_due: Whether the conversation may no longer show the list, so that the next request
+            checks.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ class TodoList:
         )
 
     async def _tell(self, moment: Moment[Session]) -> None:
-        """Write a changed list to the log, and tell the client."""
+        """Log a changed list, and emit its event."""
         if not self._is_untold:
             return
         self._is_untold = False
@@ -86,9 +87,9 @@ class TodoList:
         moment.emit(TodoChanged(moment.turn, self.items))
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """The list, if steps are open and the conversation no longer shows it.
+        """Return the list, if steps are open and the conversation no longer shows it.
 
-        The call that wrote the list shows it until something is cut, so only then is it looked for.
+        The call that wrote the list shows it until something is cut; only then is it looked for.
         """
         blocks: tuple[Text, ...] = ()
         messages = moment.session.conversation.messages
@@ -113,7 +114,7 @@ class TodoList:
 
 
 def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
-    """The list of the newest call that the conversation still shows."""
+    """Return the list of the newest call that the conversation still shows."""
     for message in reversed(messages):
         for block in reversed(message.blocks):
             if isinstance(block, ToolUse) and block.name == NAME:
@@ -133,7 +134,7 @@ class TodoStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TodoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says."""
+    """Arguments of the tool."""
 
     items: tuple[TodoStep, ...]
 
@@ -142,7 +143,7 @@ _STATES = {"pending": "open", "in_progress": "doing", "completed": "done"}
 
 
 def _understood(given: Given) -> Given:
-    """Other agents call the list ``todos`` or ``plan``, and name the states differently."""
+    """Translate other agents' names: ``todos`` or ``plan`` for the list, and their states."""
     ours = renamed(given, {"todos": "items", "plan": "items"})
     ours.pop("explanation", None)
     if isinstance(items := ours.get("items"), list):
@@ -163,7 +164,7 @@ TODO = of_struct(TodoArguments, _understood)
 
 
 def make_todo(todo: TodoList) -> Tool[TodoArguments]:
-    """The tool by which the model writes the list."""
+    """Make the tool by which the model writes the list."""
 
     async def run(arguments: TodoArguments, context: ToolContext) -> Outcome:
         todo.write(items_of(arguments), context.turn)
@@ -182,13 +183,13 @@ def make_todo(todo: TodoList) -> Tool[TodoArguments]:
 
 
 def _doing(arguments: TodoArguments) -> str:
-    """The step that is being done, if there is one."""
+    """Return the step in progress, if there is one."""
     doing = (one.text for one in arguments.items if one.state == "doing")
     return short_line(next(doing, ""), ITEM_CHARACTERS)
 
 
 def items_of(arguments: TodoArguments) -> tuple[TodoItem, ...]:
-    """The list as the session keeps it: each step on one line.
+    """Return the list as the session keeps it: each step on one line.
 
     Raises:
         ToolError: There are too many steps, one is too long or empty, or their order has a cycle.
