@@ -1,8 +1,8 @@
-"""A tool's arguments: what the model is told of them, and how its JSON becomes a value. Pure.
+"""A tool's arguments: their schema for the model, and how the model's JSON becomes a value. Pure.
 
-The arguments of our own tools are structs. Those of tools that others bring are a JSON Schema with
-a function that reads a value. Models also use the names that they learned from other agents, such
-as ``file_path``; a tool says which of those it understands.
+The arguments of our own tools are structs. Those of other people's tools are a JSON Schema with a
+function that makes a value. Models also use names that they learned from other agents, such as
+``file_path``; a tool states which of those it understands.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 
 from indwell.errors import ToolError
 
-_MAX_QUOTE = 60  # characters of arguments that a complaint repeats
-_MAX_COMPLAINT = 300  # characters of a decoder's complaint, which may repeat names as well
+_MAX_QUOTE = 60  # characters of arguments that an error message repeats
+_MAX_COMPLAINT = 300  # characters of a decoder's message, which may repeat names as well
 
 Given: TypeAlias = dict[str, Any]
 """The arguments of one call as a JSON object."""
@@ -31,14 +31,14 @@ PATHS = dict.fromkeys(("file_path", "filePath", "absolute_path", "target_file"),
 
 @dataclass(frozen=True, slots=True)
 class Arguments(Generic[A]):
-    """What a tool takes.
+    """The arguments of a tool.
 
     Attributes:
-        schema: The JSON Schema that the model is told, on one line.
+        schema: The JSON Schema for the model, on one line.
         decode: Reads the JSON text of a call. Raises ``msgspec.DecodeError`` or ``ToolError`` if
             the text does not fit.
-        understood: Gives the arguments under our names if they have those of other agents, else
-            the same object. Raises ``ToolError`` if it cannot tell what is meant.
+        understood: Returns the arguments under our names if they have those of other agents, else
+            the same object. Raises ``ToolError`` if their meaning is unclear.
     """
 
     schema: str
@@ -46,15 +46,15 @@ class Arguments(Generic[A]):
     understood: Callable[[Given], Given] | None = None
 
     def read(self, tool: str, text: str) -> tuple[A, str]:
-        """The value of a call's arguments, and their text under our own names.
+        """Return the value of a call's arguments, and their text under our own names.
 
         Args:
-            tool: The name of the tool, for complaints.
+            tool: The name of the tool, for error messages.
             text: What the model wrote; empty means no arguments.
 
         Raises:
-            ToolError: The text is not JSON or does not fit. The message has the complaint and what
-                the tool takes (H40).
+            ToolError: The text is not JSON or does not fit. The message has the reason and the
+                tool's arguments (H40).
         """
         takes = f"it takes {signature(self.schema)}"
         try:
@@ -89,13 +89,13 @@ class Arguments(Generic[A]):
 
 
 def of_struct(struct: type[A], understood: Callable[[Given], Given] | None = None) -> Arguments[A]:
-    """The arguments that a frozen struct describes; it must forbid unknown fields."""
+    """Return the arguments that a frozen struct describes; it must forbid unknown fields."""
     decoder = msgspec.json.Decoder(struct)
     return Arguments(schema_of(struct), decoder.decode, understood)  # type: ignore[arg-type] # hashable
 
 
 def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Arguments[A]:
-    """The arguments of a tool that somebody else wrote.
+    """Return the arguments of a tool that somebody else wrote.
 
     Args:
         schema: A JSON Schema of an object. The model is told all of it, unchanged.
@@ -109,7 +109,7 @@ def of_schema(schema: Mapping[str, Any], read: Callable[[Given], A]) -> Argument
 
 
 def renamed(given: Given, names: Mapping[str, str]) -> Given:
-    """The arguments with other agents' names replaced by ours.
+    """Return the arguments with other agents' names replaced by ours.
 
     Args:
         given: What the model wrote.
@@ -128,15 +128,15 @@ def renamed(given: Given, names: Mapping[str, str]) -> Given:
 
 
 def renaming(**names: str) -> Callable[[Given], Given]:
-    """A function for ``Arguments.understood`` that only renames, such as ``file_path="path"``."""
+    """Return a function for ``Arguments.understood`` that only renames: ``file_path="path"``."""
     return lambda given: renamed(given, names)
 
 
 def _check_names(text: str) -> None:
-    """Refuse a name that stands twice in one object: which of the two is meant is a guess.
+    """Refuse a name that occurs twice in one object, because either may be meant.
 
     Raises:
-        DecodeError: It names the name.
+        DecodeError: A name occurs twice; the message has it.
     """
 
     def no_doubles(pairs: Sequence[tuple[str, object]]) -> None:
@@ -150,12 +150,12 @@ def _check_names(text: str) -> None:
 
 
 def _short(words: str, limit: int = _MAX_QUOTE) -> str:
-    """The model's own words, as much as a complaint repeats of them."""
+    """Return as much of the model's own words as an error message repeats."""
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
 def signature(parameters: str) -> str:
-    """A JSON schema in few words, such as ``{path: string, edits: [{old: string, …}]}``."""
+    """Return a JSON schema in brief, such as ``{path: string, edits: [{old: string, …}]}``."""
     return _signed(msgspec.json.decode(parameters))
 
 
@@ -178,11 +178,11 @@ def _signed(node: Mapping[str, Any]) -> str:
 
 @cache
 def schema_of(arguments: type) -> str:
-    """The JSON Schema of a struct on one line, without what tells a model nothing.
+    """Return the JSON Schema of a struct on one line, without what tells a model nothing.
 
     Left out are titles, docstrings of structs, defaults, lower bounds of 0 and 1, the alternative
-    ``null`` of an optional argument, an empty list of required arguments, and that unknown
-    arguments are refused. ``decode`` still checks all of them, and its complaint says what fits.
+    ``null`` of an optional argument, an empty list of required arguments, and the refusal of
+    unknown arguments. ``decode`` still checks all of them, and its message says what fits.
     """
     (schema,), components = msgspec.json.schema_components((arguments,))
     definitions = dict(components)
@@ -205,7 +205,7 @@ def _plain(node: object, definitions: Mapping[str, Any]) -> object:
 
 
 def _required(node: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an optional value without ``null``: a model leaves such an argument out."""
+    """Return the schema of an optional value without ``null``; a model leaves it out."""
     match node.get("anyOf"):
         case [{"type": "null"}, dict(other)] | [dict(other), {"type": "null"}]:
             return {key: value for key, value in node.items() if key != "anyOf"} | other

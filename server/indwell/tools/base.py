@@ -23,7 +23,7 @@ from indwell.tools.arguments import Arguments, of_struct
 from indwell.tools.seen import KnownTexts
 from indwell.workspace.base import AppliedChange, Workspace
 
-_MAX_QUOTE = 60  # characters of a name that a complaint repeats
+_MAX_QUOTE = 60  # characters of a name that an error message repeats
 _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")  # as OpenAI's and Anthropic's endpoints require
 _log = logging.getLogger(__name__)
 

@@ -26,9 +26,9 @@ from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
 MAX_LINES = 2_000  # H45
 LINE_CHARS = 2_000
-LINE_B = 2 * LINE_CHARS  # of a large file, where characters are not counted
+LINE_B = 2 * LINE_CHARS  # bytes of a line of a large file, where characters are not counted
 
-PICTURE_B = 3_750_000  # 5 MB as base64, which is what the strictest of the large providers takes
+PICTURE_B = 3_750_000  # bytes; 5 MB as base64, the limit of the strictest large provider
 
 
 class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_read_file() -> Tool[ReadFile]:
-    """The tool."""
+    """Make the tool."""
     return Tool(
         name="read_file",
         description=(
@@ -78,9 +78,9 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
 
 
 def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outcome:
-    """A file in the folders that may only be read: a spilled text as a rule."""
+    """Read a file in the read-only folders, mostly a spilled text."""
     inside = any(map(path.is_relative_to, context.read_roots))
-    # Outside of all of them only what was decided on: a file that a link of the workspace leads to.
+    # Elsewhere only the permitted path: a file to which a link of the workspace leads.
     roots = context.read_roots if inside or arguments.path not in context.judged else (path.parent,)
     try:
         snapshot = _read_beneath(path, roots)
@@ -111,7 +111,7 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
 
 
 def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Outcome:
-    """Lines of a text that is in memory; only those that are asked for are cut out of it."""
+    """Return lines of a text in memory; only the requested ones are cut out."""
     mark, first = snapshot.stamp.digest, arguments.offset
     if not snapshot.text:
         context.seen.record_page(snapshot.path, mark, "", range(1, 2))
@@ -134,7 +134,7 @@ def _page(arguments: ReadFile, large: Large, room: int) -> Page:
 
 
 def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
-    """Lines of a file that is not in memory."""
+    """Return lines of a file that is not in memory."""
     context.seen.record(page.path, page.digest, None)
     lines = list(_fitting(map(_cut_bytes, page.lines), arguments.offset, context.most_chars))
     return _told(arguments, lines, page.n_lines, [f"a file of {page.size_b:,} bytes", *page.notes])
@@ -172,7 +172,7 @@ def _cut_bytes(line: LongLine) -> str:
 
 
 def _fitting(lines: Iterator[str], first: int, room: int) -> Iterator[str]:
-    """Numbered lines until one answer is full: ``room`` characters."""
+    """Return numbered lines until one result is full: ``room`` characters."""
     for number, line in enumerate(lines, first):
         numbered = f"{number}\t{line}"
         room -= len(numbered) + 1
@@ -186,10 +186,10 @@ def _limit(arguments: ReadFile) -> int:
 
 
 async def read_picture(path: Path, found: NotText, context: ToolContext) -> Outcome:
-    """The file as a picture.
+    """Return the file as a picture.
 
     Raises:
-        NotText: ``found``, if it is none, or the model takes none.
+        NotText: ``found``, if it is no picture, or the model takes none.
         ToolError: It is too large for a request.
     """
     if not found.media_type or not context.takes_pictures:

@@ -11,33 +11,33 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import compare
 from indwell.workspace.text import count_lines, n_line_ends
 
-KEPT_CHARS = 16 << 20  # of texts in memory; of files read longer ago only the digest is kept
+KEPT_CHARS = 16 << 20  # characters of texts in memory; of older ones only the digest is kept
 
 
 class KnownTexts:
-    """Which text of each file the model knows: as it read it last, or as it left it."""
+    """The text of each file that the model knows: as it last read it, or as it left it."""
 
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
         self._texts: dict[Path, str] = {}  # in the order of their last use
-        self._unshown: dict[Path, tuple[range, ...]] = {}  # lines of them, from 1; if any
+        self._unshown: dict[Path, tuple[range, ...]] = {}  # their lines never shown, from 1
         self._lock = threading.Lock()
         self._n_chars = 0
 
     def record(self, path: Path, digest: str, text: str | None) -> None:
-        """The model now knows ``text``, which has ``digest``; None if it is too large to keep.
+        """Note that the model knows ``text`` with this digest; None if it is too large to keep.
 
-        If it was never shown all of the file, it still was not.
+        Lines that it was never shown stay unknown.
         """
         unshown = _all_lines(text) if text and path in self._unshown else ()
         with self._lock:
             self._keep(path, digest, text, unshown)
 
     def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
-        """The model was shown the lines ``page``, from 1, of ``text``, which has ``digest``.
+        """Note that the model was shown the lines ``page``, from 1, of a text with this digest.
 
-        What it was shown of the same text before counts too; of another text, what is still so if
-        it was shown all of that.
+        Earlier pages of the same text count, too; of another text, only if all of it was shown and
+        its lines are unchanged.
         """
         before = self._texts.get(path)
         if self._digests.get(path) == digest:
@@ -46,33 +46,33 @@ class KnownTexts:
             unshown = _all_lines(text)
         else:
             unshown = tuple(_changed_lines(before, text))
-        with self._lock:  # pages are read side by side, so look again
+        with self._lock:  # pages are read in parallel, so check again
             if self._digests.get(path) == digest:
                 unshown = self._unshown.get(path, ())
             rest = (part for lines in unshown for part in _without(lines, page) if part)
             self._keep(path, digest, text, tuple(rest))
 
     def unshown(self, path: Path) -> tuple[range, ...]:
-        """Lines of the text, from 1, that the model never saw, though it may edit others."""
+        """Return the lines of the text, from 1, that the model never saw."""
         return self._unshown.get(path, ())
 
     def paths(self) -> tuple[Path, ...]:
-        """All files that the model knows, in the order in which it first read them."""
+        """Return all files that the model knows, in the order in which it first read them."""
         return tuple(self._digests)
 
     def digest(self, path: Path) -> str | None:
-        """Of the text that the model knows; None if it never read it, empty if it knows it gone."""
+        """Return the known text's digest; None if never read, empty if known to be deleted."""
         return self._digests.get(path)
 
     def text(self, path: Path) -> str | None:
-        """The text that the model knows; None if it never read it, or too long ago."""
+        """Return the text that the model knows; None if it never read it, or too long ago."""
         return self._texts.get(path)
 
     def check(self, snapshot: Snapshot) -> None:
-        """Refuse an edit of what was never read, or has changed since.
+        """Refuse an edit of a file that was never read or has changed since.
 
         Raises:
-            ToolError: With what to do next.
+            ToolError: The message says what to do next.
         """
         known = self._digests.get(snapshot.path)
         if known is None:
@@ -104,7 +104,7 @@ def _all_lines(text: str) -> tuple[range, ...]:
 
 
 def _without(lines: range, page: range) -> tuple[range, range]:
-    """What is left of ``lines`` before the page and behind it."""
+    """Return what remains of ``lines`` before and behind the page."""
     return (
         range(lines.start, min(lines.stop, page.start)),
         range(max(lines.start, page.stop), lines.stop),
@@ -112,7 +112,7 @@ def _without(lines: range, page: range) -> tuple[range, range]:
 
 
 def _changed_lines(before: str, text: str) -> Iterator[range]:
-    """Lines of ``text`` that are new, or stand where others were taken away."""
+    """Return the lines of ``text`` that are new, or where others were removed."""
     at, line, last = 0, 1, max(count_lines(text), 1)
     for place in compare(before, text).places:
         line += n_line_ends(before, at, place.start)

@@ -21,7 +21,7 @@ def standard_tools(
     background: Background = NOWHERE,
     late: Callable[[], Sequence[Tool[Any]]] = tuple,
 ) -> ToolTable:
-    """The tools for files and commands, then ``more``.
+    """Make the table of the tools for files and commands, followed by ``more``.
 
     Args:
         shell: Runs the commands of the agent that has these tools.

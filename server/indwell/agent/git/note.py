@@ -39,14 +39,14 @@ class GitEntry(msgspec.Struct, frozen=True):
     """One thing in git that the user is asked about.
 
     Attributes:
-        kind: A protected ``file``; a ``replacement``, which git reads instead of an object; data
-            that is ``unread``; a file of the ``store`` that does not hold what git believes; or a
+        kind: A protected ``file``; a ``replacement`` that git reads in place of an object;
+            ``unread`` data; a file of the ``store`` that does not hold what git believes; or a
             damaged ``note`` of ours.
-        path: Of a protected file, from the workspace's folder on, or absolute.
-        blob: What it holds, as git names it; of the store, which file it is.
-        where: ``the index``, or a commit; of other kinds the whole sentence.
+        path: The path of a protected file, relative to the workspace's folder or absolute.
+        blob: Git's name of its content; for the store, the file.
+        where: ``the index``, or a commit; for other kinds the whole sentence.
         repository: The folder of the repository, absolute.
-        inner: The path from there on, the name of the replaced object, or the file itself.
+        inner: The path within the repository, the name of the replaced object, or the file itself.
     """
 
     kind: Kind
@@ -58,18 +58,18 @@ class GitEntry(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """For people and the model."""
+        """The entry in words for people and the model."""
         return f"{self.path!r} in {self.where}" if self.path else self.where
 
 
 class RepositoryState(msgspec.Struct, frozen=True):
-    """One repository at one moment.
+    """The state of one repository at one moment.
 
     Attributes:
-        stamps: Of the index and of what holds refs.
+        stamps: Stamps of the index and of what holds refs.
         tips: All objects that refs, heads and the stash's log name.
         index: Protected entries: their blobs by path.
-        replaced: What git reads for an object instead of it, by the object's name.
+        replaced: For each replaced object's name, what git reads in its place.
         store: The files of its objects.
     """
 
@@ -81,12 +81,12 @@ class RepositoryState(msgspec.Struct, frozen=True):
 
 
 class KeptFile(msgspec.Struct, frozen=True):
-    """What the file holds.
+    """The content of the note's file.
 
     Attributes:
-        states: The repositories as of the last look; why not, where one could not be read.
-        waiting: What the user has not agreed to.
-        ended: What waited before, so that no other session lets it wait on.
+        states: The repositories as of the last look, or why one could not be read.
+        waiting: Entries that the user has not agreed to.
+        ended: Entries that no longer wait, so that no other session lets them wait on.
     """
 
     states: Mapping[str, RepositoryState | str] = {}
@@ -95,10 +95,10 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 
 class GitNote:
-    """The note of one workspace. Blocks: call it in a thread.
+    """The note of one workspace. All methods block, so they are called in a thread.
 
     Args:
-        folder: Its own folder beneath the state folder; None keeps nothing.
+        folder: Its own folder beneath the state folder; None stores nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -106,20 +106,20 @@ class GitNote:
         self._stamp: tuple[int, int] | None = None
         self._mark = f"{_OPEN}{os.getpid()}-{secrets.token_hex(4)}"
         self._is_open = False
-        self._is_stuck = False  # a damaged note cannot be put aside
+        self._is_stuck = False  # whether a damaged note cannot be moved away
         _notes[self._mark] = self
 
     @property
     def damaged(self) -> str:
-        """The path of a note that could not be read, as long as the user has not removed it."""
+        """The path of a note that could not be read, until the user has removed it."""
         name = _SEEN if self._is_stuck else _DAMAGED
         path = self._folder / name if self._folder else None
         return str(path) if path is not None and path.is_file() else ""
 
     def news(self) -> KeptFile | None:
-        """What another process or an earlier one wrote; None if nothing did since ours.
+        """Return what another process has written since our last write; None if nothing.
 
-        A note that is damaged is put aside under another name, see ``damaged``.
+        A damaged note is renamed; see ``damaged``.
         """
         if self._folder is None:
             return None
@@ -143,7 +143,7 @@ class GitNote:
         return kept
 
     def keep(self, kept: KeptFile) -> None:
-        """Write it down; logged where that fails, as it counts for this process all the same."""
+        """Write the note; a failure is logged, because this process knows it all the same."""
         if self._folder is None or (self._is_stuck and self.damaged):
             return
         try:
@@ -157,13 +157,13 @@ class GitNote:
             log.warning("what git holds could not be written down", exc_info=error)
 
     def forget_damaged(self) -> None:
-        """The user has agreed to go on without it."""
+        """Continue without the damaged note, because the user has agreed."""
         if self._folder is not None:
             self._remove(_SEEN if self._is_stuck else _DAMAGED)
             self._is_stuck = False
 
     def open(self) -> None:
-        """A program of ours begins that may change a repository."""
+        """Note that one of our programs begins that may change a repository."""
         if self._is_open:
             return
         self._is_open = True
@@ -175,7 +175,7 @@ class GitNote:
                 log.warning("that a program runs could not be written down", exc_info=error)
 
     def close(self) -> None:
-        """All that programs of ours did so far was looked at, and none runs any more."""
+        """Note that all work of our programs was examined, and none runs any more."""
         self._is_open = False
         for name in self._marks():
             if name == self._mark or not _is_of_others(name):
@@ -203,7 +203,7 @@ class GitNote:
 
 
 def _is_of_others(mark: str) -> bool:
-    """Does the session that made it live, in this process or another one?"""
+    """Does the session that made the mark live, in this process or another one?"""
     number = mark.removeprefix(_OPEN).partition("-")[0]
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes
@@ -221,7 +221,7 @@ def _is_of_others(mark: str) -> bool:
 def _encoded(kept: KeptFile) -> bytes:
     try:
         return msgspec.json.encode(kept)
-    except UnicodeEncodeError:  # a file's name of other bytes: JSON of ASCII holds it
+    except UnicodeEncodeError:  # a file name with other bytes, which ASCII JSON can hold
         return json.dumps(msgspec.to_builtins(kept)).encode("ascii")
 
 

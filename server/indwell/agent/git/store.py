@@ -2,8 +2,9 @@
 
 Git trusts the names of objects. A command that may write there can put other content behind the
 name of an object that a commit lists; the next checkout writes that content. A pack's index, an
-index of several packs and a graph of commits can lie in the same way. So whatever is new is hashed
-here, or verified by git; what sends git to other objects or another history is named.
+index of several packs and a graph of commits can be forged in the same way. So whatever is new is
+hashed here or verified by git. Files that lead git to other objects or another history are
+reported.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from indwell.files import opened_beneath, read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of
 
-MOST_FILES = 100_000  # of one repository's stores; git packs loose objects at 6,700
+MOST_FILES = 100_000  # files of one repository's stores; git packs loose objects at 6,700
 MOST_REFS = 20_000
-REFS_B = 4 << 20  # of one file of refs
-MOST_STORES = 20  # that name each other
-CHECK_S = 20.0  # for all that one command brought in: what git packs of 500 MB take
-REDIRECT_B = 64 << 10  # of a file that names other stores
+REFS_B = 4 << 20  # bytes of one file of refs
+MOST_STORES = 20  # stores that name each other
+CHECK_S = 20.0  # seconds for all that one command brought in; git packs 500 MB in that time
+REDIRECT_B = 64 << 10  # bytes of a file that names other stores
 _PIECE_B = 1 << 20
 NO_OBJECT = frozenset({"0" * 40, "0" * 64})
 _SHA = lazy_pattern(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
@@ -45,12 +46,12 @@ _HISTORY = ("info/grafts", "shallow")
 _SLOW = f"it could not be checked within {CHECK_S:g} s"
 
 Stamp: TypeAlias = tuple[int, int]
-"""The number of a file and the time of its last change, which no program can set."""
+"""A file's inode and the time of its last change, which no program can set."""
 
 FileStamp: TypeAlias = tuple[int, int, int, int] | None
 
 RunGit: TypeAlias = Callable[[Sequence[str], float], Awaitable[str]]
-"""Runs git with these words for so many seconds; gives why it failed, or nothing."""
+"""Runs git with these arguments for so many seconds; returns why it failed, or nothing."""
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ class Store(msgspec.Struct, frozen=True):
 
     Attributes:
         folders: Folders of objects.
-        files: All that git reads there, and the files that change how it reads history.
+        files: All files that git reads there, and the files that change how it reads history.
     """
 
     folders: Mapping[str, Stamp] = {}
@@ -66,11 +67,11 @@ class Store(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A file of a store that git may not be let read unasked.
+    """A file of a store that git may not read without a question.
 
     Attributes:
-        path: Absolute.
-        words: What is wrong with it; the path is left out.
+        path: The absolute path.
+        words: What is wrong with the file, without its path.
     """
 
     path: str
@@ -78,13 +79,13 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class UnreadableStore(Exception):
-    """Git's data cannot be read, or holds more than can be looked at; in words."""
+    """Git's data cannot be read, or is too large to examine; in words."""
 
 
 def refs_of(
     holder: Path,
 ) -> tuple[tuple[tuple[str, FileStamp], ...], frozenset[str], Mapping[str, str]]:
-    """Stamps of the index and of all that names commits, the objects it names, and replacements."""
+    """Return stamps of the index and of what names commits, the named objects, and replacements."""
     repository = repository_of(holder)
     if repository is None or not repository.folders:
         return (), frozenset(), {}
@@ -102,13 +103,13 @@ def refs_of(
         tips.update(_SHA.findall(text))
         if at.name == "packed-refs":
             replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
-        elif at.parent in replacements:  # a loose ref counts before a packed one: it comes later
+        elif at.parent in replacements:  # a loose ref, which comes later, wins
             replaced[at.name] = text.strip()
     return tuple(stamps), frozenset(tips - NO_OBJECT), replaced
 
 
 def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """The index, heads of any name, and what lies in the folders of refs and worktrees."""
+    """Return the index, heads of any name, and the files of refs and worktrees."""
     for folder in folders:
         yield folder / "index"
         if (folder / "reftable").exists():
@@ -145,16 +146,17 @@ def _text(path: Path) -> str:
 def store_of(
     folders: Sequence[Path], roots: Sequence[Path], known: Store, *, is_quick: bool = False
 ) -> Store:
-    """What lies in the stores of a repository now; blocks.
+    """Return the present files of a repository's stores; blocks.
 
     Args:
-        folders: Git's own.
-        roots: Where commands may write: stores elsewhere are not looked into.
+        folders: Git's own folders.
+        roots: Where commands may write; stores elsewhere are skipped.
         known: The last look.
-        is_quick: Nothing was written in place, so folders that are unchanged are taken from it.
+        is_quick: Whether nothing was written in place, so that unchanged folders are taken from
+            ``known``.
 
     Raises:
-        Unreadable: There is more than ``MOST_FILES``.
+        Unreadable: There are more than ``MOST_FILES`` files.
         OSError: A folder cannot be read.
     """
     stores = _stores(folders, roots)
@@ -177,7 +179,7 @@ def store_of(
 
 
 async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
-    """What is wrong with these files of a store, which are new or have changed."""
+    """Return what is wrong with these new or changed files of a store."""
     until = time.monotonic() + CHECK_S
     paths = sorted(new)
     found = await asyncio.to_thread(_loose_faults, paths, until)
@@ -196,7 +198,7 @@ async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
 
 
 def _check_of(path: str) -> tuple[str, ...]:
-    """What git verifies such a file with; nothing for one that git does not believe."""
+    """Return the git command that verifies such a file; none for a file that git does not trust."""
     if _PACK.search(path):
         pack = Path(path).with_suffix(".pack")
         is_whole = pack.exists() and pack.with_suffix(".idx").exists()
@@ -226,7 +228,7 @@ def _loose_faults(paths: Sequence[str], until: float) -> list[Fault]:
 
 
 def _why_not(path: str, name: str, until: float) -> str:
-    """Why a loose object is not the one that its name says; empty if it is."""
+    """Say why a loose object does not match its name; empty if it does."""
     inflate, digest = zlib.decompressobj(), _digest(name)
     real = Path(os.path.realpath(path))
     if not os.path.lexists(real):
@@ -253,9 +255,9 @@ def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no publi
 
 
 def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    """The folders of objects, and those in the workspace that they name in turn."""
+    """Return the folders of objects, and those in the workspace that they name in turn."""
     found = [str(folder / "objects") for folder in folders]
-    for store in found:  # grows meanwhile
+    for store in found:  # grows during the loop
         for line in _redirects(f"{store}/{_REDIRECTS[0]}"):
             other = os.path.realpath(os.path.join(store, line))  # noqa: PTH118 - as git joins them
             is_ours = any(Path(other).is_relative_to(root) for root in roots)
@@ -278,7 +280,7 @@ def _redirects(path: str) -> Iterator[str]:
 
 
 def _folders(store: str) -> Iterator[str]:
-    """The folders of one store that git reads, as far as they are there."""
+    """Return the existing folders of one store that git reads."""
     try:
         names = os.listdir(store)  # noqa: PTH208 - names alone
     except (FileNotFoundError, NotADirectoryError):

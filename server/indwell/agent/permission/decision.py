@@ -140,7 +140,7 @@ class Requester(Protocol):
         ...
 
     def settled(self, evaluated: EvaluatedPolicy) -> Decision:
-        """The policy's decision, or another one because of who wrote the request."""
+        """Return the policy's decision, or another one because of who wrote the request."""
         ...
 
     def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
@@ -152,7 +152,7 @@ class Requester(Protocol):
         ...
 
     async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
-        """Would the question show the same change again?"""
+        """Return whether the question would show the same change again."""
         ...
 
     async def keep(self, ask: Ask) -> None:

@@ -45,32 +45,33 @@ class OpenCall(msgspec.Struct, frozen=True):
 
 
 class Past(msgspec.Struct, frozen=True):
-    """A session as its log tells it.
+    """The state of a session, read from its log.
 
     Attributes:
-        messages: Of the conversation, paired but for the calls in ``open_calls``.
-        history: What the first of them were before they were compacted.
-        notes: What had to be mended in them, and was not noted before.
-        mended: What that made of the log's messages; the log gets it, so that it says the same.
-        n_live: Messages that the log told of before that.
-        open_calls: Those of the last reply, if nothing answered them.
-        turns: Number of the last turn.
-        is_broken_off: That turn has no end in the log.
+        messages: The messages of the conversation, paired except for the calls in ``open_calls``.
+        history: The originals of the compacted messages.
+        notes: Repairs of the messages that the log does not note yet.
+        mended: The repairs as splices of the log's messages; the log gets them, too.
+        n_live: Number of messages in the log before the repairs.
+        open_calls: Calls of the last reply without results.
+        turns: The number of the last turn.
+        is_broken_off: Whether that turn has no end in the log.
         draft: The user's words that never reached the model.
         usage: Tokens of all calls.
-        last_usage: Tokens of the last one.
-        cost: US dollars of all; None if a price was unknown.
-        spent: US dollars of those whose price was known.
-        model: The one asked last.
+        last_usage: Tokens of the last call.
+        cost: US dollars of all calls; None if a price was unknown.
+        spent: US dollars of the calls whose price was known.
+        model: The model of the last call.
         prefix: The newest system prompt and tools; None if the log is older than that record.
-        requests: Number of the last request.
-        cache_key: Of the last request; empty if the log has none.
-        is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
-        title: That the user gave it; empty if none.
+        requests: The number of the last request.
+        cache_key: The key of the last request; empty if the log has none.
+        is_taken_back: Whether it continues from an earlier turn (a rewind or a fork) and has not
+            gone on yet.
+        title: The title that the user gave; empty if none.
         own_title: The beginning of the first words.
-        origin: The session whose task goes with the first words, as long as nobody has had them.
-        is_outgrown: The last turn ended because the conversation fitted no request any more.
-        is_interrupted: Indwell ended while the last turn ran, which the log says.
+        origin: The session whose task goes with the first words, until they are sent.
+        is_outgrown: Whether the last turn ended because no request can hold the conversation.
+        is_interrupted: Whether Indwell ended while the last turn ran, by the log.
     """
 
     messages: tuple[Message, ...] = ()
@@ -99,11 +100,12 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
-    """The state that a log describes, by the order of its records, not their times (PER-14).
+    """Return the state that a log describes, by the order of its records, not their times (PER-14).
 
     Args:
         records: All records.
-        is_damaged: Some records could not be read, so a call without an intent may have run.
+        is_damaged: Whether records could not be read, so that a call without an intent may have
+            run.
     """
     usage = last_usage = Usage()
     cost: float | None = 0.0

@@ -13,27 +13,28 @@ from indwell.tools.base import Outcome, ToolContext
 
 Running: TypeAlias = Coroutine[None, None, Finished]
 Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
-"""Runs a command: takes who hears its output, what is set to stop it, and who hears what it made
-although it may not."""
+"""Runs a command; takes a receiver of its output, an event that stops it, and a receiver of what it
+did without permission.
+"""
 
 
 class Background(Protocol):
     """Keeps commands that outlive their calls."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Let a command begin; the answer comes when it goes on, or has ended already.
+        """Start a command, and answer when it runs on or has already ended.
 
         Raises:
-            ToolError: It cannot begin, or too many run.
+            ToolError: It cannot start, or too many commands run.
         """
         ...
 
 
 class NoBackground:
-    """Keeps none. Implements ``Background``."""
+    """Keeps no command. Implements ``Background``."""
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Refuse it.
+        """Refuse the command.
 
         Raises:
             ToolError: Always.

@@ -37,11 +37,11 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
-MOST_HOSTS = 10  # that one command asks for; a person reads them all
+MOST_HOSTS = 10  # hosts that one command may ask for, because a person reads them all
 HOST_LIMIT = 253  # characters of a name; RFC 1035
 _PIPE_B = 65_536
 
-# A name, or all below one, perhaps with a port: no address.
+# A host name, or all names below one, perhaps with a port; not an address.
 _HOST = lazy_pattern(
     r"(?:\*\.(?=[^:]*\.))?(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII
 )
@@ -80,17 +80,17 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _NAMES = {"cmd": "command", "run_in_background": "background", "is_background": "background"}
 _SHELLS = {"bash", "sh", "/bin/bash", "/bin/sh"}
 _FOLDERS = ("workdir", "cwd", "dir_path", "directory")
-_MS_FROM = 1000  # a bare ``timeout`` from here on is milliseconds: no command gets 1,000 s
+_MS_FROM = 1000  # from here on a bare ``timeout`` means milliseconds: no command gets 1,000 s
 
 
 def _understood(given: Given) -> Given:
-    """The names and units of other agents.
+    """Translate the names and units of other agents.
 
     Raises:
-        ToolError: It names a folder to run in, which a command of ours says itself.
+        ToolError: It names a folder to run in; with our tool the command changes the folder itself.
     """
     ours = renamed(given, _NAMES)
-    ours.pop("description", None)  # what the command is for, in words: people see the command
+    ours.pop("description", None)  # the purpose of the command in words; people see the command
     folders = [ours.pop(name) for name in _FOLDERS if name in ours]
     if elsewhere := [one for one in folders if one not in {"", ".", None}]:
         raise ToolError(f"to run it in {elsewhere[0]!r}, begin the command with `cd FOLDER &&`")
@@ -108,11 +108,11 @@ def _understood(given: Given) -> Given:
 
 
 class Shell:
-    """Where the next command of one agent runs, and for how long.
+    """The folder of one agent's next command, and its time limit.
 
     Args:
         start: A folder of the workspace.
-        timeout_s: Seconds for a command whose call names none.
+        timeout_s: Seconds for a command whose call states none.
     """
 
     def __init__(self, start: Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -121,7 +121,7 @@ class Shell:
 
 
 def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
-    """The tool; ``shell`` belongs to one agent, and so does where its commands run on."""
+    """Make the tool; ``shell`` belongs to one agent, and so does ``background``."""
     return Tool(
         name="bash",
         description=(
@@ -148,10 +148,10 @@ def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
 
 
 def _wanted(arguments: Bash) -> Widening:
-    """What the model asks for beyond the sandbox; it gets nothing by that (POL-16).
+    """Return what the model asks for beyond the sandbox; asking alone grants nothing (POL-16).
 
     Raises:
-        ToolError: A host is no name, or there are more than a person reads.
+        ToolError: A host is not a name, or there are too many for a person to read.
     """
     if len(arguments.network) > MOST_HOSTS:
         raise ToolError(f"`network` may name {MOST_HOSTS} hosts; name those that are needed")
@@ -166,7 +166,7 @@ def _wanted(arguments: Bash) -> Widening:
 async def _run_on(
     shell: Shell, background: Background, arguments: Bash, context: ToolContext
 ) -> Outcome:
-    """Begin what outlives the call; the working directory stays what it is."""
+    """Start a command that outlives the call; the working directory stays."""
     if arguments.timeout_s is not None:
         raise ToolError("a background command has no timeout_s; `commands` stops it")
     cwd, (before, _) = shell.cwd, await _notes_before(shell, context)
@@ -225,12 +225,12 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
 
 
 async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], frozenset[Path]]:
-    """Bring disk and buffers together, and make sure of the working directory.
+    """Synchronise disk and buffers, and verify the working directory.
 
-    Gives what the model is to read, and the files that could not be saved.
+    Return notes for the model, and the files that could not be saved.
 
     Raises:
-        ToolError: It is not the one that was allowed.
+        ToolError: It is not the directory that was allowed.
     """
     workspace = context.workspace
     if context.facts is not None and context.facts.cwd != str(shell.cwd):
@@ -244,7 +244,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
         names = ", ".join(display(path, workspace.roots) for path in settled.stale)
         notes.append(f"[the command sees older text on disk of files not saved yet: {names}]")
     if not await asyncio.to_thread(_is_usable, shell.cwd, workspace):
-        # What was allowed was to run it there, so it does not run anywhere else.
+        # The permission was for that directory, so the command runs nowhere else.
         shell.cwd = workspace.roots[0]
         raise ToolError(
             f"the working directory is gone, so nothing was run; it is now {str(shell.cwd)!r}; "
@@ -254,7 +254,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], 
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:
-    """Is it still a folder, and still where it was?"""
+    """Is the directory still a folder, and still in its place?"""
     try:
         return locate(cwd, workspace.roots).path == cwd and cwd.is_dir()
     except ToolError:
@@ -263,11 +263,11 @@ def _is_usable(cwd: Path, workspace: Workspace) -> bool:
 
 @contextlib.contextmanager
 def _trail() -> Iterator[tuple[int, int]]:
-    """A pipe through which the shell tells where it ended."""
+    """Open a pipe through which the shell reports its last directory."""
     reading, writing = os.pipe()
     try:
         os.set_blocking(reading, False)
-        os.set_blocking(writing, False)  # a command that fills it must not hang in it
+        os.set_blocking(writing, False)  # a command that fills the pipe must not hang
         yield reading, writing
     finally:
         os.close(reading)
@@ -282,10 +282,10 @@ def _read_trail(reading: int) -> str:
 
 
 def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
-    """Move to where the shell ended, if that is in the workspace."""
+    """Move to the shell's last directory, if that is in the workspace."""
     last = trail.removesuffix("\n").rpartition("\n")[2]
     if not last.startswith("/") or last == str(shell.cwd):
-        return []  # a command can write into the pipe too, and gains nothing by it
+        return []  # a command can write into the pipe, too, and gains nothing by it
     try:
         place = locate(Path(last), workspace.roots).path
     except ToolError:
@@ -299,7 +299,7 @@ def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
 
 
 async def _spilled(text: str, cut: TextEnds, finished: Finished, context: ToolContext) -> str:
-    """Both ends of an output, and between them where the whole can be read."""
+    """Return head and tail of an output, and between them where the whole can be read."""
     path = await context.spill("bash", text)
     whole = "it is whole in"
     if finished.total_b > SPILL_LIMIT_B + TAIL_B:

@@ -1,4 +1,4 @@
-"""A command's output and end: streamed as a terminal shows it, kept and worded for the model."""
+"""A command's output and end: streamed as a terminal shows it, stored, and worded for the model."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from indwell.tools.truncate import TextEnds, cut_output, plain, without_escapes
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-SPILL_LIMIT_B = 4_000_000  # of one output kept to be read again; it passes through memory
-LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
-TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
-_MOST_WORD_B = 1_000  # of a word that is looked for where an output is torn
+SPILL_LIMIT_B = 4_000_000  # bytes of one output kept to be read again; it passes through memory
+LIVE_CHARS = 200_000  # characters shown while the command runs; the rest waits for its end
+TAIL_B = 100_000  # bytes kept of the end of an output over SPILL_LIMIT_B
+_MOST_WORD_B = 1_000  # bytes of a word that is searched where an output is cut
 _BLANKS = (b"\n", b" ", b"\t")
-_PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random
+_PIECE_B = 1 << 14  # bytes; at worst 3 ms, for random bytes
 
-_HELD = 1_000  # characters of an escape that has not ended; what is longer says nothing more
+_HELD = 1_000  # characters of an unfinished escape sequence; the rest of a longer one is ignored
 _UNFINISHED = lazy_pattern(r"\x1b(?:\][^\x07\x1b]*|[P^_X][^\x1b]*|\[[0-?]*[ -/]*|[ -/]*)\Z")
 
-MAX_TIMEOUT_S = 600  # of a command that somebody waits for
+MAX_TIMEOUT_S = 600  # seconds of a command whose call waits for it
 
 
 class CommandOutput:
-    """What a command writes, in pieces.
+    """Collects what a command writes, in pieces.
 
     Args:
-        on_output: Hears text while the command runs.
+        on_output: Receives text while the command runs.
     """
 
     def __init__(self, on_output: Callable[[str], None]) -> None:
@@ -41,7 +41,7 @@ class CommandOutput:
         self._room = LIVE_CHARS
 
     def feed(self, data: bytes) -> None:
-        """Take what came."""
+        """Take a piece of output."""
         room = SPILL_LIMIT_B - len(self._kept)
         if room > 0:
             self._kept += data[:room]
@@ -56,9 +56,9 @@ class CommandOutput:
     def finish(
         self, finished: Finished, max_lines: int, hide: Callable[[str], str]
     ) -> tuple[str, TextEnds | None]:
-        """The text that was kept, and its ends if it is too long for the model; for a thread.
+        """Return the stored text, and its ends if it is too long for the model; call in a thread.
 
-        What ``hide`` hides is hidden before anything is cut: half a secret has no form.
+        Secrets are hidden before anything is cut, because half a secret is not recognised.
         """
         kept, end = self._kept, b""
         self._kept = bytearray()
@@ -73,7 +73,7 @@ class CommandOutput:
 
 
 def _up_to_a_blank(data: bytes | bytearray) -> bytes | bytearray:
-    """Without the word that is torn at its end, which may be the head of a secret."""
+    """Return the text without its last word, which may be the beginning of a secret."""
     blank = max(data.rfind(one, -_MOST_WORD_B) for one in _BLANKS)
     return data if blank < 0 else data[: blank + 1]
 
@@ -84,11 +84,11 @@ def _from_a_blank(data: bytes) -> bytes:
 
 
 def _shown(data: bytes | bytearray) -> str:
-    """Text as it would stand on a screen; the event loop gets its turn between the pieces."""
+    """Return text as a terminal shows it, pausing for the event loop between the pieces."""
     decoder, screen = _decoder(), Screen()
     for start in range(0, len(data), _PIECE_B):
         screen.feed(decoder.decode(data[start : start + _PIECE_B]))
-        time.sleep(0)  # lets go of the interpreter, which it otherwise keeps for 5 ms
+        time.sleep(0)  # releases the interpreter, which this thread otherwise holds for 5 ms
     screen.feed(decoder.decode(b"", final=True))
     return screen.finish()
 
@@ -98,14 +98,14 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 class Screen:
-    """What ``plain`` makes of a whole text, from any pieces of it.
+    """Computes what ``plain`` makes of a whole text, from pieces of any size.
 
-    A regular expression over megabytes keeps every other thread waiting, the editor's among them.
+    A regular expression over megabytes delays all other threads, and so the editor.
     """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._line = 0  # the part with which the last line begins
+        self._line = 0  # the position in the parts where the last line begins
         self._held = ""
 
     def feed(self, text: str) -> None:
@@ -114,12 +114,12 @@ class Screen:
         unfinished = _UNFINISHED.search(text)
         stop = unfinished.start() if unfinished else len(text)
         done = without_escapes(text[:stop])
-        shown = done.rstrip("\r")  # whether they end the line or begin it anew is not known yet
+        shown = done.rstrip("\r")  # whether they end the line or restart it is not known yet
         self._held = done[len(shown) :] + text[stop:][:_HELD]
         self._show(shown.replace("\r\n", "\n"))
 
     def finish(self) -> str:
-        """The whole."""
+        """Return the whole text."""
         text = without_escapes(self._held).rstrip("\r")
         self._held = ""
         self._show(text)
@@ -128,10 +128,10 @@ class Screen:
         return whole
 
     def _show(self, text: str) -> None:
-        """Add text without escapes, and with no carriage return at its end."""
+        """Add text without escape sequences and without a carriage return at its end."""
         first, end, rest = text.partition("\n")
         first = first.rstrip("\r")
-        if "\r" in first:  # it goes over what stood in this line
+        if "\r" in first:  # it overwrites the beginning of this line
             del self._parts[self._line :]
         self._parts.append(plain(first) + end)
         if end:
@@ -142,7 +142,7 @@ class Screen:
 
 
 def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str]:
-    """How it ended, in words: one line, and what else is to be known of it."""
+    """Describe the end of a command for the model: one line, and further notes."""
     ending = []
     if finished.stopped:
         ending.append(
@@ -172,7 +172,7 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
 
 
 def ending_figure(finished: Finished) -> str:
-    """How it ended, for the user, in a word or two."""
+    """Describe the end of a command for the user, in a word or two."""
     if finished.stopped:
         return "stopped: made a protected file"
     if finished.timed_out:
@@ -183,7 +183,7 @@ def ending_figure(finished: Finished) -> str:
 
 
 async def notes_after(workspace: Workspace) -> list[str]:
-    """What a command changed beneath the user's hands."""
+    """Describe open files that a command changed on disk."""
     changed = await workspace.changed_under_buffers()
     if not changed:
         return []

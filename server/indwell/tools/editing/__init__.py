@@ -1,1 +1,1 @@
-"""Changing files: exact edits, merged where the text moved, told with their diff."""
+"""Tools that change files: exact edits, merged with others' changes, reported with their diff."""

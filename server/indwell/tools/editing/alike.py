@@ -1,8 +1,8 @@
 """Finds whole lines that differ from the wanted ones only in trailing blanks.
 
-Nobody sees those blanks, editors and formatters take them away, and they mean next to nothing; so
-where one place fits and no other, it is the place. Indentation, tabs for spaces, quotes, case and
-anything else are never guessed (ENC-11). This module knows no disk.
+Nobody sees those blanks, editors and formatters remove them, and they hardly ever matter; so if
+exactly one place fits, it is the place. Indentation, tabs for spaces, quotes, case and anything
+else are never guessed (ENC-11). This module knows no disk.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from indwell.workspace.text import split_lines
 
-MAX_PLACES = 1_000  # places of one line that are looked at
+MAX_PLACES = 1_000  # places of one line that are examined
 BLANKS = " \t\r\n"
 
 
 def find_alike(text: str, old: str) -> tuple[int, int] | None:
-    """From where to where ``old`` stands but for blanks at line ends; None if not just once."""
+    """Return where ``old`` occurs except for trailing blanks; None unless it is one place."""
     wanted = [line.rstrip(BLANKS) for line in split_lines(old)]
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():
@@ -43,7 +43,7 @@ def find_alike(text: str, old: str) -> tuple[int, int] | None:
 
 
 def _candidates(lines: Sequence[str], line: str, number: int) -> Iterator[int]:
-    """First lines from which the wanted ones may stand: ``line`` is the one of that number."""
+    """Return first lines at which the wanted ones may begin; ``line`` has this number."""
     at = number - 1
     while True:
         try:

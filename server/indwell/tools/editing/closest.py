@@ -1,7 +1,7 @@
 """Finds the lines most similar to the wanted ones, for a model whose text was not found.
 
-Ranked by how many of the wanted lines stand there, white space aside; else by likeness of one line.
-The work is bounded. This module knows no disk.
+Places are ranked by how many of the wanted lines they hold, ignoring white space; otherwise by the
+likeness of one line. The work is bounded. This module knows no disk.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.truncate import untorn
 from indwell.workspace.text import shown, split_lines
 
-MAX_VOTES = 5  # places of one line of old that it votes for
-SHOWN_LINES = 12  # of the best place
-OTHER_LINES = 3  # of each other place
+MAX_VOTES = 5  # places for which one line of old votes
+SHOWN_LINES = 12  # lines of the best place
+OTHER_LINES = 3  # lines of each other place
 SHOWN_CHARS = 1_200
 MAX_PLACES = 3
-LIKENESS = 60  # percent that one line must be like the wanted one
+LIKENESS = 60  # percent by which one line must be like the wanted one
 FUZZY_CHARS = 200
 
 _NUMBERED = lazy_pattern(r"\s*\d+(\t| ?\| ?)")
@@ -30,7 +30,7 @@ _QUOTES = str.maketrans(
 
 
 def closest(text: str, old: str) -> str:
-    """Words that say where something like ``old`` stands, best place first, with its lines."""
+    """Say where something like ``old`` is, the best place first, with its lines."""
     wanted = [line.rstrip("\r\n") for line in split_lines(old)]
     if wanted and all(_NUMBERED.match(line) for line in wanted if line.strip()):
         return "; leave out the line numbers and tabs that read_file puts before each line"
@@ -48,7 +48,7 @@ def closest(text: str, old: str) -> str:
 
 
 def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
-    """What alone differs, if it is one thing."""
+    """Name the difference, if it is a single one."""
     if _alike(there, wanted, _squeezed):
         return f"only white space differs{_indentation(there, wanted)}; "
     if _alike(there, wanted, _composed):
@@ -62,7 +62,7 @@ def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _indentation(there: Sequence[str], wanted: Sequence[str]) -> str:
-    """By how much each line is indented otherwise, if all are by the same."""
+    """Return the difference in indentation, if it is the same for all lines."""
     pairs = [pair for pair in zip(there, wanted, strict=False) if pair[0].strip()]
     if any(one.strip() != other.strip() for one, other in pairs):
         return ""
@@ -80,9 +80,9 @@ def _indent(line: str) -> str:
 
 
 def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
-    """Do the wanted lines stand there but for what ``plain`` takes away?
+    """Are the wanted lines there, except for what ``plain`` removes?
 
-    Those at the ends may be parts of lines.
+    The first and last ones may be parts of lines.
     """
     return plain("\n".join(wanted)).strip() in plain("\n".join(there))
 
@@ -102,7 +102,7 @@ def _numbered(lines: Sequence[str], start: int, n_lines: int) -> str:
 
 
 def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the most lines of ``wanted`` stand at their place, white space aside; best first."""
+    """Return places with the most lines of ``wanted``, ignoring white space; best first."""
     places: dict[str, list[int]] = {}
     for number, line in enumerate(map(_squeezed, wanted)):
         if line:
@@ -111,7 +111,7 @@ def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     for number, line in enumerate(map(_squeezed, lines)):
         for wanted_number in places.get(line, ())[:MAX_VOTES]:
             start = max(number - wanted_number, 0)
-            # A brace alone says little of the place; a long line much.
+            # A brace alone says little about a place; a long line says much.
             votes[start] = votes.get(start, 0) + min(len(line), 40)
     if not votes:
         return []
@@ -125,7 +125,7 @@ def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where lines like the longest one of ``wanted`` stand; best first."""
+    """Return places of lines like the longest line of ``wanted``; best first."""
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():
         return []
@@ -138,7 +138,7 @@ def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _plain_start(line: str) -> str:
-    """What is compared of a line: quotes, case and the form of characters are no difference."""
+    """Return a line for comparison, without differences of quotes, case and character form."""
     start = line.strip()[:FUZZY_CHARS]
     return start if start.isascii() else _composed(start.translate(_QUOTES))
 

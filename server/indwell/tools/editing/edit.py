@@ -28,7 +28,7 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 
-TRIES = 3  # times that an edit is merged with a text that moves under it; EDT-07
+TRIES = 3  # attempts to merge an edit with a text that keeps changing; EDT-07
 
 
 class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +52,7 @@ _EDIT_NAMES = {
 
 
 def _understood(given: Given) -> Given:
-    """Other agents name the texts differently, and give those of one edit beside the path."""
+    """Translate other agents' names for the texts, and a single edit given beside the path."""
     ours = renamed(given, PATHS)
     if isinstance(edits := ours.get("edits"), list):
         ours["edits"] = [
@@ -70,7 +70,7 @@ EDIT_FILE = of_struct(EditFile, _understood)
 
 
 def make_edit_file() -> Tool[EditFile]:
-    """The tool."""
+    """Make the tool."""
     return Tool(
         name="edit_file",
         description="Replace exact texts in a file you have read.",
@@ -97,7 +97,7 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 snapshot.path, snapshot, allowed.text, label=f"Indwell: edit {name}"
             )
-        except TextMoved as error:  # somebody was faster: merge with what stands there now
+        except TextMoved as error:  # somebody else was faster: merge with the new text
             moved = error
             continue
         if change.before == change.after:
@@ -123,10 +123,10 @@ async def _preview(arguments: EditFile, context: ToolContext) -> Preview:
 
 
 async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:
-    """What stands there, and what the edits make of it.
+    """Return the present text, and what the edits make of it.
 
     Raises:
-        TooLarge: It is edited in place.
+        TooLarge: The file is edited in place.
         ToolError: The edits cannot be made.
     """
     path = context.resolve(arguments.path)
@@ -148,10 +148,10 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
 
 
 async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot:
-    """Read a file; say so if it is gone since the model read it (FS-15).
+    """Read a file; say so if it was deleted since the model read it (FS-15).
 
     Raises:
-        TooLarge: It is edited in place.
+        TooLarge: The file is edited in place.
         ToolError: It cannot be read.
     """
     try:
@@ -161,7 +161,7 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
     except ToolError as error:
         if not context.seen.digest(path):
             raise
-        context.seen.record(path, "", None)  # said once: whoever wants it back may create it
+        context.seen.record(path, "", None)  # told once: the model may create it again
         raise ToolError(
             f"{written!r} was read before, but now: {error}. It was deleted or renamed meanwhile; "
             "nothing was edited and nothing created"
@@ -169,10 +169,10 @@ async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot
 
 
 def known_text(snapshot: Snapshot, seen: KnownTexts) -> str:
-    """The text that the model knows.
+    """Return the text that the model knows.
 
     Raises:
-        ToolError: It never read it, or too long ago to say what has changed since.
+        ToolError: The model never read it, or so long ago that later changes are unknown.
     """
     known = seen.text(snapshot.path)
     if known is None or seen.digest(snapshot.path) == snapshot.stamp.digest:
@@ -184,7 +184,7 @@ def known_text(snapshot: Snapshot, seen: KnownTexts) -> str:
 async def _already(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
 ) -> Outcome:
-    """Others have made the same change, or there is none."""
+    """Say that others have made the same change, or that the edit changes nothing."""
     if not proposal.others:
         raise EditRefused(
             f"these edits would leave {name} as it is: what they put in is there already; nothing "

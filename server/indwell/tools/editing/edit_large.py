@@ -1,8 +1,8 @@
 """``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
 
-The same rules as in ``replace``, which puts the new text in each place: unique unless ``all``,
-only line endings forgiven. Similar text is not looked for. The result shows each changed place as
-a diff.
+The rules are those of ``replace``, which puts the new text in each place: unique unless ``all``,
+    with other line endings accepted. Similar text is not looked for. The result shows each changed
+    place as a diff.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a com
 _BREAK = lazy_pattern(r"\r\n|\n|\r")
 
 SHOWN_PLACES = 20  # changed places in the diff
-LINE_CHARS = 500  # of a line in the diff
+LINE_CHARS = 500  # characters of a line in the diff
 _HUNK = lazy_pattern(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
@@ -47,12 +47,12 @@ class LargeEditArguments(Protocol):
 
     @property
     def path(self) -> str:
-        """As the model wrote it."""
+        """The path as the model wrote it."""
         ...
 
     @property
     def edits(self) -> tuple[Replacement, ...]:
-        """In order."""
+        """The edits in order."""
         ...
 
 
@@ -86,7 +86,7 @@ async def run(arguments: LargeEditArguments, context: ToolContext) -> Outcome:
 
 
 async def preview(arguments: LargeEditArguments, context: ToolContext) -> str:
-    """The diff that ``run`` would make.
+    """Return the diff that ``run`` would make.
 
     Raises:
         ToolError: It cannot be done.
@@ -101,7 +101,7 @@ async def preview(arguments: LargeEditArguments, context: ToolContext) -> str:
 def _checked(
     large: Large, arguments: LargeEditArguments, context: ToolContext
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """As ``planned``, if the file may be edited."""
+    """Return ``planned``, if the file may be edited."""
     context.seen.check(Snapshot(path=large.path, text="", stamp=TextStamp(large.index.digest)))
     if not is_simple(large.index.encoding):
         raise ToolError(
@@ -115,10 +115,10 @@ def _checked(
 def planned(
     large: Large, edits: Sequence[Replacement], path: str
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """The file as edits would make it, and where they change it.
+    """Return the file as the edits would make it, and where they change it.
 
     Raises:
-        ToolError: One cannot be made.
+        ToolError: An edit cannot be made.
     """
     if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
@@ -169,15 +169,15 @@ def _applied(large: Large, edit: Replacement, path: str) -> tuple[Large, list[Sp
 
 
 def _places(large: Large, edit: Replacement, path: str) -> tuple[list[range], bool]:
-    """Where old stands, and whether exactly so, or with other line endings; see ``replace``."""
+    """Return the places of old, and whether they match exactly; see ``replace``."""
     try:
         old = large.encoded(edit.old)
     except UnicodeEncodeError:
-        return [], True  # the file cannot hold it, so it does not
+        return [], True  # the file cannot hold the text
     limit = MAX_REPLACED + 1 if edit.all else MAX_COUNTED
 
     def uncut(found: Iterator[range]) -> list[range]:
-        if halves(edit.old):  # they may be found within a character
+        if halves(edit.old):  # the text may match within a character
             found = (at for at in found if not large.cuts(at.start) and not large.cuts(at.stop))
         return _few(list(islice(found, limit)), path)
 
@@ -208,7 +208,7 @@ def _few(places: list[range], path: str) -> list[range]:
 
 
 def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[range]]]:
-    """The places with their lines; those that touch, together."""
+    """Return the places with their lines; neighbouring places share one entry."""
     windows: list[tuple[range, list[range]]] = []
     for place in places:
         window, inside = large.around(place), [place]
@@ -223,7 +223,7 @@ def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[ra
 def _decoded(
     large: Large, window: range, places: Sequence[range]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """The text of a window, and from and to of the places in it."""
+    """Return the text of a window, and the bounds of the places in it."""
     bounds = [window.start, *(at for place in places for at in (place.start, place.stop))]
     parts = [
         large.decoded(large.read(start, stop - start))
@@ -234,10 +234,10 @@ def _decoded(
 
 
 def _bytes(large: Large, before: str, after: str) -> bytes:
-    """The bytes of a changed place, in the file's encoding.
+    """Return the bytes of a changed place, in the file's encoding.
 
     Raises:
-        ToolError: It cannot hold a character, or it is only a guess that it can.
+        ToolError: The encoding cannot hold a character, or is only a guess.
     """
     encoding = large.index.encoding
     if large.index.is_guess:
@@ -258,7 +258,7 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
 
 
 def _nearest(large: Large, old: str) -> str:
-    """Where the longest line of ``old`` stands, white space around it aside."""
+    """Return where the longest line of ``old`` occurs, ignoring white space around it."""
     longest = max((line.strip() for line in _BREAK.split(old)), key=len, default="")
     try:
         wanted = large.encoded(longest)
@@ -279,7 +279,7 @@ def _nearest(large: Large, old: str) -> str:
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A changed place with the lines around it, before and after, and the line it begins in."""
+    """A changed place with the lines around it, before and after, and its first line's number."""
 
     line: int
     before: str
@@ -287,7 +287,7 @@ class Spot(msgspec.Struct, frozen=True):
 
 
 def diff_of(spots: Sequence[Spot], name: str) -> str:
-    """The changed places as one unified diff, long lines cut."""
+    """Return the changed places as one unified diff, with long lines cut."""
     pieces: list[str] = []
     for spot in spots[:SHOWN_PLACES]:
         diff = unified_diff(spot.before, spot.after, name)
@@ -300,19 +300,19 @@ def diff_of(spots: Sequence[Spot], name: str) -> str:
 
 
 def figure_of(spots: Sequence[Spot]) -> str:
-    """How many lines came and went."""
+    """Return how many lines were added and removed."""
     counts = [count_changes(spot.before, spot.after) for spot in spots]
     n_added, n_removed = (sum(numbers) for numbers in zip(*counts, strict=True))
     return f"+{n_added} \N{MINUS SIGN}{n_removed}"
 
 
 def cut_line(line: str) -> str:
-    """A line as it stands in the diff."""
+    """Return a line as it appears in the diff."""
     return line if len(line) <= LINE_CHARS else untorn(line[:LINE_CHARS])
 
 
 def _moved(hunks: str, by: int) -> str:
-    """Hunks of a part, as hunks of the whole, which has ``by`` more lines before it."""
+    """Return hunks of a part as hunks of the whole, with ``by`` more lines before them."""
 
     def moved(head: re.Match[str]) -> str:
         old, n_old, new, n_new = head.groups(default="")

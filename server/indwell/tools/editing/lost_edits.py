@@ -1,6 +1,6 @@
-"""Tells whether an edit whose result was lost was applied (PER-10).
+"""Tells whether an edit whose result was lost has been applied (PER-10).
 
-Only what the call's own arguments tell is said; nothing is changed, and nothing is run again.
+It only says what the call's own arguments show; it changes nothing and runs nothing again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS: dict[State, str] = {
 
 
 async def looked_up(use: ToolUse, workspace: Workspace) -> str:
-    """A sentence on the file of an edit whose result was lost; empty for any other call."""
+    """Return a sentence on the file of an edit whose result was lost; empty for any other call."""
     try:
         arguments = _arguments(use)
         if arguments is None:
@@ -43,7 +43,7 @@ async def looked_up(use: ToolUse, workspace: Workspace) -> str:
 
 
 def state_of(arguments: EditFile | WriteFile, text: str | None) -> State:
-    """Was it done? ``text`` is what stands in the file now, None if it cannot be read. Pure."""
+    """Was the edit applied? ``text`` is the file's present text, None if unreadable. Pure."""
     if text is None:
         return "not done" if isinstance(arguments, WriteFile) else "neither"
     text = _plain(text)
@@ -63,7 +63,7 @@ def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
 
 
 def _of_one(edit: Replacement, text: str) -> State:
-    """Where one of the two texts holds the other, only the longer one says something."""
+    """If one of the two texts contains the other, only the longer one proves anything."""
     old, new = _plain(edit.old), _plain(edit.new)
     has_old, has_new = old in text, new in text
     if not new:
@@ -78,7 +78,7 @@ def _of_one(edit: Replacement, text: str) -> State:
 
 
 def _of_all(states: Sequence[State]) -> State:
-    """An edit is done whole or not at all."""
+    """An edit is applied as a whole or not at all."""
     return states[0] if len(set(states)) == 1 else "neither"
 
 

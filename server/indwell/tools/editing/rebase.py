@@ -1,9 +1,9 @@
 """Applies edits to a text that may have changed since the model read it.
 
 The edits are made on the text that the model knows, and merged with what others made of that text
-since. Where both changed the same lines, nothing is done, and the model is shown those lines. If
-the user allowed some of the hunks shown, only those are applied; if the edit would now come to
-other hunks, nothing is written (POL-22). This module knows no disk.
+since. Where both changed the same lines, nothing is written, and the model is shown those lines. If
+the user allowed some of the shown hunks, only those are applied; if the edit would now have other
+hunks, nothing is written (POL-22). This module knows no disk.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from indwell.workspace.comparing.hunks import DiffHunk, OtherHunks, take_hunks
 from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.text import shown, split_lines
 
-OTHERS_LIMIT = 1_500  # characters of what others changed that the model is shown
-MAX_CONFLICTS = 5  # that the model is shown at once
-CONFLICT_LINES = 40  # of each side of one
-LINE_CHARS = 1_000  # of each of these lines
-SIDE_CHARS = 4_000  # of them all
+OTHERS_LIMIT = 1_500  # characters of others' changes that the model is shown
+MAX_CONFLICTS = 5  # conflicts that the model is shown at once
+CONFLICT_LINES = 40  # lines of each side of one conflict
+LINE_CHARS = 1_000  # characters of each of these lines
+SIDE_CHARS = 4_000  # characters of all of them
 CHANGED = "has changed since it was read (by the user, a sub-agent, a formatter or a command)"
 
 MOVED = "what it would do changed while the user was asked; nothing was done"
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """What a file shall read.
+    """The text that a file should get.
 
     Attributes:
-        text: All of it.
-        known: What the model knows of it once it is written: ``text``, or less than that.
+        text: The whole text.
+        known: What the model knows of the file once it is written: ``text``, or less.
         notes: For the model: how its texts were found.
-        others: For the model: what others changed meanwhile, a unified diff, perhaps cut.
+        others: For the model: what others changed meanwhile, as a unified diff that may be cut.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Collision(msgspec.Struct, frozen=True):
-    """Others changed the same lines, or made those that the edit is for.
+    """Others changed the same lines, or made the changes of the edit.
 
     Attributes:
-        known: What the model knows when it has read ``words``: the text as it read it, with the
-            lines that it was shown as they stand now. Not more, or a whole new text of its making
-            could take away what it never saw.
+        known: What the model knows after reading ``words``: the text that it had read, with the
+            shown lines as they are now. Not more, or a whole new text by the model could remove
+            what it never saw.
         words: For the model.
     """
 
@@ -65,7 +65,7 @@ class Collision(msgspec.Struct, frozen=True):
 
 
 def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Proposal | Collision:
-    """Make ``edits`` on the ``known`` text and bring them to the text that stands there ``now``.
+    """Make ``edits`` on the ``known`` text, and merge them with the text that is there ``now``.
 
     Raises:
         ToolError: They cannot be made, and the text has not changed.
@@ -85,7 +85,7 @@ def propose(known: str, now: str, edits: Sequence[Replacement], path: str) -> Pr
 
 
 def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
-    """The diff from what the model knows to what stands there, cut; and whether it is whole."""
+    """Return the diff from the known text to the present one, cut; and whether it is complete."""
     diff = shown(unified(compare(known, now), path))
     if len(diff) <= OTHERS_LIMIT:
         return diff, True
@@ -96,7 +96,7 @@ def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
 def _unread(
     known: str, now: str, edits: Sequence[Replacement], path: str, others: tuple[str, bool]
 ) -> Collision:
-    """The edits do not fit what the model read. They may fit what it never saw: show it first."""
+    """Show text that the model has not read, because the edits do not fit what it read."""
     diff, is_whole = others
     words = f"{path!r} {CHANGED}; nothing was edited. "
     try:
@@ -111,7 +111,7 @@ def _unread(
 
 
 def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
-    """Show the lines that collide, and note just those as known."""
+    """Show the conflicting lines, and note just those as known."""
     head = f"{path!r} {CHANGED}, in lines that this edit changes too; nothing was edited. "
     words = [f"{head}Repeat the edit on what stands there now"]
     pieces, at = [], 0
@@ -129,7 +129,7 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
 
 
 def _place(conflict: Conflict) -> tuple[str, bool]:
-    """What stands there and what was wanted, cut; and whether the former is whole."""
+    """Return the present and the wanted lines, cut; and whether the present ones are complete."""
     first, lines = conflict.theirs.line, split_lines(conflict.theirs.text)
     now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
     if not lines:
@@ -146,7 +146,7 @@ def _place(conflict: Conflict) -> tuple[str, bool]:
 
 
 def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
-    """The first lines, without their ends, each of them cut; and whether that is all."""
+    """Return the first lines without line breaks, each cut; and whether these are all."""
     told: list[str] = []
     room, is_whole = SIDE_CHARS, True
     for line in lines[:CONFLICT_LINES]:
@@ -168,7 +168,7 @@ def _more(n_lines: int) -> list[str]:
 
 
 class RefusedHunks(msgspec.Struct, frozen=True):
-    """The hunks that the user did not allow, and how many there were in all."""
+    """The hunks that the user did not allow, and the number of all hunks."""
 
     hunks: tuple[DiffHunk, ...] = ()
     of: int = 0
@@ -177,10 +177,10 @@ class RefusedHunks(msgspec.Struct, frozen=True):
 async def allowed_part(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
 ) -> tuple[Proposal, RefusedHunks]:
-    """What of a proposal may be written, and what not; all of it if nothing was chosen.
+    """Return the part of a proposal that may be written, and the refused rest.
 
     Raises:
-        EditRefused: It has other hunks than those that were chosen from.
+        EditRefused: Its hunks differ from those that the user chose from.
     """
     if context.chosen is None:
         return proposal, RefusedHunks()
@@ -192,17 +192,17 @@ async def allowed_part(
 
 
 def check_whole(path: str, context: ToolContext) -> None:
-    """For what is written whole, or in place: of this no hunks were shown.
+    """Check a change that is written whole or in place, for which no hunks were shown.
 
     Raises:
-        EditRefused: Some were, so the file was another one.
+        EditRefused: Hunks were shown, so the file was another one then.
     """
     if context.chosen is not None:
         raise EditRefused(f"{path!r}: {MOVED}")
 
 
 def with_refused(outcome: Outcome, refused: RefusedHunks) -> Outcome:
-    """The outcome of an edit, with what of it the user did not allow."""
+    """Return the outcome of an edit, with the hunks that the user did not allow."""
     n_refused = len(refused.hunks)
     if not n_refused:
         return outcome
@@ -223,7 +223,7 @@ def _part(
 ) -> tuple[Proposal, RefusedHunks]:
     taken = take_hunks(snapshot.text, proposal.text, name, of=chosen.of, ids=chosen.hunks)
     now_known = taken.text
-    if proposal.known != proposal.text:  # others wrote there what the model was not shown
+    if proposal.known != proposal.text:  # others wrote what the model was not shown
         before = snapshot.text if known is None else known
         merged = merge(snapshot.text, taken.text, before)
         now_known = before if merged.conflicts else merged.text

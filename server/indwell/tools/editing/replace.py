@@ -1,9 +1,8 @@
 r"""Search and replace as the model means it: exact, unique, all edits or none.
 
-This module knows no disk. Line endings are forgiven: a model writes ``\n`` where the file has
-``\r\n``, and what is put in takes the endings that stand there. An edit that changes nothing but
-line endings is taken as it is written. Blanks at line ends are forgiven too (see ``alike``), and
-then the result says so.
+This module knows no disk. Other line endings are accepted: a model writes ``\n`` where the file has
+``\r\n``, and new text gets the file's endings. An edit that changes only line endings is applied
+as written. Trailing blanks are ignored, too (see ``alike``), and then the result says so.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _BREAK = lazy_pattern(r"\r\n|\n|\r")
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Put one text in place of another."""
+    """Replaces one text by another."""
 
     old: Annotated[str, msgspec.Meta(description="exact text, unique in the file")]
     new: str
@@ -37,11 +36,11 @@ class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReplacementResult(msgspec.Struct, frozen=True):
-    """What became of a text.
+    """The result of edits.
 
     Attributes:
-        text: With all edits made.
-        notes: What the model should know of how its texts were found.
+        text: The text with all edits made.
+        notes: What the model should know about how its texts were found.
     """
 
     text: str
@@ -49,23 +48,23 @@ class ReplacementResult(msgspec.Struct, frozen=True):
 
 
 def apply(text: str, edits: Sequence[Replacement], path: str) -> str:
-    """The text with ``edits`` made; see ``replaced``."""
+    """Return the text with ``edits`` made; see ``replaced``."""
     return replaced(text, edits, path).text
 
 
 def replaced(
     text: str, edits: Sequence[Replacement], path: str, *, exactly: bool = False
 ) -> ReplacementResult:
-    """Make edits in order, each to the result of the one before.
+    """Make edits in order, each on the result of the one before.
 
     Args:
         text: The file's text.
         edits: At least one.
-        path: The file's name for messages.
-        exactly: Forgive nothing but line endings.
+        path: The file's name, for messages.
+        exactly: Whether only other line endings are accepted.
 
     Raises:
-        ToolError: One cannot be made; then none is.
+        ToolError: One edit cannot be made; then none is.
     """
     if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
@@ -105,12 +104,12 @@ def _replaced_one(text: str, edit: Replacement, path: str, *, exactly: bool) -> 
 
 
 def changes_ends_only(edit: Replacement) -> bool:
-    """Do old and new differ in nothing but their line endings?"""
+    """Do old and new differ only in their line endings?"""
     return _BREAK.sub("\n", edit.old) == _BREAK.sub("\n", edit.new)
 
 
 def other_ends(path: str) -> str:
-    """Why an edit of line endings cannot be made: old has others than the file has there."""
+    """Say why an edit of line endings fails: the file has other endings than old."""
     return (
         f"old and new differ only in their line endings, and {path!r} does not have old with those "
         "of old; nothing was changed. Write \\r\\n or \\n in old exactly as the file has it (see "
@@ -119,7 +118,7 @@ def other_ends(path: str) -> str:
 
 
 def _with_other_ends(text: str, edit: Replacement, path: str) -> tuple[str, str]:
-    r"""Other line endings, as they are written; a place never begins or ends within a ``\r\n``."""
+    r"""Apply other line endings as written; no place begins or ends within a ``\r\n``."""
     places = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
     if not places:
         if _places(text, edit)[0]:
@@ -149,14 +148,14 @@ def put(
     is_exact: bool,
     usual: str | None = None,
 ) -> str:
-    """Put ``edit.new`` in the places of ``edit.old``, with the line endings that stand there.
+    """Put ``edit.new`` in the places of ``edit.old``, with the line endings found there.
 
     Args:
         text: The file's text, or a part of it.
-        places: From and to; they ascend.
-        edit: What is put in place of what.
-        is_exact: ``edit.old`` stands there with the line endings that it has itself.
-        usual: The line ending where ``text``, a part, shows none after a place.
+        places: The bounds of the places, ascending.
+        edit: The old and the new text.
+        is_exact: Whether ``edit.old`` matches with its own line endings.
+        usual: The line ending to use where ``text``, a part, shows none after a place.
     """
     has_one = "\r" not in text and usual in {None, "\n"}
     is_plain = (is_exact and (has_one or "\r" in edit.new)) or not _BREAK.search(edit.new)
@@ -172,13 +171,13 @@ def put(
 
 
 def _unshown(edit: Replacement, text: str) -> Replacement:
-    """The edit with the characters and tags of the file, which the model saw escaped (INJ-06)."""
+    """Return the edit with the characters and tags that the model saw escaped (INJ-06)."""
     old, new = (with_tags(restored(one, text)) for one in (edit.old, edit.new))
     return msgspec.structs.replace(edit, old=old, new=new)
 
 
 def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
-    """Where ``old`` stands, from and to; and whether exactly so, or with other line endings."""
+    """Return the bounds of ``old``'s places, and whether it matches exactly."""
     if "\r" not in text and "\r" not in edit.old:
         return _found(text, edit), True
     exact = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
@@ -186,7 +185,7 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
         return exact, True
     old = _BREAK.sub("\n", edit.old)
     n_pairs = text.count("\r\n")
-    if n_pairs == text.count("\n") == text.count("\r"):  # one line ending throughout
+    if n_pairs == text.count("\n") == text.count("\r"):  # the same line ending throughout
         return _found(text, msgspec.structs.replace(edit, old=old.replace("\n", "\r\n"))), False
     # Each CRLF is one character shorter in the plain text.
     pairs = [pair.start() - number for number, pair in enumerate(re.finditer("\r\n", text))]
@@ -197,9 +196,9 @@ def _places(text: str, edit: Replacement) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
-    """Places of ``old``: all that do not overlap; or, to count them, also those that do."""
+    """Return the places of ``old`` without overlaps; to count them, with overlaps."""
     size = len(edit.old)
-    step = size if edit.all else 1  # "aa" stands twice in "aaa"
+    step = size if edit.all else 1  # "aa" occurs twice in "aaa"
     places: list[tuple[int, int]] = []
     start = text.find(edit.old)
     while start >= 0 and (edit.all or len(places) < MAX_COUNTED):
@@ -209,14 +208,14 @@ def _found(text: str, edit: Replacement) -> list[tuple[int, int]]:
 
 
 def _splitter(text: str) -> Callable[[int], bool]:
-    """Whether an offset stands between the two characters of a CRLF."""
+    """Return a test whether an offset is between the two characters of a CRLF."""
     return lambda offset: offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:
-    """Where a deletion stops: deleting whole lines takes their line end, and leaves no empty one.
+    """Return where a deletion ends: deleted whole lines include their line break.
 
-    Recorded agents work that way (`edit_real.jsonl`, "exact_but_post_processed").
+    Recorded agents do so (`edit_real.jsonl`, "exact_but_post_processed").
     """
     begins = start == 0 or text[start - 1] in "\r\n"
     line_end = _BREAK.match(text, stop)
@@ -225,7 +224,7 @@ def _with_line_end(text: str, start: int, stop: int) -> int:
 
 
 def _with_endings(text: str, edit: Replacement, offset: int, endings: _Endings) -> str:
-    """The new text with the line endings of ``text``, which it replaces, line by line."""
+    """Return the new text with the line endings of the replaced ``text``, line by line."""
     old_lines, new_lines = _BREAK.split(edit.old), _BREAK.split(edit.new)
     there = _BREAK.findall(text)
     usual = there[0] if there else endings.at(offset)
@@ -243,7 +242,7 @@ def _with_endings(text: str, edit: Replacement, offset: int, endings: _Endings) 
 
 
 def _n_same(left: Iterator[str], right: Iterator[str]) -> int:
-    """How many items two sequences share from their beginning."""
+    """Return the length of the common beginning of two sequences."""
     n_same = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -253,17 +252,17 @@ def _n_same(left: Iterator[str], right: Iterator[str]) -> int:
 
 
 class _Endings:
-    """The line endings that are used in a text, at offsets that only grow; looked for once."""
+    """The line endings of a text, looked up at ascending offsets."""
 
     def __init__(self, text: str, last: str | None) -> None:
         self._text = text
         self._last = last
-        self._start = -1  # of the ending that was found last
+        self._start = -1  # the position of the ending found last
         self._ending = ""
         self._is_last = False
 
     def at(self, offset: int) -> str:
-        """The next one from ``offset`` on; else the one before, else a line feed."""
+        """Return the next ending from ``offset`` on; else the one before, else a line feed."""
         if self._is_last or offset <= self._start:
             return self._ending
         following = _BREAK.search(self._text, offset)

@@ -1,4 +1,4 @@
-"""Reports a change: one sentence, the diff, the figures; notes what the model knows.
+"""Reports a change: one sentence, the diff, the figures; notes what the model then knows.
 
 The report says so if an edited JSON or TOML file no longer parses.
 """
@@ -31,7 +31,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 
 
 class _ChangeAccount(msgspec.Struct, frozen=True):
-    """What is said of a change, and what the model knows when it has read it."""
+    """The report of a change, and what the model knows after reading it."""
 
     outcome: Outcome
     known: str
@@ -41,7 +41,7 @@ class _ChangeAccount(msgspec.Struct, frozen=True):
 async def told(
     change: AppliedChange, proposal: Proposal, context: ToolContext, did: str
 ) -> Outcome:
-    """The result of an edit; ``did`` says what it was."""
+    """Return the result of an edit; ``did`` describes the edit."""
     account = await asyncio.to_thread(_account, change, proposal, context.workspace.roots, did)
     context.seen.record(change.path, account.digest, account.known)
     return account.outcome
@@ -58,9 +58,9 @@ def _account(
     words = [f"{did}: {figure}", *proposal.notes]
     known, late, is_known = proposal.known, "", change.verified
     if change.after != proposal.text:
-        # The model has seen what it proposed; of what became of that it knows what it is shown.
+        # The model knows its proposal, and of the result what it is shown.
         late, is_known = cut_others(proposal.text, change.after, name)
-        # Both hold what others wrote before, and of that it may have been shown a part alone.
+        # Both include earlier text of others, of which it may have seen only a part.
         if is_known and proposal.known == proposal.text:
             known = change.after
     if change.note:
@@ -92,9 +92,10 @@ def _account(
 
 
 def parse_damage(name: str, before: str | None, after: str) -> str:
-    """A sentence if the file could be read before and cannot be now; else empty (ENC-15).
+    """Say so if the file could be parsed before and cannot be now; else empty (ENC-15).
 
-    A file that was none before, such as JSON with comments, or that is new, is not judged.
+    A file that could not be parsed before, such as JSON with comments, or a new file, is not
+    checked.
     """
     suffix = PurePath(name).suffix.lower()
     if before is None or suffix not in _READERS or max(len(before), len(after)) > LIMIT:

@@ -46,7 +46,7 @@ WRITE_FILE = of_struct(WriteFile, renaming(**PATHS, contents="content", file_tex
 
 
 def make_write_file() -> Tool[WriteFile]:
-    """The tool."""
+    """Make the tool."""
     return Tool(
         name="write_file",
         description=("Write a whole file, new or one you have read. Missing folders are created."),
@@ -81,11 +81,11 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
             change = await context.workspace.write(
                 path, base, proposal.text, label=f"Indwell: write {name}"
             )
-        except TextMoved as error:  # looked at anew: what changed is told, or it is as it was
+        except TextMoved as error:  # compare again: report what changed, or go on if nothing did
             moved = error
             continue
         except EditRefused as error:
-            if unreadable is not None:  # it exists, and why it cannot be read says more
+            if unreadable is not None:  # it exists, and the reason why it cannot be read says more
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
         did = "created" if base is None else "wrote"
@@ -115,16 +115,16 @@ def _lines(text: str) -> str:
 async def _base(
     arguments: WriteFile, context: ToolContext
 ) -> tuple[Snapshot | None, ToolError | None]:
-    """What stands there and was read by the model; else None and why it could not be read.
+    """Return the present text that the model has read; else None and why it cannot be read.
 
     Raises:
-        ToolError: It was never read, has changed since, or is gone since.
+        ToolError: It was never read, or was changed or deleted since.
     """
     path = context.resolve(arguments.path)
     was_known = bool(context.seen.digest(path))
     try:
         snapshot = await read_known(path, arguments.path, context)
-    except ToolError as error:  # missing, as a rule; if not, creating it will be refused
+    except ToolError as error:  # mostly a missing file; otherwise its creation will be refused
         if was_known and not isinstance(error, TooLarge):
             raise
         return None, error
@@ -138,7 +138,7 @@ async def _base(
 
 
 def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRefused:
-    """Why a whole new text would take away lines that the model was never shown."""
+    """Say why a whole new text would remove lines that the model was never shown."""
     if has_changed:
         return EditRefused(
             f"{path!r} {CHANGED}, and not all of it was shown; nothing was written; read_file all "
@@ -156,7 +156,7 @@ def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRe
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> EditRefused:
-    """Why a whole new text would take away what the model never saw; and what that is."""
+    """Say why a whole new text would remove what the model never saw, and show it."""
     words = f"{path!r} {CHANGED}; nothing was written"
     others, is_whole = cut_others(known, snapshot.text, path)
     if not is_whole:
@@ -166,9 +166,9 @@ def _changed(snapshot: Snapshot, known: str, path: str, seen: KnownTexts) -> Edi
 
 
 def _like(base: Snapshot | None, content: str) -> str:
-    """The new text with the line endings of a file that uses CRLF throughout.
+    """Return the new text with the line endings of a file that uses CRLF throughout.
 
-    And with its invisible characters where the model gives back their escapes (INJ-06).
+    Where the model returns escapes, it also gets their invisible characters (INJ-06).
     """
     content = content if base is None else restored(content, base.text)
     if base is None or "\r" in content or "\r\n" not in base.text:

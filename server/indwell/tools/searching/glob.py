@@ -23,10 +23,10 @@ from indwell.tools.searching.search_place import SearchPlace, beneath, search_pl
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50
-MAX_LOOKED_AT = 150_000  # matching files whose age is looked up; in about a second
+MAX_LOOKED_AT = 150_000  # matching files whose age is looked up, in about a second
 TIMEOUT_S = 10.0
 
-_STEP = 2_000  # names between two looks at whether they are enough
+_STEP = 2_000  # names between two checks whether they are enough
 
 
 class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_glob() -> Tool[Glob]:
-    """The tool."""
+    """Make the tool."""
     return Tool(
         name="glob",
         description="List files by path pattern, newest first. Ignored files are left out.",
@@ -63,7 +63,7 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
     newest = sorted(found, key=lambda path: (-found[path], path))
     shown = [path_line(path, roots) + UNSAVED for path in never_saved]
     shown += [path_line(path, roots) for path in newest]
-    n_twice = sum(len(walk.found) for walk in walks) - len(found)  # roots may lie in one another
+    n_twice = sum(len(walk.found) for walk in walks) - len(found)  # one root may contain another
     n_found = len(never_saved) + sum(walk.n_files for walk in walks) - n_twice
     if not n_found:
         shown = [_nothing(arguments, places, walks, context)]
@@ -77,12 +77,12 @@ async def _run(arguments: Glob, context: ToolContext) -> Outcome:
 
 
 class _Walk(msgspec.Struct, frozen=True):
-    """What one place gave: times of the newest files by path, the number of all, what to say."""
+    """The result of one place: times of the newest files by path, the number of all, notes."""
 
     found: dict[Path, int]
     n_files: int
     notes: tuple[str, ...] = ()
-    missing: str = ""  # a folder of the pattern that is not there
+    missing: str = ""  # a folder of the pattern that does not exist
 
 
 async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk:
@@ -95,7 +95,7 @@ async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk
         place.start, MAX_FILES, lambda name: context.hidden(display(place.start / name, roots))
     )
     listing = _Listing(way, newest)
-    # Git's own folder is left out, unless it is what was asked for.
+    # Git's own folder is skipped unless it was asked for.
     skip = () if ".git" in inner.parts else ("--glob=!.git",)
     finished = await listen(
         ["--files", "--null", *skip, *way.options, SearchPlace(place.start, inner.start).argument],
@@ -122,7 +122,7 @@ def _notes(finished: Finished, *, is_full: bool) -> tuple[str, ...]:
 def _never_saved(
     places: Sequence[SearchPlace], pattern: str, context: ToolContext
 ) -> tuple[Path, ...]:
-    """Open files that match and are not on disk; to the user they are the newest."""
+    """Return matching open files that are not on disk; for the user they are the newest."""
     found = []
     for path in sorted(context.workspace.unsaved()):
         for place in places:
@@ -142,7 +142,7 @@ def _never_saved(
 def _nothing(
     arguments: Glob, places: Sequence[SearchPlace], walks: Sequence[_Walk], context: ToolContext
 ) -> str:
-    """What was looked for and not found, and why, as far as that can be told."""
+    """Say what was searched for and not found, and why, as far as that is known."""
     pattern = arguments.pattern
     where = "in the workspace"
     if len(places) == 1:
@@ -158,13 +158,13 @@ def _nothing(
 
 
 def _relative(pattern: str, folder: Path) -> str:
-    """A pattern as seen from ``folder``, if it was written from further up."""
+    """Return a pattern relative to ``folder``, if it was written from a folder above."""
     prefix = folder.as_posix().rstrip("/") + "/"
     return pattern.removeprefix(prefix).removeprefix("./")
 
 
 class _Listing:
-    """Takes file names as ripgrep writes them and keeps those that match."""
+    """Takes file names as ripgrep writes them, and keeps those that match."""
 
     def __init__(self, way: SearchPlan, newest: Newest) -> None:
         self._matches = way.matches
@@ -173,11 +173,11 @@ class _Listing:
 
     @property
     def is_full(self) -> bool:
-        """Nothing more is taken."""
+        """Is nothing more taken?"""
         return self._newest.n_files >= MAX_LOOKED_AT
 
     def take(self, data: bytes) -> bool:
-        """Take what came; names begin with ``./`` and end with a NUL byte."""
+        """Take a piece of output; names begin with ``./`` and end with a NUL byte."""
         *names, self._rest = (self._rest + data).split(b"\0")
         for first in range(0, len(names), _STEP):
             room = MAX_LOOKED_AT - self._newest.n_files

@@ -33,15 +33,15 @@ _NAMES = {
 }
 _MODES = {"content": "lines", "files_with_matches": "files"}
 _AROUND = ("-A", "-B", "-C")
-_DONE_ANYHOW = ("-n", "head_limit")  # lines are numbered, and the result is bounded
+_DONE_ANYHOW = ("-n", "head_limit")  # without effect: lines have numbers, results have a limit
 MAX_COUNTED = 500  # matches, or files; then the search ends
 TIMEOUT_S = 20.0
 SKIPPED = (  # H51
     *(".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", "build"),
 )
-_FAILED = 2  # ripgrep's exit code for errors, be it one unreadable file
+_FAILED = 2  # ripgrep's exit code for errors, even for one unreadable file
 MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
-_PIECE = 1 << 18  # characters that are split at once; in about 2 ms
+_PIECE = 1 << 18  # characters split at once, in about 2 ms
 _MARK = "\ufeff"  # some editors keep the byte order mark in the text
 
 
@@ -57,7 +57,7 @@ class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _understood(given: Given) -> Given:
-    """Other agents pass grep's own options; lines before and after a match are one number here."""
+    """Translate grep's own options; lines before and after a match are one number here."""
     ours = renamed({one: given[one] for one in given if one not in _DONE_ANYHOW}, _NAMES)
     around = [ours.pop(one) for one in _AROUND if one in ours]
     if around and "context" not in ours:
@@ -68,7 +68,7 @@ def _understood(given: Given) -> Given:
 
 
 def make_grep() -> Tool[Grep]:
-    """The tool."""
+    """Make the tool."""
     return Tool(
         name="grep",
         description="Search file contents. Ignored files and dependency folders are left out.",
@@ -94,7 +94,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
     places = await search_places(context, arguments.path)
     found = await together(*(search(query, place, context) for place in places))
     complaint = next((one.complaint for one in found if one.complaint), "")
-    if complaint:  # often it was meant as it stands, such as a call with its bracket
+    if complaint:  # often plain text was meant, such as a call with its bracket
         query = msgspec.structs.replace(query, is_plain=True)
         found = await together(*(search(query, place, context) for place in places))
         if not any(one.hits.counts for one in found):
@@ -106,7 +106,7 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What was found on disk, or in buffers, and how ripgrep ended."""
+    """What was found on disk or in buffers, and how ripgrep ended."""
 
     hits: Hits
     finished: tuple[Finished, ...] = ()
@@ -168,7 +168,7 @@ async def _on_disk(
     options: Sequence[str],
     wanted: Callable[[str], bool],
 ) -> _Answer:
-    """All matches, by all processors and so in no order; or the first that came of very many."""
+    """Return all matches, unordered as all processors search; of very many, the first ones found."""
     if inner is None:
         return _Answer(Hits(query.mode))
     root = inner.root
@@ -198,7 +198,7 @@ async def _in_buffers(
 def _merge(
     hits: Hits, heard: Hits, joined: Joined, buffers: Mapping[str, str], n_beside: int
 ) -> None:
-    """Put the lines of the joined buffers where they belong."""
+    """Assign the lines of the joined buffers to their files."""
     found: dict[str, list[RawLine]] = {}
     for number, data, _ in (line for lines in heard.lines.values() for line in lines):
         name, own_number = joined.place_of(number)
@@ -209,7 +209,7 @@ def _merge(
 
 
 def _from_either(wanted: Callable[[str], bool], place: SearchPlace) -> Callable[[str], bool]:
-    """A glob may be written from the root or from where the search starts."""
+    """Accept a glob written from the root or from the start of the search."""
     if place.start == place.root:
         return wanted
     depth = len(place.parts)
@@ -217,7 +217,7 @@ def _from_either(wanted: Callable[[str], bool], place: SearchPlace) -> Callable[
 
 
 def _below(paths: Iterable[Path], folder: Path) -> Iterator[Path]:
-    """The paths that lie in a folder, or are it, sorted."""
+    """Return the sorted paths that are in a folder, or are the folder itself."""
     return (path for path in sorted(paths) if path.parts[: len(folder.parts)] == folder.parts)
 
 
@@ -226,7 +226,7 @@ def _name(path: Path, place: SearchPlace) -> str:
 
 
 def _complaint(finished: Finished) -> str:
-    """What ripgrep finds wrong with the pattern, or nothing."""
+    """Return what ripgrep finds wrong with the pattern, or nothing."""
     if finished.exit_code != _FAILED or finished.total_b:
         return ""
     errors = finished.errors.decode("utf-8", "replace")
@@ -237,10 +237,10 @@ class Joined(msgspec.Struct, frozen=True):
     """Several texts, one after the other.
 
     Attributes:
-        data: All of them; each begins on a line of its own.
-        names: Of those that are in it, in order.
-        starts: The number of lines before each.
-        left_out: Names of those for which there was no room.
+        data: All texts; each begins on a line of its own.
+        names: The names of the included texts, in order.
+        starts: The number of lines before each text.
+        left_out: Names of texts without room.
     """
 
     data: bytes
@@ -249,13 +249,13 @@ class Joined(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]
 
     def place_of(self, line: int) -> tuple[str, int]:
-        """Whose line it is, and its number there, both from 1."""
+        """Return the text that a line belongs to, and its number in that text, both from 1."""
         at = bisect_right(self.starts, line - 1) - 1
         return self.names[at], line - self.starts[at]
 
 
 def join(texts: Mapping[str, str], room: int = MAX_UNSAVED) -> Joined:
-    """Put texts one after the other, as long as they fit in ``room`` characters."""
+    """Join texts as long as they fit in ``room`` characters."""
     pieces: list[bytes] = []
     names: list[str] = []
     starts: list[int] = []
@@ -278,7 +278,7 @@ def join(texts: Mapping[str, str], room: int = MAX_UNSAVED) -> Joined:
 
 
 def with_context(text: str, matches: Sequence[RawLine], n_beside: int) -> list[RawLine]:
-    """The lines that match, with so many on either side of each."""
+    """Return the matching lines, with so many lines on either side."""
     if not n_beside:
         return list(matches)
     found = {number: (number, data, True) for number, data, _ in matches}
@@ -294,7 +294,7 @@ def with_context(text: str, matches: Sequence[RawLine], n_beside: int) -> list[R
 
 
 def _pieces(text: str) -> Iterator[list[str]]:
-    """Lines, some at a time: to split a large buffer at once would hold up every other thread."""
+    """Return lines in portions, because to split a large buffer at once delays other threads."""
     at = 0
     while at <= len(text):
         end = text.find("\n", at + _PIECE)

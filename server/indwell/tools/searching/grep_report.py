@@ -1,4 +1,4 @@
-"""What ``grep`` searches for, and its result for the model: paths with their lines. Pure."""
+"""The query of ``grep``, and its result for the model: paths with their lines. Pure."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Hits, Mod
 from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.paths import display
 
-_ALWAYS = ("--with-filename", "--null", "--crlf")  # the last: $ also before a carriage return
+_ALWAYS = ("--with-filename", "--null", "--crlf")  # --crlf: $ matches before a carriage return
 
 
 class FoundMatches(msgspec.Struct, frozen=True):
-    """What one place gave.
+    """The result of one place.
 
     Attributes:
-        place: Where was searched.
-        hits: By path relative to the root.
-        unsaved: Those paths of which a buffer was searched.
-        is_cut: There was more than could be taken.
-        timed_out: Time was over before the end.
-        has_binary: Of a binary file not all was searched, or shown.
-        has_errors: Some files could not be read.
+        place: The searched place.
+        hits: Matches by path relative to the root.
+        unsaved: Paths whose buffer was searched.
+        is_cut: Whether there was more than could be taken.
+        timed_out: Whether the time ended first.
+        has_binary: Whether a binary file was not searched or shown completely.
+        has_errors: Whether files could not be read.
         left_out: Unsaved buffers that were too large.
-        missing: A folder that the glob names and that is not there.
+        missing: A folder that the glob names and that does not exist.
         complaint: What is wrong with the pattern.
     """
 
@@ -46,7 +46,7 @@ class FoundMatches(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    """What was shown, and what was counted only."""
+    """What was shown, and what was only counted."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -59,12 +59,12 @@ class _Tally:
 def report(
     query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext, complaint: str
 ) -> Outcome:
-    """The results in words.
+    """Return the results in words.
 
     Args:
-        query: What was asked.
-        found: What each place gave.
-        context: Of the call.
+        query: The query.
+        found: The result of each place.
+        context: The context of the call.
         complaint: Why the pattern was taken as plain text; empty if it was not.
     """
     mode = query.mode
@@ -93,7 +93,7 @@ def report(
 
 
 def _files(found: Sequence[FoundMatches]) -> Iterator[tuple[Path, FoundMatches, str]]:
-    """Every file once, by place and name; roots may lie in one another."""
+    """Return every file once, by place and name, because one root may contain another."""
     seen: set[Path] = set()
     for one in found:
         for name in sorted(one.hits.counts, key=lambda name: name.split("/")):  # as ripgrep sorts
@@ -130,7 +130,7 @@ def _show(
 def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
     narrow = "narrow the pattern, path or glob"
     what = "matches" if mode == "lines" else "files"
-    if is_cut:  # which files were searched by then is chance
+    if is_cut:  # it is chance which files were searched by then
         return f"stopped at {tally.n_shown} {what}; there are more, also in other files; {narrow}"
     if is_over:
         return f"stopped at {tally.n_shown} {what}, there are more; {narrow}"
@@ -140,7 +140,7 @@ def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
 
 
 def _limits(found: Sequence[FoundMatches]) -> Iterator[str]:
-    """What kept the search from being whole."""
+    """Say what kept the search from being complete."""
     if any(one.timed_out for one in found):
         yield "stopped because it took too long, so matches may be missing; narrow the path or glob"
     if any(one.has_errors for one in found):
@@ -154,7 +154,7 @@ def _limits(found: Sequence[FoundMatches]) -> Iterator[str]:
 
 
 def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolContext) -> str:
-    """What was looked for and not found, and why, as far as that can be told."""
+    """Say what was searched for and not found, and why, as far as that is known."""
     where = "the workspace"
     if len(found) == 1:
         where = repr(display(found[0].place.start, context.workspace.roots))
@@ -168,15 +168,15 @@ def _nothing(query: GrepQuery, found: Sequence[FoundMatches], context: ToolConte
 
 
 class GrepQuery(msgspec.Struct, frozen=True):
-    """One question.
+    """One query.
 
     Attributes:
         pattern: A regular expression, or plain text.
-        glob: Which files count; all if empty. With ``!`` in front, which do not.
-        mode: What is wanted of them.
+        glob: Which files to search; all if empty. A leading ``!`` excludes files.
+        mode: The kind of result.
         beside: Lines around each match.
-        ignore_case: Whether case does not count.
-        is_plain: The pattern is plain text.
+        ignore_case: Whether case is ignored.
+        is_plain: Whether the pattern is plain text.
     """
 
     pattern: str
@@ -188,14 +188,14 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     @property
     def plan(self) -> SearchPlan:
-        """How the files are found, seen from where ``glob`` starts."""
+        """Return how to find the files, seen from where ``glob`` starts."""
         if self.glob.startswith("!"):
             return SearchPlan(matches=self.wanted)
         return plan(self.glob) if self.glob else SearchPlan()
 
     @property
     def wanted(self) -> Callable[[str], bool]:
-        """Does the file of this name count?"""
+        """Is the file of this name to be searched?"""
         if not self.glob:
             return lambda _: True
         matches = path_matcher(self.glob.removeprefix("!"))
@@ -203,7 +203,7 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     @property
     def in_files(self) -> tuple[str, ...]:
-        """Options for a search in files."""
+        """Return the options for a search in files."""
         if self.mode != "lines":
             return (*self._options, *OPTIONS[self.mode])
         return (
@@ -215,7 +215,7 @@ class GrepQuery(msgspec.Struct, frozen=True):
 
     @property
     def in_text(self) -> tuple[str, ...]:
-        """Options for a search in text from standard input: always by line."""
+        """Return the options for a search in text from standard input, always by line."""
         return (*self._options, *OPTIONS["lines"], "--text", "--", "-")
 
     @property

@@ -1,4 +1,4 @@
-"""Path patterns: what they match, and how much of the tree need not be walked for them. Pure."""
+"""Path patterns: what they match, and which part of the tree need not be walked for them. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from wcmatch._wcparse import PatternLimitException  # exported nowhere else
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 
-MAX_DEPTH = 64  # folders; with the two below, no name takes 5 ms, whatever the pattern
+MAX_DEPTH = 64  # folders; with the two limits below, no name takes 5 ms, whatever the pattern
 MAX_PATTERN = 400  # characters
-MAX_STARS = 120  # in all alternatives that the braces give, each of which has up to two itself
-_MAX_NAMES = 50  # alternatives of a name that ripgrep is told
+MAX_STARS = 120  # in all alternatives of the braces together, each of which has up to two itself
+_MAX_NAMES = 50  # alternatives of a name that ripgrep is given
 
 _FLAGS = (
     wildcards.GLOBSTAR
@@ -35,7 +35,7 @@ _ONE_ALTERNATIVE = lazy_pattern(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
 _ALTERNATIVES = lazy_pattern(r"(?<!\\)\{([^{}]*)\}")
 _BRACES = lazy_pattern(r"\{((?:(?!\.\.)[^{}])*,(?:(?!\.\.)[^{}])*)\}")
 _PLAIN_NAME = lazy_pattern(r"[\w.+@~=#%& *-]+", re.ASCII)
-"""Names in which ``*`` is the only character that means something, here and in ripgrep's types."""
+"""Names in which only ``*`` has a meaning, here and in ripgrep's types."""
 
 
 class SearchPlan(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class SearchPlan(msgspec.Struct, frozen=True):
         folder: Leading folders that the pattern names literally, with ``/``; empty for none.
         names: The last component, as file types of ripgrep; empty for every name.
         depth: How many levels below ``folder`` count; 0 for all.
-        matches: Decides on what is left, by the path from where the pattern starts; None if
+        matches: Decides on the remaining files, by the path from where the pattern starts; None if
             every such file matches.
     """
 
@@ -56,9 +56,9 @@ class SearchPlan(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The same for ripgrep.
+        """The plan as options for ripgrep.
 
-        Names are types, not ``--glob``: that would bring ignored files back.
+        The names are given as types, because ``--glob`` would include ignored files again.
         """
         types = (f"--type-add=wanted:{name}" for name in self.names)
         return (
@@ -75,16 +75,16 @@ def path_matcher(
     escapes: bool = True,
     empty_alternatives: bool = True,
 ) -> Callable[[str], bool]:
-    r"""Whether a relative path with ``/`` matches: ``*`` within a name, ``**`` across folders.
+    r"""Return a test of relative paths: ``*`` matches within a name, ``**`` across folders.
 
-    Braces give alternatives; one alone (``*.{ts}``) counts, as in editors. A pattern without a
-    slash is for the name, in any folder. What programs disagree on can be chosen.
+    Braces give alternatives; a single one (``*.{ts}``) counts, as in editors. A pattern without a
+    slash matches the name, in any folder. Options select between programs' rules.
 
     Args:
         pattern: The pattern.
-        ignore_case: Case does not count.
-        escapes: A backslash takes the meaning from what follows; else it stands for itself.
-        empty_alternatives: ``foo{,.txt}`` matches ``foo`` too, as in bash and in editors.
+        ignore_case: Whether case is ignored.
+        escapes: Whether a backslash escapes what follows; otherwise it stands for itself.
+        empty_alternatives: Whether ``foo{,.txt}`` also matches ``foo``, as in bash and in editors.
 
     Raises:
         ToolError: The pattern is empty, or would cost too much.
@@ -118,12 +118,12 @@ def _without_empty(braces: re.Match[str]) -> str:
 
 
 def _straight(expression: str) -> str:
-    """The same without going back: what stands between two ``**`` is taken where it comes first.
+    """Return the expression without backtracking: text between two ``**`` matches early.
 
-    More of the path is left behind that than behind any later place, so nothing is lost. Each
-    ``**`` would multiply the work by the depth of the path otherwise.
+    More of the path remains behind the first place than behind any later one, so nothing is lost.
+    Otherwise each ``**`` would multiply the work by the depth of the path.
     """
-    expression = expression.replace("[^/]*?[/]", "[^/]*[/]")  # up to the slash at one go
+    expression = expression.replace("[^/]*?[/]", "[^/]*[/]")  # up to the slash in one go
     first, *others = expression.split(_GLOBSTAR)
     if not others:
         return expression
@@ -133,7 +133,7 @@ def _straight(expression: str) -> str:
 
 
 def plan(pattern: str) -> SearchPlan:
-    """Take a pattern apart into what narrows the walk and what must be matched afterwards.
+    """Split a pattern into what narrows the walk and what must be matched afterwards.
 
     Raises:
         ToolError: As ``path_matcher``.
@@ -144,7 +144,7 @@ def plan(pattern: str) -> SearchPlan:
     n_literal = _n_literal(parts)
     folder, rest = "/".join(parts[:n_literal]), parts[n_literal:]
     if any(_GROUPING.search(part) for part in rest[:-1]) or _is_torn(rest[-1]):
-        return SearchPlan(folder, matches=matches)  # a brace may hold a slash
+        return SearchPlan(folder, matches=matches)  # a brace may contain a slash
     *between, last = rest
     if last == "**":
         return SearchPlan(folder, matches=matches if between else None)
@@ -155,7 +155,7 @@ def plan(pattern: str) -> SearchPlan:
 
 
 def _n_literal(parts: list[str]) -> int:
-    """How many components in front are names of folders, as they stand."""
+    """Return how many leading components are literal folder names."""
     for number, part in enumerate(parts[:-1]):
         if part in {"", ".", ".."} or _MAGIC.search(part):
             return number
@@ -167,13 +167,13 @@ def _is_torn(part: str) -> bool:
 
 
 def _names(part: str) -> tuple[tuple[str, ...], bool]:
-    """A component as names in which only ``*`` is special, and whether they say just the same.
+    """Return a component as names in which only ``*`` is special, and whether they are exact.
 
-    What ripgrep reads otherwise (sets, ``?``, escapes) becomes ``*``, which takes more.
+    What ripgrep reads otherwise (sets, ``?``, escapes) becomes ``*``, which matches more.
     """
     if "\\" in part:
         return (), False
-    # Texts and, at odd places, what stands in braces.
+    # Texts and, at odd indices, the contents of braces.
     pieces = _BRACES.split(part)
     choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
     is_nested = any(_GROUPING.search(text) for text in pieces) if len(pieces) > 1 else "{" in part

@@ -1,4 +1,4 @@
-"""The program ``rg``: where it is, which files it goes through, and what it writes, by pieces."""
+"""The program ``rg``: its place, the files that it searches, and its output in pieces."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from indwell.errors import ToolError
 from indwell.sandbox import Finished, find_program, run_program
 
 WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never")
-"""Ignore files count, also outside of a git repository; hidden files are files like others. Links
-are never followed: that is ripgrep's default."""
+"""Ignore files count, also outside of a git repository; hidden files count as files. Links are
+never followed, which is ripgrep's default.
+"""
 
 T = TypeVar("T")
 
-_ERRORS_B = 3_000  # of its complaints and of its output, which is taken as it comes
+_ERRORS_B = 3_000  # bytes of its error messages and output, taken as they come
 
 
 def ripgrep(never_in: Sequence[Path]) -> str:
-    """The program's path.
+    """Return the program's path.
 
     Args:
         never_in: The workspace's folders.
@@ -47,21 +48,22 @@ async def listen(
     enough: asyncio.Event | None = None,
     stdin: bytes = b"",
 ) -> Finished:
-    """Run ripgrep and hand over what it writes, in order, until that is enough.
+    """Run ripgrep and pass on what it writes, in order, until that is enough.
 
     Args:
-        options: What follows the options of ``WALK``.
-        cwd: Where it runs.
-        never_in: The workspace's folders: ripgrep runs without a sandbox, so it is none of theirs.
-        timeout_s: Seconds until it is ended.
-        take: Takes the next bytes and says whether they were enough; runs in a thread, so that
-            the event loop stays free, one call at a time.
-        enough: Set as soon as ``take`` said so; ripgrep ends a few milliseconds later.
-        stdin: What it reads from standard input.
+        options: Further options behind those of ``WALK``.
+        cwd: The folder in which it runs.
+        never_in: The workspace's folders; ripgrep runs without a sandbox, so it may come from none
+            of them.
+        timeout_s: Seconds until it is stopped.
+        take: Takes the next bytes and returns whether they were enough; called in a thread, one
+            call at a time, so that the event loop stays free.
+        enough: Set as soon as ``take`` returns True; ripgrep ends a few milliseconds later.
+        stdin: Its standard input.
 
     Raises:
         ToolError: There is no ripgrep, or ``cwd`` cannot be used.
-        asyncio.CancelledError: Once ripgrep has ended.
+        asyncio.CancelledError: The caller was cancelled; ripgrep has ended.
     """
     intake = _Intake(take, enough or asyncio.Event())
     work = asyncio.create_task(intake.work())
@@ -74,7 +76,7 @@ async def listen(
             on_chunk=intake.feed,
             enough=intake.enough,
             stdin=stdin,
-            alone=True,  # of --pre and --search-zip, which start others, none is given
+            alone=True,  # it starts other programs only with --pre and --search-zip
         )
         intake.close()
         await work
@@ -85,10 +87,10 @@ async def listen(
 
 
 async def together(*searches: Coroutine[object, object, T]) -> list[T]:
-    """Run searches at the same time and wait for all, also if one fails or we are cancelled.
+    """Run searches at the same time and wait for all, even if one fails or the caller is cancelled.
 
     Raises:
-        ToolError: The first that one of them raised.
+        ToolError: The first error of a search.
     """
     ended = await asyncio.gather(*searches, return_exceptions=True)
     return [_good(one) for one in ended]
@@ -101,7 +103,7 @@ def _good(ended: T | BaseException) -> T:
 
 
 class _Intake:
-    """Pieces between the event loop and a thread; while that works, they gather."""
+    """Passes pieces from the event loop to a thread; they queue while the thread works."""
 
     def __init__(self, take: Callable[[bytes], bool], enough: asyncio.Event) -> None:
         self.enough = enough

@@ -1,4 +1,4 @@
-"""Parses ripgrep's output by file until there are enough matches."""
+"""Parses ripgrep's output file by file until there are enough matches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONS: dict[Mode, tuple[str, ...]] = {
     "files": ("--files-with-matches",),
     "count": ("--count",),
 }
-"""Together with ``--null``, so that a path ends where it ends."""
+"""Used with ``--null``, which ends a path clearly."""
 
 _FORMS: dict[Mode, re.Pattern[bytes]] = {
     "lines": re.compile(rb"([^\0]*)\0(\d+)(?:-|:(\d+):)([^\n]*)\n"),
@@ -29,20 +29,20 @@ _FORMS: dict[Mode, re.Pattern[bytes]] = {
 }
 _WARNING = lazy_pattern(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
 
-_BEFORE_B = 100  # of a long line, before its first match
+_BEFORE_B = 100  # bytes of a long line before its first match
 
 RawLine = tuple[int, bytes, bool]
-"""Its number, from 1; its bytes, perhaps cut; and whether it matches or stands beside a match."""
+"""A line's number, from 1; its bytes, perhaps cut; and whether it matches or is context."""
 
 
 class Hits:
     """What was found below one folder.
 
     Args:
-        mode: What ripgrep was asked for.
-        limit: Matches (files, if only they are asked for) after which nothing more is taken.
-        wanted: Does the file of this name count?
-        is_file: Does a file of this name exist? Asked of names with line feeds alone.
+        mode: The kind of result that was asked for.
+        limit: Matches (or files) after which nothing more is taken.
+        wanted: Is the file of this name to be searched?
+        is_file: Does a file of this name exist? Called only for names with line feeds.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Hits:
 
     @property
     def has_binary(self) -> bool:
-        """Was there a binary file of which ripgrep did not show, or search, all?"""
+        """Was there a binary file that ripgrep did not search or show completely?"""
         return self._has_binary or _WARNING.match(self._rest) is not None
 
     def take(self, data: bytes) -> bool:
-        """Take what came; True once it is enough."""
+        """Take a piece of output; return True once there is enough."""
         self._rest += data
         at = 0
         for found in _FORMS[self._mode].finditer(self._rest):
@@ -99,17 +99,17 @@ class Hits:
             self._n_taken += 1
 
     def _name(self, raw: bytes) -> str | None:
-        """The path, or None if it does not count."""
+        """Return the path, or None if it does not count."""
         if raw not in self._names:
             names = self._readings(raw)
             self._names[raw] = names[0] if all(map(self._wanted, names)) else None
         return self._names[raw]
 
     def _readings(self, raw: bytes) -> tuple[str, ...]:
-        """The path without ripgrep's word on the file before; or two, if a name looks like that.
+        """Return the path without ripgrep's message before it; two paths if it is ambiguous.
 
-        A folder can be named so that both exist. Then both must be such that they count, or what
-        a rule denies could be read under the other name.
+        A folder can have a name for which both exist. Then both must be searchable, or a denied
+        file could be read under the other name.
         """
         whole = raw.decode("utf-8", "surrogateescape")
         rest = _WARNING.sub(b"", raw) if b"\n" in raw else raw
@@ -123,11 +123,11 @@ class Hits:
 
 
 def _around(line: bytes, column: int) -> bytes:
-    """A long line from shortly before its first match; as it is if that lies beyond what we have.
+    """Return a long line from shortly before its first match; whole if that is beyond the cut.
 
     Args:
-        line: Its beginning, at least.
-        column: Where the match begins, from 1, in bytes.
+        line: The line, or its beginning.
+        column: Where the match begins, in bytes from 1.
     """
     first = column - 1 - _BEFORE_B
     if first <= _BEFORE_B or column > len(line):

@@ -17,28 +17,28 @@ EVERYWHERE = frozenset({"", "."})
 
 
 class SearchPlace(msgspec.Struct, frozen=True):
-    """A resolved file or folder to search, and the root it lies beneath."""
+    """A resolved file or folder to search, and its workspace root."""
 
     root: Path
     start: Path
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names from the root to the start."""
+        """The names from the root to the start."""
         return self.start.parts[len(self.root.parts) :]
 
     @property
     def argument(self) -> str:
-        """The start as seen from the root; it cannot be taken for an option."""
+        """The start relative to the root, in a form that is no option."""
         return "/".join((".", *self.parts))
 
 
 async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, ...]:
-    """Where to search: all roots if ``path`` is none or ``.``, else what it leads to.
+    """Return where to search: all roots if ``path`` is empty or ``.``, else what it leads to.
 
     Raises:
-        ToolError: Outside the workspace and the folders that may be read, missing, or neither a
-            folder nor a regular file: reading a pipe would wait for its other end.
+        ToolError: The path is outside the workspace and the readable folders, is missing, or is
+            neither a folder nor a regular file: reading a pipe would wait for its other end.
     """
     roots = context.workspace.roots
     if path in EVERYWHERE and len(roots) > 1:
@@ -47,7 +47,7 @@ async def search_places(context: ToolContext, path: str) -> tuple[SearchPlace, .
 
 
 def beneath(place: SearchPlace, folder: str) -> SearchPlace | None:
-    """The folder that a pattern names literally; None if it is missing, or behind a link.
+    """Return the folder that a pattern names literally; None if it is missing or behind a link.
 
     Blocks.
     """
