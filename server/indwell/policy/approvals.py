@@ -22,12 +22,12 @@ from indwell.policy.widening import NOTHING_MORE
 from indwell.secrets.hiding import kinds_in
 from indwell.workspace.comparing.hunks import DiffHunk
 
-MOST_RISKY = 8  # parts of a command that are named as the reason; then their number is told
+MOST_RISKY = 8  # parts of a command that are named as the reason; of more, only the number is told
 PART_LIMIT = 200  # characters of such a part, and of the model's words
-UNHELD = "not sandboxed"  # as ``Strength.words`` has it
-LONG_LINES = 15  # a dialog shows about as many
+UNHELD = "not sandboxed"  # as in ``Strength.words``
+LONG_LINES = 15  # lines that a dialog shows, roughly
 LONG_CHARACTERS = 1_200
-_READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
+_READ = 4  # times a line's length: blanks are folded, and a huge text is not read whole
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
 _EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
@@ -35,19 +35,19 @@ _BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
-"""An answer, or that there was none: in time, or because nobody can be asked. Then it is no.
+"""An answer, or none: not in time, or because nobody can be asked. Without an answer it is a no.
 
-``hunks`` is a yes for once to some hunks of an edit. ``beforehand`` is a yes for once that ``run
---allow-commands`` gave, ``uncovered`` a no: that does not cover it, and nobody is asked."""
+``hunks`` is a yes for once to some hunks of an edit. ``beforehand`` is a yes for once by ``run
+--allow-commands``; ``uncovered`` is a no, because that option does not cover the question."""
 
 
 class ShownHunk(msgspec.Struct, frozen=True):
-    """A part of a diff that may be answered alone.
+    """A part of a diff that can be answered separately.
 
     Attributes:
-        id: Names it in the question.
-        header: Where it stands, such as ``@@ -1,4 +1,5 @@``.
-        text: Its lines, escaped, whole.
+        id: Its name in the question.
+        header: Its place, such as ``@@ -1,4 +1,5 @@``.
+        text: Its lines, escaped and complete.
     """
 
     id: str
@@ -56,11 +56,11 @@ class ShownHunk(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """A yes for once to some hunks of an edit, and a no to its others.
+    """A yes for once to some hunks of an edit, and a no to the others.
 
     Attributes:
-        hunks: Names of those with a yes.
-        of: Names of all that were shown; whoever asks need not fill it in.
+        hunks: Names of the hunks with a yes.
+        of: Names of all shown hunks; the approver need not fill it in.
     """
 
     hunks: tuple[str, ...]
@@ -68,31 +68,32 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 AskedKind: TypeAlias = Literal["command", "edit", "read", "other"]
-"""What is asked for, so that nobody has to guess it from the words."""
+"""The kind of a question, so that nobody has to guess it from the words."""
 
 Reply: TypeAlias = Said | Chosen
-"""What an approver gives back."""
+"""The answer of an approver."""
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A permission to be asked for.
+    """A question to the user about a permission.
 
     Attributes:
         id: Binds the answer to the call: a hash of call id, arguments and folder.
         title: One line: what would happen.
-        detail: The exact text that would run, or the diff; escaped, whole.
-        reason: Why it is asked.
+        detail: The exact text that would run, or the diff; escaped and complete.
+        reason: Why the user is asked.
         rule: What ``session`` and ``always`` would store; empty if only ``once`` is possible.
-        cwd: Where a command would run; empty for all else.
-        sandbox: How a command is held if the answer is yes, in words.
+        cwd: The folder in which a command would run; empty for other calls.
+        sandbox: How a command would be confined after a yes, in words.
         more: What a yes allows beyond the sandbox, for this one call, in words.
-        why: The model's words for wanting more; nobody else has said them.
-        wanted: Does the model itself ask for more than it has?
-        risky: The parts of a command that are the reason, each with why.
-        uncovered: Why a yes given beforehand is none to this; empty if it is. For no screen.
-        hunks: Of an edit with several: each may be answered alone. Together they are ``detail``.
-        kind: What is asked for.
-        keeps: Would a yes keep something for later sessions? For the words of the answer.
+        why: The model's reason for wanting more, in its own words.
+        wanted: Whether the model itself asks for more access.
+        risky: The parts of the command that cause the question, each with the reason.
+        uncovered: Why a yes given beforehand does not cover it; empty if it does. Not shown.
+        hunks: The hunks of an edit with several, each of which can be answered. They make up
+            ``detail``.
+        kind: The kind of permission.
+        keeps: Whether a yes keeps something for later sessions; affects the words of the answer.
     """
 
     id: str
@@ -113,7 +114,7 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know besides, a line each, for where there is only text."""
+        """Return further notes for a person, a line each, for plain-text front doors."""
         once = "" if self.rule else ", for this one call"  # else as long as the answer stands
         told = [f"Because of: {one}" for one in self.risky]
         told += [f"The model asks for more: {self.more}, for this one call"] if self.wanted else []
@@ -123,7 +124,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Approver(Protocol):
-    """Somebody who can be asked; where nobody can, nothing is allowed."""
+    """Asks the user; where nobody can be asked, nothing is allowed."""
 
     async def ask(self, question: Question) -> Reply:
         """Ask, and wait for the answer; an error or a closed dialog is ``no``."""
@@ -138,17 +139,18 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     sandbox: str = "",
     hunks: Sequence[DiffHunk] = (),
 ) -> Question:
-    """Word a question; what is shown is what the hash binds.
+    """Word a question; the hash covers exactly what is shown.
 
     Args:
-        tool_use_id: Of the call.
+        tool_use_id: The id of the call.
         asked: The call.
-        ask: Why it is asked.
+        ask: The decision with its reason.
         preview: The diff of an edit, if there is one.
-        sandbox: How commands are held here, in words.
-        hunks: Of the preview, if each may be answered alone; a single one is answered with it.
+        sandbox: How commands are confined here, in words.
+        hunks: The hunks of the preview, if each can be answered; a single one is answered with the
+            call.
     """
-    # Not as JSON: a name on disk may hold half a surrogate pair, which only ``repr`` can write.
+    # Not JSON: a file name may hold half a surrogate pair, which only ``repr`` can write.
     bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
@@ -202,9 +204,9 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
 
 
 def chosen_of(question: Question, reply: Reply) -> Reply:
-    """An answer hunk by hunk in the plain word that it comes to, if it comes to one.
+    """Reduce an answer by hunks to a plain yes or no, if it amounts to one.
 
-    Names that the question does not have count for nothing.
+    Names that the question does not have are ignored.
     """
     if not isinstance(reply, Chosen):
         return reply
@@ -220,7 +222,7 @@ def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
 
 
 def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
-    """The parts that are the reason; none for a command that is nothing else."""
+    """Return the parts that cause the question; none if the command has only one part."""
     if len(parts) == 1 and parts[0].text.strip() == command.strip():
         return ()
     named = [
@@ -234,7 +236,7 @@ def _risky(parts: tuple[CommandPart, ...], command: str) -> tuple[str, ...]:
 
 
 def visible(text: str) -> str:
-    """Show every character that could hide, reorder or fake text as its code point."""
+    """Escape every character that could hide, reorder or fake text."""
     if text.isascii() and not _CONTROL.search(text):
         return text
     return "".join(
@@ -244,7 +246,7 @@ def visible(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Say in words what would push a text's end out of sight: empty lines, blanks, its length."""
+    """Replace what would push the end of a text out of sight by words: empty lines, blanks."""
     short = narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
@@ -253,20 +255,20 @@ def folded(text: str) -> str:
 
 
 def narrow(text: str) -> str:
-    """Without long runs of nothing, told in words."""
+    """Replace long runs of blanks by words."""
     short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
     return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
 
 
 def one_line(text: str) -> str:
-    """``visible``, and nothing that begins a new line or column."""
+    """Return ``visible`` text without anything that begins a new line or column."""
     return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
 
 
 def short_line(text: str, most: int) -> str:
-    """A text of whoever as a line of at most ``most`` characters: ``visible``, blanks folded.
+    """Return any text as one line of at most ``most`` characters: ``visible``, blanks folded.
 
-    For what names or reports something; what is asked for is never cut.
+    Use it for names and reports; what the user is asked about is never cut.
     """
     shown = visible(" ".join(text[: _READ * most].split()))
     is_whole = len(shown) <= most and len(text) <= _READ * most
@@ -287,12 +289,13 @@ _GUARDED = frozenset({"protected", "secret"})
 
 
 def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
-    """Why such a yes is none to this question, in half a sentence; empty if it is one.
+    """Say in half a sentence why a yes given beforehand does not cover this; empty if it does.
 
     Args:
         asked: The call.
-        ask: Why it is asked.
-        is_held: A sandbox of whatever kind holds commands here, so that one could leave it.
+        ask: The decision with its reason.
+        is_held: Whether a sandbox of any kind confines commands here, so that a call could leave
+            it.
     """
     if asked.effect != "run":
         return "it is no command"

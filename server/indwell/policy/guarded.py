@@ -1,4 +1,4 @@
-"""Finds the paths of a workspace that are guarded from commands, quickly for 100,000 paths."""
+"""Finds the paths of a workspace that are guarded from commands, fast enough for 100,000 paths."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ GIT_OBEYS = (
     *("worktrees", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
     *("branches", "remotes"),
 )
-"""What git runs or obeys in a ``.git`` folder; all else there a commit may have to change.
+"""What git runs or obeys in a ``.git`` folder; commits may change everything else there.
 
-``modules`` and ``worktrees`` hold such folders again. A file ``commondir`` sends git elsewhere for
-its configuration, so none may appear either. ``info/grafts`` and the alternates send it to other
+``modules`` and ``worktrees`` contain such folders again. A file ``commondir`` sends git elsewhere
+for its configuration, so none may appear. ``info/grafts`` and the alternates lead git to other
 objects or commits, ``branches`` and ``remotes`` to other hosts."""
 
 SHUT = frozenset(
@@ -33,17 +33,19 @@ SHUT = frozenset(
         *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".gradle", ".terraform"),
     ]
 )
-"""Folders of installed or made files. Nobody's editor or agent obeys what is in them, but for
-repositories; see ``is_repository_sign``."""
+"""Folders of installed or generated files. No editor or agent obeys their contents, except
+repositories; see ``is_repository_sign``.
+"""
 
 BARE = "HEAD"
 """The file that makes a folder with ``objects`` and ``refs`` a repository, whose ``config`` git
-obeys for whoever stands in that folder."""
+obeys for anybody in that folder.
+"""
 
 _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 
 INSIDE = "x"
-"""A name that no rule speaks of: what is said of it in a folder is said of all there."""
+"""A name that no rule mentions: what applies to it in a folder applies to all names there."""
 
 _SPECIAL = lazy_pattern(r"[*?]+")
 
@@ -51,13 +53,13 @@ _SPECIAL = lazy_pattern(r"[*?]+")
 def kind_of(
     deny: tuple[str, ...], edits: tuple[str, ...] = (), harmless: tuple[str, ...] = ()
 ) -> Callable[[str], Kind]:
-    """What tells the kind of a path that begins at the workspace's folder.
+    """Return a function that tells the kind of a path relative to the workspace's folder.
 
     Args:
-        deny: Globs of files that are hidden, as in the settings.
-        edits: Globs of files that the user's rules let nobody change; of a pattern for all that is
-            in a folder, the folder too.
-        harmless: Unknown dot names that the user declares harmless.
+        deny: Globs of hidden files, as in the settings.
+        edits: Globs of files that the user's rules let nobody change; a pattern for all in a folder
+            includes the folder.
+        harmless: Unlisted dot names that the user declares harmless.
     """
     folders = tuple(
         one.removesuffix("**").removesuffix("/") for one in edits if one.endswith("/**")
@@ -76,10 +78,10 @@ def kind_of(
 
 
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
-    """What tells a name that no rule speaks of: a path of such names alone is of no kind.
+    """Return a test for names that no rule mentions: a path of such names alone has no kind.
 
-    It never says yes wrongly, and says no to some names that are of no kind either. It is fast
-    enough for a million names, of which a look at a large workspace judges each.
+    A yes is always right; some names of no kind get a no. It is fast enough for the million names
+    that a scan of a large workspace judges one by one.
 
     Args:
         deny: As in ``kind_of``.
@@ -115,12 +117,12 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
             or "\\" in folded
         )
 
-    # Whether all in a folder is hidden is told by such a name in it.
+    # Such a name in a folder shows whether everything in the folder is hidden.
     return is_ordinary if is_ordinary(INSIDE) else lambda _name: False
 
 
 def _telling(glob: str) -> str:
-    """The part of a glob that some name of a path must match; ``*`` if nothing is known."""
+    """Return the part of a glob that some name of a path must match; ``*`` if unknown."""
     if "[" in glob or "\\" in glob:
         return "*"
     parts = [one for one in _plain(glob).split("/") if one not in {"", ".", "**"}]
@@ -128,9 +130,9 @@ def _telling(glob: str) -> str:
 
 
 def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is it protected, of a dot name that nobody knows, or what makes a folder a repository?
+    """Is it protected, an unlisted dot name, or a name that makes a folder a repository?
 
-    The path begins at the workspace's folder; an absolute one is judged by its names alone.
+    The path is relative to the workspace's folder; an absolute one is judged by its names alone.
     ``harmless`` holds dot names that the user knows.
     """
     is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
@@ -141,30 +143,30 @@ HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
 
 
 def is_posing(path: str) -> bool:
-    """Is it one of the folders that editors start programs from?
+    """Is it one of the folders from which editors start programs?
 
-    As a link or a file it leads them elsewhere: then it is guarded like the programs themselves.
+    As a link or a file it would lead them elsewhere, so it is then guarded like the programs.
     """
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
 
 def is_repository_sign(name: str) -> bool:
-    """Does a file or folder of this name make a repository of the folder that it is in?
+    """Does a file or folder of this name make its folder a repository?
 
-    That is obeyed by whoever only opens a file or a shell somewhere beneath, also in a folder of
+    Everybody who opens a file or a shell beneath it obeys its settings, even in a folder of
     installed files.
     """
     return name == BARE or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
 
 def is_obeyed_by_git(path: str) -> bool:
-    """Does git run or obey what lies at this path from a repository's own folder on?"""
+    """Does git run or obey this path, relative to a repository's own folder?"""
     folded = path.casefold()
     return any(folded == one or folded.startswith(f"{one}/") for one in GIT_OBEYS)
 
 
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
-    """A quick look that never says no where a glob matches; one in a hundred paths passes it."""
+    """A quick test that never misses a match of a glob; one path in a hundred passes it."""
     wanted = [_plain(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
@@ -182,44 +184,44 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _plain(path: str) -> str:
-    """As ``policy.paths`` compares names."""
+    """Return a name as ``policy.paths`` compares it."""
     seen = path if path.isascii() else "".join(one for one in path if not shows_nothing(one))
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
 
 
 def _is_plain(path: str) -> bool:
-    """Has it only names that are compared as they are, but for case?"""
+    """Has it only names that are compared unchanged, except for case?"""
     whole = f"{path}/"
     return path.isascii() and not any(one in whole for one in ("//", "./", " /"))
 
 
 def _compared(path: str) -> str:
-    """Names of nothing, and dots and blanks at their ends, are left out, as in `policy.paths`."""
+    """Return a path without empty names, trailing dots and blanks, as in `policy.paths`."""
     names = (one for one in _plain(path).split("/") if one not in {"", "."})
     return "/".join(one.rstrip(". ") or one for one in names)
 
 
 def is_set_aside(path: str) -> bool:
-    """Is a file of this name put aside if a command made it? A protected one, if it is new.
+    """Is a new file of this name, made by a command, moved aside because it is protected?
 
-    Builds write a ``package.json`` into what they make, which nothing obeys by itself.
+    Builds write a ``package.json`` into their output, which nothing obeys by itself.
     """
     name = path.casefold().rpartition("/")
     return not (name[1] and name[2] == "package.json")
 
 
 def is_minor(path: str) -> bool:
-    """Is it held only as far as there is room: deep down, and in each package of a workspace?"""
+    """Is it guarded only while there is room, such as deep names and packages' names?"""
     return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 
 def set_aside_name(name: str) -> str:
-    """A name for what is put aside: one that nothing obeys."""
+    """Return a name for a file that is moved aside: a name that nothing obeys."""
     return f"quarantined-{name}.txt"
 
 
 def topmost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Those that lie in none of the others, sorted."""
+    """Return the sorted paths that are in none of the others."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda one: one.split("/")):
         if not kept or not path.startswith(f"{kept[-1]}/"):

@@ -1,4 +1,4 @@
-"""Recognises secret and protected paths, by components, without case, in NFC."""
+"""Recognises secret and protected paths by their components, ignoring case, in NFC."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class _Names(msgspec.Struct, frozen=True):
-    """Names as `protected_names` writes them, ready to be compared.
+    """Names in the notation of `protected_names`, prepared for comparison.
 
     Attributes:
-        folders: Folders, with all that is in them.
+        folders: Folders with all their contents.
         files: Files by their whole name.
-        runs: By its first component, what stands right below it; the last may have a ``*``.
-        beginnings: What names of files begin with.
-        endings: What names of files end with.
-        like: All names of files with a ``*`` elsewhere.
+        runs: By a first component, the names directly below it; the last may have a ``*``.
+        beginnings: Beginnings of file names.
+        endings: Endings of file names.
+        like: File names with a ``*`` elsewhere.
     """
 
     folders: frozenset[str]
@@ -84,7 +84,7 @@ def _compiled(*tables: protected_names.Names) -> _Names:
 
 
 def _elsewhere(plain: Sequence[str]) -> Iterator[str]:
-    """Names with a star that is neither at the beginning nor at the end alone."""
+    """Return names with a star that is not only at the beginning or the end."""
     return (one for one in plain if "*" in one.strip("*") or one.count("*") > 1)
 
 
@@ -93,23 +93,24 @@ INSTALLED = _compiled(protected_names.INSTALLED)
 HARMLESS = _compiled(protected_names.HARMLESS)
 _PROGRAMS = _compiled(protected_names.INSTALLED, protected_names.STARTERS)
 CHATS = ".chat.md"
-"""What names of chat documents end with: words at their end may go out as the user's."""
+"""Endings of chat documents' names: words at their end may be sent as the user's."""
 
 
 def is_protected(path: str) -> bool:
-    """Does changing this file change what runs or is trusted? By its name, wherever it lies."""
+    """Does a change of this file affect what runs or is trusted? By its name, at any place."""
     return LISTED.hold(_folded(path))
 
 
 def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
-    """Is it a name with a dot in front of which nobody here knows what loads it?
+    """Is it a dot name of which it is unknown what loads it?
 
-    At the root of a repository tools look for such: there it is protected, with all that is in it.
+    Tools look for such names at the root of a repository, where they are protected with all
+    contents.
 
     Args:
-        name: The name, or a path of which the first one counts.
-        harmless: Names that the user declares harmless. A protected name stays protected, as that
-            is asked by ``is_protected``.
+        name: The name, or a path whose first name counts.
+        harmless: Names that the user declares harmless. A protected name stays protected, because
+            ``is_protected`` decides on it.
     """
     plain = (*_folded(name), "")[0]
     is_dot_name = plain.startswith(".") and plain != ".."
@@ -126,24 +127,24 @@ def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
 
 
 def is_installed(path: str) -> bool:
-    """Is it a program that a package manager installs, which it may change with the user's yes?"""
+    """Is it a program that a package manager installs and may change with the user's yes?"""
     return INSTALLED.hold(_folded(path))
 
 
 def is_program(path: str) -> bool:
-    """Is it a program of the workspace, so that a command may name it just to run it?"""
+    """Is it a program of the workspace, which a command may name in order to run it?"""
     return _PROGRAMS.hold(_folded(path))
 
 
 def loader_of(path: str) -> str:
-    """Who loads a protected file, for people; empty if no name of the list tells."""
+    """Return what loads a protected file, for people; empty if no list has it."""
     components = _folded(path)
     return next((who for who, names in _loaders() if names.hold(components)), "")
 
 
 @cache
 def _loaders() -> tuple[tuple[str, _Names], ...]:
-    """Each program that loads protected files, with the names it loads."""
+    """Yield each program that loads protected files, with the names it loads."""
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
     return tuple((who, _compiled({who: one})) for table in tables for who, one in table.items())
 
@@ -155,20 +156,20 @@ def is_chat(path: str) -> bool:
 
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
-    """Does an absolute path lie in one of these absolute folders, or is it one? By component."""
+    """Is an absolute path in one of these absolute folders, or one of them? By component."""
     parts = _folded(path)
     return any(parts[: len(own)] == own for own in map(_folded, folders))
 
 
 def is_inside(path: str, folders: tuple[str, ...]) -> bool:
-    """The same where a yes widens: exact, so a name that only looks alike lies elsewhere."""
+    """The same where a yes widens access: exact, so a similar name is elsewhere."""
     parts = exact_parts(path)
     return any(parts[: len(own)] == own for own in map(exact_parts, folders))
 
 
 @lru_cache(maxsize=4096)
 def exact_parts(path: str) -> tuple[str, ...]:
-    r"""Components as the disk has them; on Windows alone ``\`` stands between them."""
+    r"""Return a path's components as on disk; only on Windows ``\`` separates them."""
     plain = path.replace("\\", "/") if sys.platform == "win32" else path
     return tuple(part for part in plain.split("/") if part not in {"", "."})
 
@@ -176,15 +177,15 @@ def exact_parts(path: str) -> tuple[str, ...]:
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
     """Does a path match one of ``globs``?
 
-    As in ignore files: a pattern is for any folder unless it begins with a slash, one that ends
-    with a slash is for all that lies in that folder, and ``!`` in front takes a name out again,
-    here whatever the order.
+    As in ignore files, a pattern applies in any folder unless it begins with a slash, one that ends
+    with a slash applies to all in that folder, and ``!`` in front excludes a name, here in any
+    order.
     """
     return bool(matching_glob(path, globs))
 
 
 def matching_glob(path: str, globs: tuple[str, ...]) -> str:
-    """The first of ``globs`` that a path matches, as in ``matches_any``; empty if it does not."""
+    """Return the first of ``globs`` that a path matches, as in ``matches_any``; empty if none."""
     components = _folded(path)
     if not components or not globs:
         return ""
@@ -194,7 +195,7 @@ def matching_glob(path: str, globs: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=4096)
 def _matches(path: str, globs: tuple[str, ...]) -> int | None:
-    """The place of the first glob that hits, if none takes the path out again."""
+    """Return the index of the first matching glob, unless another one excludes the path."""
     hits = (at for at, one in enumerate(globs) if not one.startswith("!") and _hits(path, one))
     at = next(hits, None)
     if at is None or any(_hits(path, one[1:]) for one in globs if one.startswith("!")):
@@ -215,7 +216,7 @@ def _matcher(pattern: str) -> WcMatcher[str]:
 
 
 def _anywhere(pattern: str) -> str:
-    """The pattern for a path that has no slash in front."""
+    """Return the pattern for a path without a leading slash."""
     whole = f"{pattern}**" if pattern.endswith("/") else pattern
     if whole.startswith("/"):
         return whole[1:]
@@ -224,7 +225,7 @@ def _anywhere(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _folded(path: str) -> tuple[str, ...]:
-    """Components without case; macOS and Windows see ``.VSCode`` and ``.vscode`` as one folder."""
+    """Return components in one case, because macOS and Windows ignore it."""
     parts = _plain(path).replace("\\", "/").split("/")
     return tuple(part.rstrip(". ") or part for part in parts if part not in {"", "."})
 
@@ -235,6 +236,6 @@ def _all_plain(globs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Without case, composed, and without the invisible characters that some disks ignore."""
+    """Return a name in one case, composed, without invisible characters that some disks ignore."""
     seen = text if text.isascii() else "".join(one for one in text if not shows_nothing(one))
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())

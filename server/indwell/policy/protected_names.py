@@ -1,10 +1,10 @@
 """The names that editors, shells, git, package managers, CI and agents load unasked: data only.
 
-How a name is written here: ``name/`` is a folder with all that is in it; ``a/b`` is ``b`` directly
-in ``a``, with all that is in it; a ``*`` stands for any characters of a file's name. Each is meant
-at any depth and is written in lower case. A ``!`` in front marks a folder in which running editors
-and agents obey what appears at once; see ``AT_ONCE``. `indwell.policy.paths` compares; this module
-only lists.
+The notation: ``name/`` is a folder with all its contents; ``a/b`` is ``b`` directly in ``a``, with
+    all its contents; a ``*`` stands for any characters of a file's name. Each name applies at any
+    depth and is written in lower case. A leading ``!`` marks a folder whose new contents running
+    editors and agents obey at once; see ``AT_ONCE``. `indwell.policy.paths` compares; this module
+    only lists.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 Names = Mapping[str, str]
-"""Who loads the names, and the names, with blanks between them."""
+"""The programs that load the names, and the names, separated by blanks."""
 
 _MARKED: Names = {
     # Version control and its hooks
@@ -234,7 +234,7 @@ _MARKED: Names = {
         " .snyk .hound.yml .lift.toml .pyup.yml .whitesource .sonarcloud.properties"
     ),
     "Read the Docs": ".readthedocs.yml .readthedocs.yaml readthedocs.yml",
-    # Rooms in the cloud and containers for development
+    # Cloud workspaces and containers for development
     "dev containers": ".devcontainer/ .devcontainer.json devfile.yaml .devfile.yaml .che/",
     "Gitpod and Ona": ".gitpod.yml .gitpod.dockerfile .gitpod/ .ona/",
     "Firebase Studio": ".idx/",
@@ -285,14 +285,14 @@ _MARKED: Names = {
 }
 
 PROTECTED: Names = {who: names.replace("!", "") for who, names in _MARKED.items()}
-"""By whom they are loaded."""
+"""The programs that load them."""
 
 AT_ONCE = tuple(
     one[1:-1] for names in _MARKED.values() for one in names.split() if one.startswith("!")
 )
-"""The marked folders, which commands cannot even make at the top of the workspace.
+"""The marked folders, which commands cannot even create at the top of the workspace.
 
-Each is an empty folder on the disk while a command runs, and costs it 0.3 ms: few, therefore."""
+Each exists as an empty folder while a command runs, which takes 0.3 ms; so they are few."""
 
 INSTALLED: Names = {
     "virtual environments": (
@@ -304,8 +304,9 @@ INSTALLED: Names = {
     "opam": "_opam/bin",
     "Pixi": ".pixi/envs",
 }
-"""Programs that package managers put into the workspace, and that editors and shells start there:
-protected too, but from a command that installs, and that the user has said yes to."""
+"""Programs that package managers install into the workspace, and that editors and shells start:
+protected, except from an installing command that the user permitted.
+"""
 
 STARTERS: Names = {
     "Gradle": "gradlew gradlew.bat",
@@ -313,7 +314,7 @@ STARTERS: Names = {
     "Bazel": "tools/bazel tools/bazel.bat",
     "other build tools": "buckw millw mill.bat sbtx",
 }
-"""Programs of the workspace that stand for a tool: protected too, and run by commands as ever."""
+"""Programs of the workspace in place of a tool: protected, but commands may run them."""
 
 HARMLESS: Names = {
     "what git and other tools are to pass over": (
@@ -387,5 +388,6 @@ HARMLESS: Names = {
         " .lldb_history .sqlite_history .iex_history .octave_hist .dbshell"
     ),
 }
-"""Why a file or folder with a dot in front, at the root of a repository, is not asked for. One that
-stands neither here nor above is: what it does nobody here knows."""
+"""Why a dot name at the root of a repository needs no question. A name that is neither here nor
+above needs one, because its effect is unknown.
+"""

@@ -1,1 +1,1 @@
-"""Judges shell texts part by part, parsed with tree-sitter. No boundary by itself."""
+"""Judges shell texts part by part, parsed with tree-sitter; by itself no security boundary."""

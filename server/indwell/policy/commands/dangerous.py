@@ -1,8 +1,9 @@
-"""Destructive commands, which no answer and no mode permits: the last line (H49).
+"""Recognises destructive commands, which no answer and no mode permits: the last defence (H49).
 
-Not the gate: whoever wants to can spell them so that no parser sees it, and permissions and
-sandbox stand before it. It catches the slip, a model's or a person's, in any spelling that can be
-read: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash -c``.
+It is no gate: anybody can spell such a command so that no parser sees it, and permissions and
+    sandbox stand before it. It catches the mistake of a model or a person, in any readable
+    spelling: quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash
+    -c``.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NESTED = 4  # texts within texts, as in `bash -c "eval …"`
-_PARSING = 6  # times the effort of a character of a word
-_START = 12  # characters, as much as it takes to begin a text
+_PARSING = 6  # times the effort for one character of a word
+_START = 12  # characters, the effort of starting a text
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
 _LOADERS = frozenset(["curl", "wget", "aria2c", "http", "https", "xh"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
-_OWN_FOLDER = _SUBSTITUTIONS | {"subshell", "pipeline"}  # where `cd` counts until their end
+_OWN_FOLDER = _SUBSTITUTIONS | {
+    "subshell",
+    "pipeline",
+}  # constructs in which the effect of `cd` ends
 _UNSEEN = "runs a script from the network that nobody has looked at"
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 
@@ -50,7 +54,7 @@ _FUNCTION_HINT = lazy_pattern(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 
 def why_dangerous(command: str) -> str:
-    """What a command would destroy, in words for the model; empty if nothing is known of it."""
+    """Say what a command would destroy, in words for the model; empty if nothing is known."""
     try:
         return _judge_text(command, _NESTED, Effort())
     except Tangled:
@@ -58,7 +62,7 @@ def why_dangerous(command: str) -> str:
 
 
 def _has_hint(command: str) -> bool:
-    """Could there be anything in it? Most texts, long scripts among them, need no parsing."""
+    """Could the text be dangerous? Most texts, long scripts among them, need no parsing."""
     text = _QUOTES.sub("", command)
     return (
         "$'" in command
@@ -78,12 +82,12 @@ def _judge_text(command: str, depth: int, effort: Effort) -> str:
 
 
 class _DangerReader:
-    """One text, read from its beginning to its end.
+    """Reads one text from its beginning to its end.
 
     Args:
-        root: What was parsed.
-        depth: Texts within it that may still be read.
-        effort: What may be read in all.
+        root: The syntax tree.
+        depth: How many nested texts may still be read.
+        effort: How much may be read in all.
     """
 
     def __init__(self, root: Node, depth: int, effort: Effort) -> None:
@@ -91,16 +95,16 @@ class _DangerReader:
         self._depth = depth
         self._effort = effort
         self._variables = Variables(effort)
-        self._cwd = ""  # empty: not known
-        self._redirects: dict[int, list[Node]] = {}  # by the node whose they are
-        self._for_one: set[int] = set()  # assignments for one command alone
-        self._loads: set[int] = set()  # nodes beneath which a loader runs
-        self._obeys: set[int] = set()  # and those beneath which a shell reads its script
+        self._cwd = ""  # empty if unknown
+        self._redirects: dict[int, list[Node]] = {}  # by the node that they belong to
+        self._for_one: set[int] = set()  # assignments for one command only
+        self._loads: set[int] = set()  # nodes that contain a loader
+        self._obeys: set[int] = set()  # nodes that contain a shell which reads its script
         self._survey()
 
     def judge(self) -> str:
-        """Why it is dangerous, or nothing."""
-        todo: list[Node | str] = [self._root]  # a text: the folder to go back to
+        """Say why the text is dangerous; empty if it is not."""
+        todo: list[Node | str] = [self._root]  # a text stands for the folder to return to
         while todo:
             node = todo.pop()
             if isinstance(node, str):
@@ -114,7 +118,7 @@ class _DangerReader:
         return ""
 
     def _survey(self) -> None:
-        """Note what a node cannot be asked for cheaply: whose it is, and what runs beneath it."""
+        """Note for each node what is expensive to look up: its owner, and what runs beneath it."""
         order = [(self._root, self._root)]
         for node, _ in order:  # parents before their children
             order.extend((child, node) for child in node.named_children)
@@ -170,7 +174,7 @@ class _DangerReader:
         return _judge_text(text, self._depth - 1, self._effort)
 
     def _inner(self, node: Node, words: list[str]) -> list[str]:
-        """Texts that a command hands to a shell."""
+        """Return the texts that a command hands to a shell."""
         name, *rest = words
         if name == "eval":
             return [" ".join(rest)]
@@ -202,7 +206,7 @@ class _DangerReader:
                     return _UNSEEN
                 if why := self._judge_inner(said):
                     return why
-                said = ""  # what the next shell reads is this one's output
+                said = ""  # the next shell reads this one's output
             elif stage.type == "command":
                 words = self._program(stage)
                 if words and words[0] in {"echo", "printf"}:
@@ -211,7 +215,7 @@ class _DangerReader:
         return ""
 
     def _program(self, node: Node) -> list[str]:
-        """The words of a command without wrappers, those behind a redirect included."""
+        """Return the words of a command without wrappers, with those behind a redirect."""
         words: list[str] = []
         for child in node.named_children:
             if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}:
@@ -227,7 +231,7 @@ class _DangerReader:
         return self._redirects.get(node.id, [])
 
     def _is_fed_by_loader(self, node: Node, words: list[str]) -> bool:
-        """Does a shell get what a loader gives, by a substitution in its words or its input?"""
+        """Does a shell get a loader's output, by a substitution in its words or by its input?"""
         is_text = words[0] in {"source", ".", "eval"} or any(map(_takes_text, words[1:]))
         return any(
             one.id in self._loads
@@ -243,7 +247,7 @@ class _DangerReader:
         )
 
     def _fed(self, node: Node) -> Iterator[str]:
-        """What a here-document or here-string hands to a command."""
+        """Return what a here-document or here-string hands to a command."""
         for redirect in [*node.named_children, *self._around(node)]:
             if redirect.type == "herestring_redirect":
                 for child in redirect.named_children:
@@ -263,7 +267,7 @@ class _DangerReader:
 
 
 def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
-    """A node and all beneath it, in the order of the source, but not within some kinds."""
+    """Return a node and all beneath it in source order, but nothing within some kinds."""
     todo = [node]
     while todo:
         one = todo.pop()
@@ -273,7 +277,7 @@ def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
 
 
 def _takes_text(option: str) -> bool:
-    """Is it the option of a shell behind which its program stands: ``-c``, ``-lc``, ``-ec``?"""
+    """Is it the option of a shell that precedes its program: ``-c``, ``-lc``, ``-ec``?"""
     return bool(re.fullmatch(r"-[a-zA-Z]*c|--command", option))
 
 
@@ -289,12 +293,12 @@ def _reads_script(words: list[str]) -> bool:
 
 
 def _is_bomb(node: Node) -> bool:
-    """Does a function do nothing but start itself, more than once and side by side?"""
+    """Does a function only start itself, more than once and in parallel?"""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None or body is None:
         return False
     inner = list(_beneath(body, frozenset(["function_definition"])))
-    own = [one for one in inner if one.type == "command" and one.text == name.text]  # no arguments
+    own = [one for one in inner if one.type == "command" and one.text == name.text]  # bare
     beside = any(child.type in {"|", "|&", "&"} for one in inner for child in one.children)
     return len(own) > 1 and beside
 
@@ -306,7 +310,7 @@ _TOP = frozenset(
         *("Applications", "Library", "System", "Users", "Volumes", "private"),
     ]
 )
-"""Folders of the first level that a system, or all users' work, lives in; not ``/tmp``."""
+"""First-level folders of the system or of all users' work; not ``/tmp``."""
 
 _SECOND = lazy_pattern(r"/(?:home|Users)/[^/]+|/usr/(?:bin|lib|lib64|libexec|local|sbin|share)")
 _DEVICE = lazy_pattern(
@@ -320,16 +324,16 @@ _FILTERS_NOTHING = lazy_pattern(
 
 
 def is_device(path: str) -> bool:
-    """Is it a disk or a part of one?"""
+    """Is it a disk or a partition?"""
     return _DEVICE.match(path) is not None
 
 
 def destroys(words: list[str], cwd: str) -> str:
-    """Why a simple command ends a system, in words; empty if it does not.
+    """Say why a simple command destroys a system; empty if it does not.
 
     Args:
         words: The program's name and its words.
-        cwd: Where it runs; empty if that is not known.
+        cwd: The folder in which it runs; empty if unknown.
     """
     name, *rest = words
     options, operands = _sorted(rest)
@@ -354,7 +358,7 @@ def destroys(words: list[str], cwd: str) -> str:
 
 
 def _sorted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Options and operands; they may stand in any order, until ``--``."""
+    """Split options and operands, which may have any order until ``--``."""
     options: list[str] = []
     operands: list[str] = []
     for at, word in enumerate(words):
@@ -365,7 +369,7 @@ def _sorted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _has(options: list[str], letters: str, name: str) -> bool:
-    """Is an option given: as a letter, in a bunch of letters, or by (the beginning of) its name?"""
+    """Is an option given: as a letter, within several letters, or by the beginning of its name?"""
     return any(
         name.startswith(one[2:]) and len(one) > 3  # noqa: PLR2004 - `--r` is a beginning
         if one.startswith("--")
@@ -386,7 +390,7 @@ def _removes(options: list[str], operands: list[str], cwd: str) -> str:
 
 
 def _finds(words: list[str], cwd: str) -> str:
-    """``find`` that removes, and asks nothing of what it finds."""
+    """Does ``find`` remove files without a condition on what it finds?"""
     at = next((at for at, word in enumerate(words) if word[:1] in {"-", "(", "!"}), len(words))
     starts, tests = words[:at], [word for word in words[at:] if re.match(r"-[a-z]", word)]
     runs = [

@@ -1,4 +1,4 @@
-"""What running a program does: changes files, uses the network, removes, needs more rights."""
+"""What running a program does: change files, use the network, delete, need more rights."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from indwell.policy.widening import ANY_HOST
 
 
 def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
-    """What a command does.
+    """Return what a command does.
 
     Args:
-        words: Its words, which need not be all of the simple command: a wrapper's are fewer.
+        words: Its words; for the command of a wrapper, only a part of the simple command's.
         one: The simple command.
-        grounds: What paths are seen from.
+        grounds: The folders that paths are relative to.
     """
     name = program_name(words[0])
     lower = base_name(words[0]).lower()
@@ -55,7 +55,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
         inner = unwrapped(words)
     except UnknownOption as error:
         return Use("unknown", f"{lower!r} runs another program, and {is_unknown_option(error)}")
-    if not name:  # one of its own folder, whatever it is called; what it is given counts as well
+    if not name:  # a program in the workspace, of any name; what it is given counts as well
         own = _of_folder(words, grounds)
         return msgspec.structs.replace(own, inner=(inner,)) if inner else own
     if inner is not None:
@@ -66,7 +66,7 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
 
 
 def _shell(words: tuple[Word, ...], one: Simple) -> Use:
-    """A shell that runs a file, or what it is fed."""
+    """Return what a shell does that runs a file or its input."""
     operands = [word for word in words[1:] if not word.text.startswith("-")]
     if operands:
         return Use("writes", "runs a script", reads=tuple(operands[:1]), is_work=True)
@@ -81,7 +81,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
         return Use("reads" if quiet else "unknown", f"{name!r} runs nothing that can be seen")
     if name in {"sudo", "doas"}:
         return Use("privileged", f"{name!r} runs it with all rights", inner=(inner,))
-    if name == "npx":  # what it runs is a package, whatever its name
+    if name == "npx":  # it runs a package of any name
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
         return Use("reads", reads=read_by_xargs(words), inner=(fed_by_xargs(words, inner),))
@@ -92,7 +92,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
-    """A program by its path, or one that is not known before it runs."""
+    """Return what a program does that is named by its path or only known when it runs."""
     first = words[0]
     if not first.is_literal or not first.text:
         return Use("unknown", "only a run can tell which program that is")
@@ -130,7 +130,7 @@ _FILERS = names(
     " unxz zstd unzstd zcat bzcat xzcat patch split csplit mktemp mkfifo ln chmod dos2unix"
     " unix2dos ed ex sponge iconv rename uuidgen openssl base64 base32 sort uniq shuf cpio 7z"
 )
-"""They write what stands in their words."""
+"""Programs that write to the files in their words."""
 
 _NO_TARGETS = frozenset(["uuidgen", "openssl", "mktemp", "iconv", "base64", "base32", "shuf"])
 
@@ -148,7 +148,7 @@ _UNBOUND = names(
     "docker podman nerdctl docker-compose ssh scp sftp brew apt apt-get apk dnf yum pacman"
     " zypper snap port kubectl nix nix-env psql mysql mongosh redis-cli ngrok cloudflared"
 )
-"""They reach other machines or the whole of this one by sockets, keys or rights."""
+"""Programs that reach other machines or all of this one, by sockets, keys or rights."""
 
 _REMOVERS = names("rm rmdir unlink shred srm trash truncate wipe del erase rd ri")
 _PRIVILEGED = names(
@@ -186,18 +186,18 @@ _NODE = names("npm yarn pnpm bun")
 _REWRITES = names(
     "install i add update upgrade up remove uninstall un rm link init create dedupe import"
 )
-"""With these they write ``package.json``, which is protected."""
+"""With these words they write ``package.json``, which is protected."""
 _INSTALLING = names("install i add link dedupe")
-"""With these only if something is named: else they install what stands there."""
+"""With these words they do so only if a package is named; else they install the listed ones."""
 _INSTALLERS = names(
     "npm yarn pnpm bun uv poetry pdm pipenv hatch composer pip pip3 conda mamba virtualenv"
 )
-"""They install programs into the workspace, which the user's yes to them is for …"""
+"""They install programs into the workspace, which the user's yes permits …"""
 _PLACING = names(
     "install i add ci update upgrade up link remove uninstall un rm sync require dedupe init create"
     " run env prune import"
 )
-"""… with these, where the program is run for something else as well."""
+"""… with these words, if the program has other uses as well."""
 _RELINKING = frozenset([("npm", "rebuild"), ("npm", "rb"), ("pnpm", "rebuild"), ("uv", "venv")])
 _MANAGERS = names(
     "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
@@ -206,7 +206,7 @@ _MANAGERS = names(
 
 
 def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answers
-    """What a program does that is not one of those that only read."""
+    """Return what a program does that does not only read."""
     texts = [word.text for word in words]
     first = next((text for text in texts if not text.startswith(("-", "+"))), "")
     if name in _HARMLESS_STATE and all(word.is_literal for word in words):
@@ -245,7 +245,7 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 
 
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
-    """Uses of programs that do less, or more, than the tables below say of the program."""
+    """Return uses of programs that do less or more than the tables below say."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
         return working("ends what it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
@@ -265,7 +265,7 @@ def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
 
 
 def _is_to_change(name: str, texts: Sequence[str]) -> bool:
-    """Is it asked to change the workspace itself, and not by the way as a build does?"""
+    """Is the program meant to change the workspace, not only as a build's side effect?"""
     if any(_CHANGES.fullmatch(text) for text in texts):
         return True
     if name in {"perl", "ruby"}:
@@ -310,7 +310,7 @@ def _is_python(name: str) -> bool:
 
 
 def _module(texts: Sequence[str]) -> str:
-    """The module that ``python -m`` runs."""
+    """Return the module that ``python -m`` runs."""
     for at, text in enumerate(texts[:-1]):
         if re.fullmatch(r"-[a-zA-Z]*m", text):
             return texts[at + 1]
@@ -340,11 +340,11 @@ def _files(name: str, words: Words) -> Use:
 
 
 _INTO = lazy_pattern(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
-"""``-t FOLDER``, also behind other letters, and ``--target-directory``, also cut short."""
+"""``-t FOLDER``, also behind other letters, and ``--target-directory``, also abbreviated."""
 
 
 def _directories(words: Words) -> tuple[Word, ...]:
-    """The folder behind ``-t``."""
+    """Return the folder behind ``-t``."""
     found: list[Word] = []
     for at, word in enumerate(words):
         if at_option := _INTO.match(word.text):

@@ -1,7 +1,7 @@
-"""``git``: which commands only look, change the workspace, lose work, or reach the network.
+"""``git``: which commands only read, change the workspace, lose work, or use the network.
 
-Commands that replace files with another state ask first: the sandbox keeps protected files as they
-are, git would not say so, and the next commit would undo the work of others.
+Commands that replace files by another state ask first: the sandbox keeps protected files unchanged
+    without a message from git, and the next commit would undo others' work.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _CHANGES = names(
 _NETWORK = names("push fetch pull clone ls-remote send-email svn p4 fetch-pack send-pack")
 _OVER = lazy_pattern(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
 _BY_KEY = lazy_pattern(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
-"""``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
+"""Addresses: ``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
 _PLACES = frozenset(["fetch", "pull", "clone", "ls-remote"])
 _MAGIC = lazy_pattern(r"\([\w,:=]*\)|^[/!^]+")
-"""In front of a path: ``:(glob)``, ``:/``, ``:!``."""
+"""Prefixes of a path: ``:(glob)``, ``:/``, ``:!``."""
 _WILD = lazy_pattern(r"\*+|\?|\[[^\]]*\]")
 _GLOBAL_ALONE = frozenset(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"])
 
 
 def git(words: Sequence[Word]) -> Use:
-    """What a ``git`` command does."""
+    """Return what a ``git`` command does."""
     reads: list[Word] = []
     at = 0
     while at < len(words) and words[at].could_be_option:
@@ -65,7 +65,7 @@ def git(words: Sequence[Word]) -> Use:
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
-    """With settings on the line, ``git`` runs what they say; what it is for counts all the same."""
+    """Return what a command with settings on its line does: they may name programs."""
     while at < len(words) and words[at].could_be_option:
         takes_word = words[at].text in {"-c", "--git-dir", "--work-tree", "--namespace", "-C"}
         at += 2 if takes_word else 1
@@ -84,7 +84,7 @@ def _by_name(name: str, words: Sequence[Word]) -> Use:
 
 
 def _looking(name: str, words: Sequence[Word]) -> Use | None:
-    """What a command does that only looks; none if it may do more."""
+    """Return what a command does that only reads; None if it may do more."""
     second = words[0].text if words and words[0].is_literal else ""
     if len(words) == 1 and words[0].source in {"--help", "-h"} and name in _CHANGES | _NETWORK:
         return Use("reads")
@@ -124,15 +124,15 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
     if name == "grep":
         reads = reads if found.has("-e", "-f") else reads[1:]
         reads += tuple(Word(one, (one,)) for one in found.values("-f"))
-    # `HEAD:.env` shows a file of the past.
+    # `HEAD:.env` shows an old version of a file.
     past = [_MAGIC.sub("", one.text.partition(":")[2]) for one in reads if ":" in one.text]
     reads += tuple(Word(one, (one,)) for one in past if one)
-    # `git` knows wildcards itself, in quotes too.
+    # `git` expands wildcards itself, even in quotes.
     reads = tuple(
         Word(one.source, tuple(_WILD.sub(STAR, text) for text in one.options), one.splits)
         for one in reads
     )
-    # A value may be none, and a file instead: `git diff --no-index --abbrev /etc/shadow x`.
+    # What looks like a value may be a file: `git diff --no-index --abbrev /etc/shadow x`.
     reads += tuple(Word(one, (one,)) for _, one in found.options if "/" in one)
     paths = tuple(
         one
@@ -152,7 +152,7 @@ def _lists(name: str, words: Sequence[Word]) -> bool:
         return False
     if not found.operands or found.has(*with_names.split()):
         return True
-    # One name alone is looked up; two would set it.
+    # One name alone is looked up; with two, the second is set.
     return name == "config" and len(found.operands) == 1 and found.operands[0].is_literal
 
 
@@ -168,7 +168,7 @@ def _connects(name: str, words: Sequence[Word]) -> Use:
         forced_words = ", and removes or replaces what is there" if forced else ""
         reason = f"'git push' sends your work to another machine{forced_words}"
     by_key = any(_BY_KEY.match(word.text) for word in words) and name in _PLACES
-    if name == "push" or by_key:  # keys and programs that know passwords are out of reach
+    if name == "push" or by_key:  # keys and password programs are out of the sandbox's reach
         return Use("network", reason, is_unbound=True)
     return Use("network", reason, hosts=tuple(hosts) or (ANY_HOST,))
 
@@ -196,11 +196,11 @@ _UNLESS_SECOND = {
     "worktree": names("list prune lock unlock repair"),
     "submodule": names("status summary foreach sync init"),
 }
-_HARD = ("--h", "--me", "--k")  # of `git reset`: `--hard`, `--merge`, `--keep`, also cut short
+_HARD = ("--h", "--me", "--k")  # of `git reset`: `--hard`, `--merge`, `--keep`, also abbreviated
 
 
 def takes_up(name: str, words: Sequence[Word]) -> bool:
-    """Does a command take another state of the files up?
+    """Does a command check out another state of the files?
 
     Args:
         name: The command, such as ``switch``.
@@ -230,7 +230,7 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
 
 
 def _only_names(texts: Sequence[str], flags: Sequence[str], letters: str) -> bool:
-    """Does it make a branch where it stands, without going elsewhere?"""
+    """Does it create a branch without switching to another commit?"""
     return len(texts) == 2 and any(flags[:1] == [f"-{letter}"] for letter in letters)  # noqa: PLR2004 - `-b NAME`
 
 
@@ -241,7 +241,7 @@ def _has_option(flags: Sequence[str], letter: str, *beginnings: str) -> bool:
 
 
 def destroys(name: str, words: Sequence[Word]) -> str:
-    """Work of the user's that a command may throw away, in words; empty if it does not."""
+    """Describe the user's work that a command may discard; empty if it discards none."""
     texts = [word.text for word in words]
     flags = [text for text in texts if text.startswith("-")]
     second = texts[0] if texts else ""
@@ -252,14 +252,14 @@ def destroys(name: str, words: Sequence[Word]) -> str:
 
 
 def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
-    """Commands that lose something with one word or option."""
+    """Describe losses by commands with a single word or option."""
     match name:
         case "stash" if second in {"drop", "clear"}:
             return f"throws stashed work away ('git stash {second}')"
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
             return "takes changes of yours out of sight ('git stash')"
         case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
-            return ""  # git keeps one whose work is nowhere else
+            return ""  # git refuses if the work is nowhere else
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
             return f"removes or moves names ('git {name}')"
         case "worktree" if second in {"remove", "prune", "move"}:
@@ -311,7 +311,7 @@ def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
         return "may throw changes of yours away ('git checkout')"
     if names[0] in {".", "*"} or "/" in names[0][-1:] or re.search(r"[\0\1\2]|^\.|:", names[0]):
         return "may throw changes of yours away ('git checkout')"
-    # One name may be a branch or a file; only a branch is kept safe by git itself.
+    # One name may be a branch or a file; git itself protects only branches.
     return "may throw changes of yours away ('git checkout'; 'git switch' does not)"
 
 
@@ -437,7 +437,7 @@ LOOKS: Mapping[str, Options] = {
     ),
     "verify-pack": options("vs", "", "verbose stat-only"),
 }
-"""Commands that only look, and the options with which that is so."""
+"""Commands that only read, and the options with which that is so."""
 
 LISTING: Mapping[str, tuple[Options, str]] = {
     "branch": (
@@ -471,7 +471,7 @@ LISTING: Mapping[str, tuple[Options, str]] = {
         "--get --get-all --get-regexp --get-urlmatch --list -l",
     ),
 }
-"""Commands that look if nothing but these options is given, or names with one of the second."""
+"""Commands that only read with these options alone, or with names that begin like the second."""
 
 SECOND: Mapping[str, frozenset[str]] = {
     "stash": frozenset(["list", "show"]),
@@ -484,4 +484,4 @@ SECOND: Mapping[str, frozenset[str]] = {
     "config": frozenset(["get", "list"]),
     "bundle": frozenset(["list-heads"]),
 }
-"""Commands by whose second word it is known that they only look."""
+"""Commands that only read, by their second word."""

@@ -1,4 +1,4 @@
-"""From a shell text to a verdict: ``deny > ask > allow`` over all of its parts."""
+"""Judges a shell text: ``deny > ask > allow`` over all of its parts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TOKEN = lazy_pattern(r"[^\s;&|<>()`\"'$]+")
 
 
 def judge(command: str, situation: Situation) -> CommandVerdict:
-    """Judge a command; never raises for what is in it."""
+    """Judge a command; never raises, whatever the command holds."""
     if len(command) > LONGEST or any(command.count(one) > most for one, most in _MOST.items()):
         return _too_long(situation, "is too long to be judged")
     return _judge(command, situation, _DEEPEST)
 
 
 def _too_long(situation: Situation, reason: str) -> CommandVerdict:
-    """What is not read may be denied, so where something is, all of it is."""
+    """Judge a text that is too long: the part that is not read may be denied."""
     return CommandVerdict("deny" if situation.rules.deny else "ask", "limits", reason)
 
 
@@ -74,7 +74,7 @@ def _judge(command: str, situation: Situation, depth: int) -> CommandVerdict:
 
 
 def _unseen(command: str, reading: ShellReading, judging: Judging) -> Iterator[PartFinding]:
-    """What speaks against a whole text because of what cannot be seen or understood in it."""
+    """Return objections to a whole text because of what is invisible or unparsed in it."""
     hidden = _hidden(command)
     if hidden:
         yield PartFinding("ask", "hidden", hidden)
@@ -85,14 +85,14 @@ def _unseen(command: str, reading: ShellReading, judging: Judging) -> Iterator[P
 
 
 def _is_any(found: list[tuple[CommandPart, PartFinding]]) -> bool:
-    """Does anything of it run because of a pattern of the user's?"""
+    """Does a pattern of the user allow any of its parts?"""
     return any(finding.by_user for _, finding in found)
 
 
 def _patterns_reach(
     reading: ShellReading, found: list[tuple[CommandPart, PartFinding]], nested: list[PartFinding]
 ) -> Iterator[PartFinding]:
-    """A pattern is for one line, and not for what stands in a substitution."""
+    """Return findings for what no pattern covers: it applies to one line, no substitutions."""
     if not _is_any(found):
         return
     if _has_lines(reading):
@@ -102,16 +102,16 @@ def _patterns_reach(
 
 
 def _expands(situation: Situation) -> Iterator[PartFinding]:
-    """Without a sandbox, a person looks at what comes from commands, arithmetic or braces (CMD-13).
+    """Without a sandbox, ask about words from commands, arithmetic or braces (CMD-13).
 
-    In ``plan`` nobody is asked; there, what only reads is good enough.
+    In ``plan`` nobody is asked; there it suffices that the command only reads.
     """
     if not (situation.writes_confined or situation.reads_only):
         yield PartFinding("ask", "substitution", "fills in words that only a run can tell")
 
 
 def _two_agree(reading: ShellReading, situation: Situation) -> bool:
-    """Does a second reader find the same words? In a sandbox nothing hangs on it."""
+    """Does a second reader find the same words? In a sandbox nothing depends on it."""
     if situation.writes_confined:
         return True
     second = runs_of(reading.data)
@@ -147,7 +147,7 @@ def _simple(
 def _inner(
     text: str, place: tuple[int, int], chars: _Characters, situation: Situation, depth: int
 ) -> tuple[CommandPart, PartFinding]:
-    """A text within the text, such as that of ``bash -c``."""
+    """Judge a text within the text, such as that of ``bash -c``."""
     inner = _judge(text, situation, depth - 1)
     finding = PartFinding(
         inner.decision,
@@ -162,7 +162,7 @@ def _inner(
 
 
 def _has_lines(reading: ShellReading) -> bool:
-    """Do commands stand on several lines? The last may be out of sight."""
+    """Are there commands on several lines, of which the last may be out of sight?"""
     own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
     return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
 
@@ -171,12 +171,13 @@ def _combined(
     found: list[tuple[CommandPart, PartFinding]], general: list[PartFinding]
 ) -> CommandVerdict:
     findings = [*general, *(finding for _, finding in found)]
-    if not findings:  # comments
+    if not findings:  # only comments
         return CommandVerdict("allow", READ_ONLY, reads_only=True)
     worst = min(findings, key=_strictness)
     rule = worst.rule
     if worst.effect == "allow":
-        # Named is what nobody's pattern covers: a pattern speaks for its own part alone.
+        # Parts covered by a pattern of the user are not named, because it applies to its own part
+        # alone.
         known = sorted(findings, key=lambda one: one.by_user)
         rule = next((one.rule for one in known if one.rule != READ_ONLY), READ_ONLY)
     return CommandVerdict(
@@ -194,13 +195,13 @@ def _combined(
 
 
 def _strictness(one: PartFinding) -> tuple[int, int]:
-    """Denied first; of what is asked, what no standing answer lifts."""
+    """Return a sort key: denials first; then questions that no standing answer covers."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
     return _ORDER[one.effect], 0 if firm else 1
 
 
 class _Characters:
-    """Places in bytes as places in characters."""
+    """Converts byte offsets to character offsets."""
 
     def __init__(self, command: str, data: bytes) -> None:
         self._command = command
@@ -234,7 +235,7 @@ class _Characters:
 
 
 def _hidden(command: str) -> str:
-    """What cannot be seen in a text, in words; line ends of Windows are let be in quotes only."""
+    """Describe invisible characters; line ends of Windows are accepted only within quotes."""
     if _ASCII.fullmatch(command):
         return ""
     for character in command.replace("\r\n", "\n"):

@@ -1,4 +1,4 @@
-"""Judges one simple command: the user's rules first, then what is known of its program."""
+"""Judges one simple command: by the user's rules first, then by what is known of its program."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from indwell.policy.widening import ANY_HOST, Widening
 
 _DEEPEST = 6  # wrappers within wrappers
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
-_MOST_WORDS = 500  # of a command that another runs
+_MOST_WORDS = 500  # words of a command that another command runs
 
 
 class Judging:
     """Judges simple commands in one situation.
 
     Args:
-        situation: Where and under which rules.
-        is_certain: Two readers agree on the words; if not, nothing runs without a sandbox.
+        situation: The folder and the rules.
+        is_certain: Whether two readers agree on the words; if not, nothing runs outside a sandbox.
 
     Attributes:
-        patterns: The user's.
+        patterns: The user's patterns.
     """
 
     def __init__(self, situation: Situation, *, is_certain: bool) -> None:
@@ -64,7 +64,7 @@ class Judging:
         self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
 
     def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
-        """Judge a construct that is not understood."""
+        """Judge a construct that was not understood."""
         if not is_hard and self.patterns.allows_all:
             return PartFinding("allow", "allow: *", by_user=True)
         if not is_hard and self._confined:
@@ -100,7 +100,7 @@ class Judging:
         if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
-        # A wrapper adds nothing: what it runs is what a pattern covers, with what that needs.
+        # A wrapper adds nothing: the pattern covers what it runs, with the access that needs.
         is_covered = found.reads_only and any(each.by_user for each in inner)
         is_covered = is_covered and all(each.by_user or each.reads_only for each in inner)
         is_covered = is_covered and all(word.is_known for each in use.inner for word in each)
@@ -124,7 +124,7 @@ class Judging:
         *,
         is_opaque: bool,
     ) -> PartFinding:
-        """What a pattern of the user asks about, unless what it runs is denied."""
+        """Return the question that a pattern asks, unless what the command runs is denied."""
         hardest = worst(inner)
         if hardest is not None and hardest.effect == "deny":
             return hardest
@@ -146,7 +146,7 @@ class Judging:
     def _judged(
         self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[PartFinding]
     ) -> PartFinding:
-        """What is run inside counts first: neither a pattern nor a wrapper makes it harmless."""
+        """Judge the inner command first: neither a pattern nor a wrapper makes it harmless."""
         hardest = worst(inner)
         if hardest is not None and hardest.effect != "allow":
             return hardest
@@ -159,7 +159,7 @@ class Judging:
     def _allowed_by_user(
         self, pattern: str, words: tuple[Word, ...], use: Use, one: Simple
     ) -> PartFinding:
-        """A pattern covers it; secrets, protected files and unknown shell texts still ask."""
+        """Allow by a pattern; secrets, protected files and unknown texts still need a question."""
         rule = f"allow: {pattern}"
         named = (*use.reads, *use.writes) or words[1:]
         if found := self._paths.secret(named, one.folders, use):
@@ -182,7 +182,7 @@ class Judging:
         )
 
     def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> PartFinding:
-        """By what is known of the program."""
+        """Judge by what is known of the program."""
         match use.kind:
             case "unknown":
                 return ask("unknown", use.reason)
@@ -243,7 +243,7 @@ class Judging:
         return PartFinding("allow", WORKSPACE_WRITE)
 
     def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
-        """Do words name only what the sandbox has for itself, and forgets?"""
+        """Do words name only files that the sandbox has for itself and discards?"""
         return (
             self._situation.writes_confined
             and bool(words)
@@ -251,7 +251,7 @@ class Judging:
         )
 
     def _widening(self, use: Use) -> Widening:
-        """What it needs beyond the sandbox."""
+        """Return the access that the command needs beyond the sandbox."""
         if use.kind == "privileged" or use.is_unbound:
             return Widening(unconfined=True)
         takes_up = use.takes_up and self._confined
@@ -259,7 +259,7 @@ class Judging:
         return Widening(hosts=use.hosts, writes_protected=takes_up, installs=installs)
 
     def _is_holdable(self, use: Use, one: Simple) -> bool:
-        """In ``plan``, with a sandbox that holds the workspace: is it not there to change that?"""
+        """In ``plan`` with a sandbox: is the command meant for more than workspace changes?"""
         if use.kind != "writes" or not (use.is_work or use.writes):
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
@@ -311,12 +311,12 @@ class Judging:
 
 
 def _is_silent(of: Simple) -> bool:
-    """Does a command write nothing, so that a redirect empties a file?"""
+    """Does a command print nothing, so that its redirect empties a file?"""
     return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
 
 
 def _is_held(found: Sequence[PartFinding]) -> bool:
-    """Does the sandbox hold what of it does more than read?"""
+    """Does the sandbox confine the part of the command that does more than read?"""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
 
@@ -326,12 +326,12 @@ _MOST = 16
 def elsewhere(
     words: Sequence[Word], folders: tuple[str, ...], situation: Situation
 ) -> PartFinding | None:
-    """What ``git`` asks for where it would obey the settings of a repository that is not known.
+    """Return why ``git`` needs a question where it would obey settings of an unknown repository.
 
     Args:
-        words: A command's.
-        folders: Where it runs.
-        situation: What is trusted, and what nobody was asked about.
+        words: The words of a command.
+        folders: The folders in which it may run.
+        situation: What is trusted, and what the user was not asked about.
     """
     if not (situation.repositories or situation.restricted):
         return None
@@ -352,7 +352,7 @@ def elsewhere(
 
 
 def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Where it would look for its repository; empty if only a run can tell."""
+    """Return where git would look for its repository; empty if only a run can tell."""
     found = folders
     at = 1
     while at < len(words) and words[at].could_be_option:
@@ -389,7 +389,7 @@ _HARMLESS_VALUE = lazy_pattern(r"[\w.@+-]*")
 
 
 def is_harmless(one: Assignment, of: Simple) -> bool:
-    """Is it a setting of language, time or colour, for one command?"""
+    """Does it set language, time or colour for one command?"""
     if not (of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value):
         return False
     if not one.value.is_literal:
@@ -400,7 +400,7 @@ def is_harmless(one: Assignment, of: Simple) -> bool:
 
 
 def is_idle(one: Assignment, of: Simple) -> bool:
-    """In ``plan``, where nobody is asked: a variable that means nothing to a plain program."""
+    """In ``plan``, where nobody is asked: does the variable mean nothing to a plain program?"""
     return (
         bool(of.words)
         and of.words[0].source in _PLAIN

@@ -1,4 +1,4 @@
-"""The paths that a command names: inside the workspace or not, protected, secret. By text alone."""
+"""Judges the paths that a command names: in the workspace, protected, secret. By text alone."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SHALLOW = Use("reads")
 
 
 class PathRules:
-    """What paths ask for.
+    """Rules for paths.
 
     Args:
-        grounds: What they are seen from.
-        are_hidden: A sandbox hides secret files, and keeps writes in the workspace.
+        grounds: The folders that paths are relative to.
+        are_hidden: Whether a sandbox hides secret files and keeps writes in the workspace.
     """
 
     def __init__(self, grounds: Grounds, *, are_hidden: bool) -> None:
@@ -41,7 +41,7 @@ class PathRules:
     def secret(
         self, words: Sequence[Word], folders: tuple[str, ...], use: Use = _SHALLOW
     ) -> PartFinding | None:
-        """Secret files among what is read, or beneath it."""
+        """Return secret files among what is read, or beneath it."""
         are_hidden = self._are_hidden and not use.is_past
         for word in words:
             for text in _path_texts(word):
@@ -61,7 +61,7 @@ class PathRules:
     def _far(
         self, words: Sequence[Word], folders: tuple[str, ...], *, is_deep: bool
     ) -> PartFinding | None:
-        """Whole folders outside the workspace, where no sandbox knows what is secret."""
+        """Return whole folders outside the workspace, where no sandbox knows the secret files."""
         if not (self._grounds.roots or self._grounds.cwd):
             return None
         for word in words:
@@ -78,7 +78,7 @@ class PathRules:
         return None
 
     def protected(self, words: Sequence[Word], folders: tuple[str, ...]) -> PartFinding | None:
-        """Protected files among what is written."""
+        """Return protected files among what is written."""
         for word in words:
             for text in _path_texts(word):
                 for path in self._grounds.paths(text, folders or ("",)):
@@ -91,7 +91,7 @@ class PathRules:
         return None
 
     def outside(self, word: Word, folders: tuple[str, ...]) -> str:
-        """What a word names outside the workspace that not everybody may read; or nothing."""
+        """Return what a word names outside the workspace, unless everybody may read it."""
         for text in _path_texts(word):
             for path in self._grounds.paths(text, folders):
                 if not (self._grounds.is_inside(path) or self._grounds.is_open(path)):
@@ -99,9 +99,9 @@ class PathRules:
         return ""
 
     def unwritable(self, word: Word, folders: tuple[str, ...]) -> str:
-        """What a word names that the sandbox does not let be written; or nothing."""
+        """Return what a word names that the sandbox makes read-only; empty if nothing."""
         if not word.is_known:
-            return ""  # the sandbox tells
+            return ""  # the sandbox decides
         for text in _path_texts(word):
             for path in self._grounds.paths(text, folders or ("",)):
                 inside = self._grounds.is_inside(path) or is_beneath(path, TEMPORARY)
@@ -110,7 +110,7 @@ class PathRules:
         return ""
 
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
-        """Does a word surely name what a sandbox has for itself: beneath ``/tmp``, or no file?"""
+        """Does a word surely name no file, or one of the sandbox's own beneath ``/tmp``?"""
         paths = [
             path
             for text in _path_texts(word)
@@ -127,7 +127,7 @@ class PathRules:
 
 
 def _path_texts(word: Word) -> list[str]:
-    """What of a word may be a path: it, and what stands behind an option's name."""
+    """Return what may be a path in a word: the word, and the text behind an option's name."""
     texts = []
     for text in word.options:
         if not text.startswith("-"):
@@ -140,7 +140,7 @@ def _path_texts(word: Word) -> list[str]:
 
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap")
-"""Folders of programs: nobody's own files lie there."""
+"""Folders of programs, which hold nobody's own files."""
 
 _HARMLESS = lazy_pattern(
     r"/dev/(?:null|zero|u?random|stdin|stdout|stderr|fd/\d+|tty)"
@@ -150,7 +150,7 @@ _HARMLESS = lazy_pattern(
     r"|/var/log/(?:syslog|messages|kern\.log|dpkg\.log|apt/(?:history|term)\.log)"
 )
 SINKS = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"])
-"""What may be written to anywhere."""
+"""Places that every command may write to."""
 
 _LONGEST = 200  # characters of a name with wildcards
 
@@ -158,16 +158,16 @@ TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - in a sandbox they are its own
 
 
 class Grounds(msgspec.Struct, frozen=True):
-    """What a path is seen from.
+    """The folders that paths are relative to, and the known files in them.
 
     Attributes:
-        cwd: Where the text runs, absolute; empty if that is not known.
-        roots: The workspace's folders, absolute; if none is known, it is ``cwd``.
+        cwd: The absolute folder in which the text runs; empty if unknown.
+        roots: The workspace's absolute folders; if none is known, ``cwd`` counts.
         secrets: Globs of secret files.
-        secret_files: Secret files that are known to exist, absolute.
-        obeyed: Files and folders that git runs or obeys, absolute.
+        secret_files: Absolute paths of existing secret files.
+        obeyed: Absolute files and folders that git runs or obeys.
         harmless: Unknown dot names that the user declares harmless.
-        repository_roots: Folders of the workspace's repositories, absolute.
+        repository_roots: Absolute folders of the workspace's repositories.
     """
 
     cwd: str = ""
@@ -179,12 +179,12 @@ class Grounds(msgspec.Struct, frozen=True):
     repository_roots: tuple[str, ...] = ()
 
     def paths(self, text: str, folders: tuple[str, ...]) -> Iterator[str]:
-        """Where a word may lead: absolute, or relative to the place that nobody knows."""
+        """Return the paths to which a word may lead: absolute, or relative to an unknown folder."""
         for folder in folders:
             yield joined(self.cwd, joined(folder, text)) or "."
 
     def is_inside(self, path: str) -> bool:
-        """Does a path (as ``paths`` gives it) lie in the workspace?"""
+        """Is a path (in the form of ``paths``) in the workspace?"""
         if HOME in path or UNKNOWN in path:
             return False
         if not path.startswith("/"):
@@ -192,13 +192,13 @@ class Grounds(msgspec.Struct, frozen=True):
         return is_inside(path, self.roots or ((self.cwd,) if self.cwd else ()))
 
     def is_open(self, path: str) -> bool:
-        """May anybody read it without a question, outside the workspace?"""
+        """May anybody read it without a question, although it is outside the workspace?"""
         return bool(_HARMLESS.fullmatch(path)) or (
             STAR not in path.partition("/")[0] and is_beneath(path, SYSTEM)
         )
 
     def inner(self, path: str) -> str:
-        """A path relative to the workspace's folder in which it lies, or as it is."""
+        """Return a path relative to the workspace folder that contains it, or unchanged."""
         for root in self.roots or (self.cwd,):
             if root and path != root and is_beneath(path, (root,)):
                 return path[len(root.rstrip("/")) + 1 :]
@@ -208,8 +208,8 @@ class Grounds(msgspec.Struct, frozen=True):
         """Does a path name a secret file, or could it with its wildcards?
 
         Args:
-            path: As ``paths`` gives it.
-            are_hidden: The sandbox hides them, so that wildcards find nothing.
+            path: A path in the form of ``paths``.
+            are_hidden: Whether the sandbox hides secret files, so that wildcards find nothing.
         """
         if are_hidden and STAR in path:
             return False
@@ -223,12 +223,12 @@ class Grounds(msgspec.Struct, frozen=True):
         skips_hidden: bool,  # noqa: FBT001 - as the use of a program has it
         only: tuple[str, ...],
     ) -> bool:
-        """Is a secret file known to lie at or beneath a path, where a program looks?
+        """Is a secret file known at or beneath a path, where a program looks?
 
         Args:
-            path: As ``paths`` gives it.
-            skips_hidden: It passes over files and folders whose names begin with a dot.
-            only: Globs of the names that it looks at; empty for all.
+            path: A path in the form of ``paths``.
+            skips_hidden: Whether the program skips names that begin with a dot.
+            only: Globs of the names that the program looks at; empty for all.
         """
         return any(
             (is_beneath(one, (path,)) or (STAR in path and wildly(path, one)))
@@ -238,7 +238,7 @@ class Grounds(msgspec.Struct, frozen=True):
         )
 
     def _is_unknown(self, path: str, plain: str) -> bool:
-        """Does it lie beneath a dot name that nobody knows, at the root of a repository?"""
+        """Is it beneath an unlisted dot name at the root of a repository?"""
         beneath = (
             path[len(root) + 1 :]
             for root in self.repository_roots
@@ -247,7 +247,7 @@ class Grounds(msgspec.Struct, frozen=True):
         return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath))
 
     def is_protected(self, path: str) -> bool:
-        """Does changing it change what runs or is trusted?"""
+        """Does a change of it affect what runs or is trusted?"""
         inner = self.inner(path)
         if is_beneath(path, self.obeyed) or any(_leads_to(path, one) for one in self.obeyed):
             return True
@@ -271,13 +271,13 @@ def secret_by_name(path: str, globs: tuple[str, ...]) -> bool:
         return matches_any(plain, globs)
     name = posixpath.basename(plain)
     if not name.strip(STAR + UNKNOWN):
-        return False  # all files: what is known of the folder counts
+        return False  # it means all files, so what is known of the folder counts
     wanted = [one for one in globs if not one.startswith("!") and "/" not in one]
     return len(name) > _LONGEST or any(_overlap(name.casefold(), one.casefold()) for one in wanted)
 
 
 def _leads_to(path: str, file: str) -> bool:
-    """Is a path a file that is known, or does it lie beneath it (a link to a folder)?"""
+    """Is a path a known file, or beneath it (a link to a folder)?"""
     n_parts = file.count("/") + 1
     beginning = "/".join(path.split("/", n_parts)[:n_parts])
     return wildly(beginning, file) if STAR in beginning else beginning == file
@@ -293,10 +293,10 @@ def wildly(pattern: str, path: str) -> bool:
 
 
 def _overlap(word: str, glob: str) -> bool:
-    """Is there a name that both match, and not only because both begin or end with anything?"""
+    """Is there a name that both match, not only because both begin or end with a wildcard?"""
     mine = re.sub(f"[{STAR}{UNKNOWN}]+", "*", word)
     if mine.startswith("*") and glob.startswith("."):
-        return False  # a wildcard in front finds no hidden file
+        return False  # a leading wildcard finds no hidden file
     if mine.startswith("*") and "*" in glob.lstrip("*"):
         known = glob.strip("*")
         return any(len(piece) > 1 and piece in known for piece in mine.split("*"))
@@ -320,8 +320,8 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
     Args:
         pattern: The pattern.
         text: The text.
-        many: The characters of the pattern that stand for anything, or nothing.
-        one: Those that stand for one character.
+        many: Characters of the pattern that stand for any text.
+        one: Characters of the pattern that stand for one character.
     """
     at = begin = 0
     star = -1
@@ -343,7 +343,7 @@ def matches(pattern: str, text: str, *, many: str = "*", one: str = "?") -> bool
 def covers(patterns: Sequence[str], words: Sequence[str]) -> bool:
     """Do patterns for words match words? A ``*`` alone stands for one word or more.
 
-    Within a word, a wildcard does not reach into the next.
+    A wildcard within a word does not extend into the next.
     """
     at = begin = 0
     star = -1

@@ -24,18 +24,18 @@ from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
-_MOST_WORDS = 500  # of a text in which what is denied is looked for
+_MOST_WORDS = 500  # words of a text in which denied commands are searched
 _MOST_HINTS = 8
 
 
 class UserPatterns:
-    """The patterns of three kinds, asked one after the other.
+    """The user's patterns, of three kinds.
 
     Args:
-        rules: As the user wrote them.
+        rules: The rules as the user wrote them.
 
     Attributes:
-        allows_all: One of them allows whatever else is not denied.
+        allows_all: Whether a pattern allows everything that is not denied.
     """
 
     def __init__(self, rules: PatternRules) -> None:
@@ -46,21 +46,21 @@ class UserPatterns:
 
     @property
     def can_forbid(self) -> bool:
-        """Are there some that deny or ask?"""
+        """Are there patterns that deny or ask?"""
         return bool(self._deny or self._ask)
 
     def allowing(self, words: Sequence[Word]) -> str:
-        """The pattern that covers a command exactly, or nothing."""
+        """Return the pattern that covers a command exactly; empty if none."""
         return allowing(words, self._allow)
 
     def governing(self, words: Sequence[Word]) -> str:
-        """The pattern that says which commands of this kind are meant, or nothing."""
+        """Return the pattern for this program and its first words; empty if none."""
         return governing(words, self._allow)
 
     def forbidding(
         self, words: tuple[Word, ...], *, certain_only: bool = False
     ) -> PartFinding | None:
-        """What denies or asks for a command, or perhaps does."""
+        """Return the pattern that denies or asks for a command, and if the match is certain."""
         if not self.can_forbid:
             return None
         ways = [words, *loosely_unwrapped(words)]
@@ -74,7 +74,7 @@ class UserPatterns:
         return None
 
     def forbidding_anywhere(self, words: Sequence[Word]) -> PartFinding | None:
-        """What denies or asks for words of a text that could not be parsed: at any place."""
+        """Return the pattern that denies or asks for words of an unparsed text, at any place."""
         asked = None
         for at in range(min(len(words), _MOST_WORDS)):
             found = self.forbidding(tuple(words[at : at + 8]), certain_only=True)
@@ -84,17 +84,17 @@ class UserPatterns:
         return asked
 
     def forbidding_named(self, words: tuple[Word, ...]) -> PartFinding | None:
-        """What is denied may be named in the words of a program that nobody here knows."""
+        """Return the pattern whose command may be named in the words of an unknown program."""
         rest = words[1:]
         return self.forbidding_anywhere(rest) if any(map(self._could_speak_of, rest)) else None
 
     def hints(self, words: tuple[Word, ...]) -> tuple[str, ...]:
-        """Texts among such words, in which what is denied may be named too."""
+        """Return texts among such words that may also name a denied command."""
         texts = [word for word in words[1:] if " " in word.text and self._could_speak_of(word)]
         return tuple(word.text for word in texts[:_MOST_HINTS])
 
     def _could_speak_of(self, word: Word) -> bool:
-        """Could what is denied or asked for stand in a word (of one of its options)?"""
+        """Could a word (or one of its options) contain a denied command?"""
         return any(
             patterns.could_speak_of(text)
             for patterns in (self._deny, self._ask)
@@ -108,13 +108,13 @@ _FILE_RULE = lazy_pattern(r"(?:edit|read|write):\s")
 
 
 class Pattern(msgspec.Struct, frozen=True, gc=False):
-    """A pattern, read.
+    """A parsed pattern.
 
     Attributes:
-        text: As the user wrote it.
-        words: Its words, in lower case; a blank within one is a blank.
-        allows: Its words as they stand, for what allows.
-        prefix: What denies or asks.
+        text: The pattern as the user wrote it.
+        words: Its words in lower case.
+        allows: Its words unchanged, for allowing.
+        prefix: Its words for denying or asking.
     """
 
     text: str
@@ -124,11 +124,11 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
 
 
 class Patterns(msgspec.Struct, frozen=True):
-    """Patterns by the program they are for.
+    """Patterns by the program that they are for.
 
     Attributes:
-        named: Those that begin with a name, by it.
-        others: Those that begin with a wildcard.
+        named: Patterns that begin with a name, by that name.
+        others: Patterns that begin with a wildcard.
     """
 
     named: dict[str, tuple[Pattern, ...]]
@@ -138,12 +138,12 @@ class Patterns(msgspec.Struct, frozen=True):
         return bool(self.named or self.others)
 
     def could_speak_of(self, text: str) -> bool:
-        """Could a text name one of the programs? It saves reading most texts."""
+        """Could a text name one of the programs? This saves reading most texts."""
         lower = _QUOTES.sub("", text.lower())
         return bool(self.others) or any(name in lower for name in self.named)
 
     def of(self, word: Word) -> Iterator[Pattern]:
-        """Those that could match a command whose first word this is."""
+        """Return those that could match a command with this first word."""
         if word.is_literal:
             text = word.text.lower()
             for name in {text: 0, _name(text): 0}:
@@ -156,7 +156,7 @@ class Patterns(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def patterns_of(texts: tuple[str, ...]) -> Patterns:
-    """Read patterns; those for the files of a tool (``edit: src/**``) are not for commands."""
+    """Parse patterns; those for the files of a tool (``edit: src/**``) are not for commands."""
     named: dict[str, tuple[Pattern, ...]] = {}
     others: tuple[Pattern, ...] = ()
     for text in texts:
@@ -171,7 +171,7 @@ def patterns_of(texts: tuple[str, ...]) -> Patterns:
 
 
 def allowing(words: Sequence[Word], patterns: Patterns) -> str:
-    """The text of the first pattern that covers a whole command exactly, or nothing."""
+    """Return the first pattern that covers a whole command exactly; empty if none."""
     if not patterns or not words or not words[0].is_literal:
         return ""
     texts = [_plain(word) for word in words]
@@ -179,7 +179,7 @@ def allowing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
-    """Does what allows match words exactly? Wildcards stay within a word, but for ``*`` alone."""
+    """Does an allowing pattern match words exactly? Only a ``*`` alone spans several words."""
     if len(allows) == 1 and (allows[0] == "*" or not re.search(r"[*?]", allows[0])):
         return allows[0] in {"*", texts[0]}  # all, or a program with any words
     if allows[-1] == "*" and covers(allows[:-1], texts):
@@ -188,10 +188,10 @@ def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
 
 
 def governing(words: Sequence[Word], patterns: Patterns) -> str:
-    """The text of a pattern that is for this very program and its first words, or nothing.
+    """Return the pattern for this very program and its first words; empty if none.
 
-    Who writes ``ls -l?`` has said which ``ls`` they mean: what does not match is asked for, though
-    it were allowed without the pattern.
+    Somebody who writes ``ls -l?`` has said which ``ls`` they mean: another one needs a question,
+    even if it were allowed without the pattern.
     """
     for one in patterns.of(words[0]) if words else ():
         fixed = _fixed(one.words)
@@ -203,9 +203,9 @@ def governing(words: Sequence[Word], patterns: Patterns) -> str:
 
 
 def forbidding(words: Sequence[Word], patterns: Patterns) -> tuple[str, bool]:
-    """The text of the first pattern that begins like a command, and whether that is certain.
+    """Return the first pattern that begins like a command, and whether that is certain.
 
-    Not certain is a match by words that only a run can tell.
+    A match by words that only a run can tell is not certain.
     """
     perhaps = ""
     alike = list(patterns.of(words[0])) if words else []
@@ -241,7 +241,7 @@ def _read(text: str) -> Pattern:
 
 
 def _regex(glob: str) -> str:
-    """A glob as an expression that never goes back over what it has passed."""
+    """Return a glob as an expression without backtracking."""
     first, *others = (
         "".join("." if one == "?" else re.escape(one) for one in piece)
         for piece in re.split(r"\*+", glob)
@@ -252,7 +252,7 @@ def _regex(glob: str) -> str:
 
 
 def _fixed(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a pattern before its first wildcard."""
+    """Return the words of a pattern before its first wildcard."""
     for at, word in enumerate(words):
         if re.search(r"[*?]", word):
             return words[:at]
@@ -268,7 +268,7 @@ def _name(path: str) -> str:
 
 
 def _lines(words: Sequence[Word]) -> list[str]:
-    """Every way in which a command could be written, as far as it matters for what is denied."""
+    """Return all spellings of a command that matter for what is denied."""
     texts = [_plain(word) for word in words]
     name = _name(texts[0])
     lines = [" ".join([name, *texts[1:]]), " ".join(texts)]
@@ -280,7 +280,7 @@ def _lines(words: Sequence[Word]) -> list[str]:
 
 
 def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
-    """Could the words that only a run can tell make a command match?"""
+    """Could words that only a run can tell make a command match?"""
     for at, wanted in enumerate(pattern.words):
         if at >= len(words):
             return False
@@ -300,13 +300,13 @@ def _could_be(text: str, wanted: str) -> bool:
 _VALUED: Mapping[str, frozenset[str]] = {
     "git": names("-C -c --git-dir --work-tree --namespace --config-env --super-prefix --exec-path"),
 }
-"""Where it is known which of them take the next word; of others, each may."""
+"""Programs whose options with a value are known; of others, each option may have one."""
 
-_MOST = 200  # words in front of a subcommand that are looked at
+_MOST = 200  # words before a subcommand that are examined
 
 
 def without_options(words: Sequence[str]) -> list[list[str]]:
-    """Every way in which a command may read without the options in front of its subcommand.
+    """Return all readings of a command without the options before its subcommand.
 
     Args:
         words: The program's name and its words.
@@ -328,7 +328,7 @@ def _starts_of_git(rest: Sequence[str]) -> list[int]:
 
 
 def _starts(rest: Sequence[str]) -> list[int]:
-    """Where the subcommand may stand: behind an option, or behind its value."""
+    """Return where the subcommand may be: behind an option, or behind its value."""
     found = []
     at = 0
     while at < min(len(rest), _MOST):

@@ -23,11 +23,11 @@ _VERSIONED = names(
 
 
 def reading(name: str, words: Words) -> Use | None:
-    """What a program of the tables does; none for others.
+    """Return what a program of the tables does; None for other programs.
 
     Args:
         name: Its name.
-        words: Those behind it.
+        words: The words behind it.
     """
     if len(words) == 1 and name in _VERSIONED and words[0].source in {"--version", "-V"}:
         return Use("reads")
@@ -99,11 +99,11 @@ _GREP_NAMES = names(
     "regexp file include exclude exclude-dir exclude-from max-count context label after-context"
     " before-context binary-files devices directories group-separator"
 )
-"""Options of ``grep`` with a value behind ``=`` or in the next word; they may be cut short."""
+"""Options of ``grep`` with a value behind ``=`` or in the next word; they may be abbreviated."""
 
 
 def _grep(words: Words) -> Use:
-    """``grep`` has no option that writes or runs; what it reads is behind the pattern."""
+    """Judge ``grep``, which never writes or runs; it reads what follows the pattern."""
     reads: list[Word] = []
     only: list[str] = []
     has_pattern = is_deep = False
@@ -136,7 +136,7 @@ def _grep(words: Words) -> Use:
 
 
 def _grep_option(text: str, rest: list[Word]) -> tuple[list[str], Word | None]:
-    """The letters or the name of an option, and its value, which is taken out of ``rest``."""
+    """Return the letters or name of an option, and its value, which is taken from ``rest``."""
     if text.startswith("--"):
         name, equals, value = text[2:].partition("=")
         takes = any(one.startswith(name) for one in _GREP_NAMES)
@@ -166,7 +166,7 @@ _SETS = lazy_pattern(r"%[-+ #0'\d.*hjlLqtz]*n")
 
 
 def _xxd(words: Words) -> Use:
-    """``xxd`` takes one option a word, of which only the beginning counts."""
+    """Judge ``xxd``, which takes one option per word and looks only at its beginning."""
     operands: list[Word] = []
     at = 0
     while at < len(words):
@@ -188,7 +188,7 @@ _XXD = lazy_pattern(r"-(?:[abCeEipuv]|ps|plain|(?:[cglo]|s)[+-]?(?:0x)?\d+)")
 
 
 def _getconf(words: Words) -> Use | None:
-    """``getconf -v`` starts a program by the path that it is given."""
+    """Judge ``getconf``, whose ``-v`` starts a program by its path."""
     is_plain = all(re.fullmatch(r"\w+|-a", word.source) for word in words)
     return Use("reads") if is_plain else None
 
@@ -200,7 +200,7 @@ _JOINING = frozenset(["!", "(", ")", "-a", "-o", "]"])
 
 
 def _test(words: Words) -> Use:
-    """``test`` and ``[``: ``-v`` and ``-R`` run what stands in a subscript."""
+    """Judge ``test`` and ``[``, whose ``-v`` and ``-R`` evaluate a subscript and so run code."""
     own = [word for word in words if word.source != "]"]
     while own and own[0].source == "!":
         own = own[1:]
@@ -217,13 +217,13 @@ def _test(words: Words) -> Use:
 
 
 def _double(words: Words) -> Use:
-    """``[[``: its comparisons of numbers compute, and so run what stands in a subscript."""
+    """Judge ``[[``, whose comparisons of numbers evaluate a subscript and so run code."""
     known = (_UNARY - {"-t"}) | _JOINING | {"]]", "&&", "||", "=", "==", "!=", "=~", "<", ">"}
     for word in words:
         if word.source.startswith("-") and word.source not in known | {"-nt", "-ot", "-ef"}:
             reason = "'[[' with such a comparison can run what is in a name"
             numbers = [one for one in words if one.source not in _NUMERIC | _JOINING | {"]]"}]
-            # What a variable holds may be a subscript all the same: the sandbox holds that.
+            # A variable's value may also be a subscript; the sandbox contains that.
             is_plain = all(re.fullmatch(r"-?\d+|\"?\$\w+\"?", one.source) for one in numbers)
             return working(reason) if is_plain else Use("unknown", reason)
     return Use("reads", takes_any=True)
@@ -265,7 +265,7 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "find": find,
     "xxd": _xxd,
     "getconf": _getconf,
-    "arch": lambda words: None if words else Use("reads"),  # on macOS it runs them
+    "arch": lambda words: None if words else Use("reads"),  # on macOS it runs its words
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }
@@ -276,13 +276,13 @@ ANY_PATHS = names(
     " comm cmp od hexdump md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum md5"
     " b2sum cksum sum du df realpath readlink diff column pr tsort"
 )
-"""No option of theirs writes or runs anything (coreutils, util-linux, BSD, busybox)."""
+"""Programs without any option that writes or runs (coreutils, util-linux, BSD, busybox)."""
 
 ANY_TEXT = names(
     "echo basename dirname seq true false : yes whoami id groups pwd nproc uname uptime free"
     " tty logname users who expr tr numfmt factor sleep cal locale"
 )
-"""Neither does any of these, and their words are no paths to read."""
+"""The same, and their words are no paths."""
 
 HERE = names("ls dir vdir du tree rg fd find df stat")
 """They read the folder in which they run."""
@@ -384,11 +384,12 @@ TABLE: Mapping[str, tuple[Options, int | None]] = {
     "lsblk": (options("afl", "", "", ""), None),
     "findmnt": (options("l", "", "", ""), 0),
 }
-"""Options that are harmless, and how many operands there may be."""
+"""Harmless options, and the possible number of operands."""
 
 TELL_OF_PROGRAMS = names(
     "ps pgrep pidof pstree pmap pwdx top htop atop btop glances w lsof fuser ss netstat"
     " sockstat tasklist"
 )
-"""They tell what else runs on the machine, with its words: passwords are often among these. They
-need no question only where the sandbox shows no other program."""
+"""They list the processes of the machine with their arguments, which often hold passwords. They
+need no question only where the sandbox shows no other process.
+"""

@@ -10,7 +10,7 @@ from indwell.policy.commands.verdict import Use, writing
 from indwell.policy.shell.items import UnknownOption, given, names, options
 from indwell.policy.shell.words import Word
 
-# A set in brackets may hold the delimiter to one program and end at it for another.
+# A set in brackets may contain the delimiter for one program and end at it for another.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
 _SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
@@ -55,7 +55,7 @@ _FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
 
 
 def sed(words: Sequence[Word]) -> Use:
-    """``sed``: printing, deleting and replacing in what is printed; no ``w``, ``e``, ``-i``."""
+    """Judge ``sed``: printing, deleting and replacing in the output; no ``w``, ``e``, ``-i``."""
     try:
         found = given(words, _SED)
     except UnknownOption as option:
@@ -82,14 +82,14 @@ def _is_quiet(script: str) -> bool:
 
 
 def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
-    """What may be changed in place: the words behind the script."""
+    """Return what may be changed in place: the words behind the script."""
     rest = [word for word in words if word.text and not word.text.startswith("-")]
     has_script = any(re.match(r"-[a-zA-Z]*[ef]|--expr|--file", word.text) for word in words)
     return tuple(rest[0 if has_script else 1 :])
 
 
 def awk(words: Sequence[Word]) -> Use:
-    """``awk``: programs that print, without pipes, files, ``system`` and the like."""
+    """Judge ``awk``: programs that print, without pipes, files, ``system`` and the like."""
     try:
         found = given(words, _AWK, permutes=False)
     except UnknownOption as option:
@@ -115,7 +115,7 @@ def _only_prints(program: str) -> bool:
 
 
 def jq(words: Sequence[Word]) -> Use:
-    """``jq`` writes and runs nothing; what stands behind its program is read."""
+    """Judge ``jq``, which writes and runs nothing and reads what follows its program."""
     rest: list[Word] = []
     reads: list[Word] = []
     at = 0
@@ -144,7 +144,7 @@ def jq(words: Sequence[Word]) -> Use:
 
 
 def find(words: Sequence[Word]) -> Use:
-    """``find``: tests and printing; ``-delete``, ``-exec`` and files to write are more."""
+    """Judge ``find``: tests and printing only read; ``-delete``, ``-exec`` and others do more."""
     starts: list[Word] = []
     at = 0
     while at < len(words) and not (words[at].could_be_option or words[at].text in {"!", "(", ")"}):
@@ -166,7 +166,7 @@ def find(words: Sequence[Word]) -> Use:
 
 
 def _finds_more(words: Sequence[Word], at: int) -> Use:
-    """What ``find`` does beyond finding: it runs, removes or writes."""
+    """Return what ``find`` does beyond finding: run, delete or write."""
     inner: list[tuple[Word, ...]] = []
     for index in range(at, len(words)):
         text = words[index].text

@@ -19,15 +19,15 @@ class CommandPart(msgspec.Struct, frozen=True):
     """One simple command, redirect, assignment or construct of a shell text.
 
     Attributes:
-        text: As it stands in the source.
-        start: Where it begins in the source, in characters; 0-based.
-        end: Where it ends, exclusive.
-        words: Its words as bash would see them; ``shell_words.UNKNOWN`` for what only a run can
+        text: Its source.
+        start: Its beginning in the source, in characters from 0.
+        end: Its end, exclusive.
+        words: Its words as bash would expand them; ``shell_words.UNKNOWN`` for what only a run can
             tell.
-        decision: What is thought of it by itself.
-        rule: Which rule won: ``read-only``, ``workspace-write``, ``allow: git *``, …
+        decision: The decision on this part alone.
+        rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …
         reason: Half a sentence for people; empty if it is allowed.
-        folders: Where it may run, seen from where the whole text runs; empty if that is unknown.
+        folders: Folders in which it may run, relative to the text's; empty if unknown.
     """
 
     text: str
@@ -41,17 +41,18 @@ class CommandPart(msgspec.Struct, frozen=True):
 
 
 class CommandVerdict(msgspec.Struct, frozen=True):
-    """What is thought of a whole command.
+    """The verdict on a whole command.
 
     Attributes:
-        decision: The strictest of its parts'.
-        rule: The rule that won.
-        reason: Why it is asked or denied, in half a sentence for people.
-        parts: All of its parts, in the order of the source.
-        reads_only: It changes nothing, as far as it is understood.
-        is_held: It is allowed in ``plan`` only as the sandbox lets it write nowhere but ``/tmp``.
-        widening: What it needs beyond the sandbox to do its work, such as network for ``git push``.
-        by_user: A pattern of the user's allows each part that does more than read.
+        decision: The strictest decision of its parts.
+        rule: The deciding rule.
+        reason: Why it is asked about or denied, in half a sentence for people.
+        parts: All of its parts, in source order.
+        reads_only: Whether it changes nothing, as far as it is understood.
+        is_held: Whether ``plan`` allows it only because the sandbox lets it write nowhere but
+            ``/tmp``.
+        widening: The access it needs beyond the sandbox, such as network for ``git push``.
+        by_user: Whether a pattern of the user allows each part that does more than read.
     """
 
     decision: Effect
@@ -70,19 +71,18 @@ HELD = "held read-only"
 
 
 class PartFinding(msgspec.Struct, frozen=True):
-    """What is thought of a piece.
+    """The finding on one part.
 
     Attributes:
         effect: Allow, ask or deny.
-        rule: Which rule won.
+        rule: The deciding rule.
         reason: Why it is not allowed.
-        widening: What it needs beyond the sandbox.
-        reads_only: It changes nothing.
-        is_held: It may do anything, and the sandbox keeps it from changing what lies outside
-            ``/tmp``.
-        by_user: A pattern of the user's allows it.
+        widening: The access it needs beyond the sandbox.
+        reads_only: Whether it changes nothing.
+        is_held: Whether it may do anything, and the sandbox prevents changes outside ``/tmp``.
+        by_user: Whether a pattern of the user allows it.
         texts: Shell texts that it runs, to be judged as well.
-        hints: Texts that it may run, in which what the user denies is looked for.
+        hints: Texts that it may run, in which denied commands are searched.
     """
 
     effect: Effect
@@ -100,24 +100,24 @@ HELD_FINDING = PartFinding("allow", HELD, is_held=True)
 
 
 def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> PartFinding:
-    """A finding that asks."""
+    """Return a finding that asks."""
     return PartFinding("ask", rule, reason, widening)
 
 
 def secret(text: str) -> PartFinding:
-    """A finding that asks for a secret file."""
+    """Return a finding that asks about a secret file."""
     return ask("secret", f"{shown(text)!r} is or holds a secret file", Widening(shows_secrets=True))
 
 
 def forbidden(is_denied: bool, text: str) -> PartFinding:  # noqa: FBT001 - two kinds of one answer
-    """A pattern of the user's denies it, or asks."""
+    """Return the finding of a pattern of the user that denies or asks."""
     if is_denied:
         return PartFinding("deny", f"deny: {text}", f"your rule {text!r} denies it")
     return PartFinding("ask", f"ask: {text}", f"your rule {text!r} asks")
 
 
 def joined(all_of_them: Sequence[Widening]) -> Widening:
-    """All that several findings need."""
+    """Return the access that several findings need together."""
     if all(one == NOTHING_MORE for one in all_of_them):
         return NOTHING_MORE
     return Widening(
@@ -130,42 +130,43 @@ def joined(all_of_them: Sequence[Widening]) -> Widening:
 
 
 def worst(found: Sequence[PartFinding]) -> PartFinding | None:
-    """The strictest."""
+    """Return the strictest finding."""
     order = {"deny": 0, "ask": 1, "allow": 2}
     return min(found, key=lambda one: order[one.effect], default=None)
 
 
 def shown(text: str) -> str:
-    """A text of a word for people."""
+    """Return a word for people."""
     return text.replace(HOME, "~").replace(STAR, "*").replace(UNKNOWN, "…")
 
 
 Kind: TypeAlias = Literal["reads", "writes", "network", "destroys", "privileged", "unknown"]
-"""From harmless to not known. ``writes`` is what a sandbox keeps in the workspace."""
+"""From harmless to unknown. A sandbox keeps ``writes`` in the workspace."""
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A use of a program.
+    """What a program does.
 
     Attributes:
-        kind: The worst that it does.
+        kind: Its worst effect.
         reason: Why it is not harmless, half a sentence for people.
         reads: Words that are paths to read.
         writes: Words that are paths to write.
-        is_here: It reads the folder it runs in.
-        is_deep: It reads the contents of all files beneath what it reads.
-        skips_hidden: Then without names that begin with a dot.
-        only: Then only files whose names match one of these globs; empty for all.
-        takes_any: Words that only a run can tell make no difference.
-        hosts: Where it connects to.
+        is_here: Whether it reads the folder in which it runs.
+        is_deep: Whether it reads the contents of all files beneath what it reads.
+        skips_hidden: Whether it then skips names that begin with a dot.
+        only: Globs of the file names that it then reads; empty for all.
+        takes_any: Whether words that only a run can tell make no difference.
+        hosts: Hosts that it connects to.
         inner: Words of commands that it runs.
         texts: Shell texts that it runs.
-        is_work: It builds, tests or runs other programs; that it changes files is by the way.
-        moves_to: Where it moves files that it takes away elsewhere.
-        takes_up: It may replace files of the workspace that no word names, also protected ones.
-        is_past: It reads what was committed, which no sandbox hides.
-        installs: It puts programs where editors and shells start them from (`.venv/bin`).
-        is_unbound: No sandbox gives it what it needs to reach other machines, such as keys.
+        is_work: Whether it builds, tests or runs programs, and changes files only as a side effect.
+        moves_to: Where it moves files that it removes elsewhere.
+        takes_up: Whether it may replace workspace files that no word names, even protected ones.
+        is_past: Whether it reads committed contents, which no sandbox hides.
+        installs: Whether it installs programs that editors and shells start (`.venv/bin`).
+        is_unbound: Whether it needs something that no sandbox offers to reach other machines, such
+            as keys.
     """
 
     kind: Kind
@@ -189,12 +190,12 @@ class Use(msgspec.Struct, frozen=True):
 
 
 def writing(reason: str, *writes: Word) -> Use:
-    """A use that changes files."""
+    """Return a use that changes files."""
     return Use("writes", reason, writes=writes)
 
 
 def working(reason: str, *texts: str) -> Use:
-    """A use that runs what nobody here knows, such as a build or a script."""
+    """Return a use that runs unknown code, such as a build or a script."""
     return Use("writes", reason, texts=texts, is_work=True)
 
 
@@ -202,21 +203,22 @@ class Situation(msgspec.Struct, frozen=True):
     """Where and under which rules a command would run.
 
     Attributes:
-        rules: The user's.
-        writes_confined: A sandbox keeps it in the workspace, so that builds and tests may run.
-        reads_only: Nothing may be changed: the mode is ``plan``. With ``writes_confined`` the
-            sandbox sees to it, so that builds and tests may run all the same.
-        cwd: Where it runs, absolute; empty if that is not known.
-        roots: The workspace's folders, absolute.
-        secrets: Globs of files whose contents the user keeps to themselves.
-        secret_files: Such files that are known to exist, absolute: without a sandbox, searching a
-            folder that holds one is asked for.
-        obeyed: Files and folders that git is told to run or obey, absolute: protected as well.
-        repositories: Folders with settings of git that nobody was asked about, absolute: without a
-            sandbox, git may not even look there unasked.
-        restricted: Folders that the user does not trust, absolute: git does not run there.
-        harmless: Unknown dot names that the user declares harmless.
-        repository_roots: Folders of the workspace's repositories, absolute.
+        rules: The user's rules.
+        writes_confined: Whether a sandbox keeps it in the workspace, so that builds and tests may
+            run.
+        reads_only: Whether nothing may be changed, as in ``plan``. With ``writes_confined`` the
+            sandbox ensures it, so that builds and tests may still run.
+        cwd: The absolute folder in which it runs; empty if unknown.
+        roots: The workspace's absolute folders.
+        secrets: Globs of files whose contents the user keeps secret.
+        secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
+            folder with one needs a question.
+        obeyed: Absolute files and folders that git runs or obeys; protected as well.
+        repositories: Absolute folders with git settings that the user was not asked about; without
+            a sandbox, git may not even read there without a question.
+        restricted: Absolute folders that the user does not trust; git does not run there.
+        harmless: Unlisted dot names that the user declares harmless.
+        repository_roots: Absolute folders of the workspace's repositories.
     """
 
     rules: PatternRules = PatternRules()
@@ -240,12 +242,12 @@ _LOCAL = lazy_pattern(r"(localhost:\d+)(?:[/?#].*)?")
 
 
 def with_port(scheme: str, host: str) -> str:
-    """``name``, or ``name:port`` if it is not the usual one of the scheme."""
+    """Return ``name``, or ``name:port`` if the port is not the scheme's usual one."""
     return host.lower().removesuffix(_PORTS[scheme])
 
 
 def hosts_of(name: str, words: Sequence[Word]) -> tuple[str, ...]:
-    """Where a program connects to, if that stands there; else anywhere."""
+    """Return the hosts that a program's words name; any host if they name none."""
     if name in _HOSTS and not any(word.text.startswith("--hostname") for word in words):
         return _HOSTS[name]
     found = []

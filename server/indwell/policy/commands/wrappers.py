@@ -46,18 +46,18 @@ _WRAPPERS: Mapping[str, tuple[Options, int]] = {
     "unbuffer": (options(), 0),
     "npx": (options("y", "", "yes no-install", ""), 0),
 }
-"""Their options, and how many words stand before the program."""
+"""Their options, and the number of words before the program."""
 
 QUIET = frozenset(
     ["command", "nohup", "nice", "ionice", "timeout", "stdbuf", "time", "xargs", "env"]
 )
-"""They add nothing to what they run."""
+"""Wrappers that add nothing to what they run."""
 
 _ASSIGNED = lazy_pattern(r"\w+\+?=")
 
 
 def program_name(word: Word) -> str:
-    """The name under which a program is known; empty for one of a folder of its own, or unknown."""
+    """Return the name of a well-known program; empty for one in the workspace or an unknown one."""
     if not word.is_literal:
         return ""
     folder, _, name = word.text.rpartition("/")
@@ -67,15 +67,15 @@ def program_name(word: Word) -> str:
 
 
 def base_name(word: Word) -> str:
-    """The last part of a program's path, whatever folder it lies in."""
+    """Return the last part of a program's path."""
     return posixpath.basename(word.text)
 
 
 def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
-    """What a wrapper runs; none if it is no wrapper, empty if it runs nothing.
+    """Return what a wrapper runs; None if it is no wrapper, empty if it runs nothing.
 
     Raises:
-        UnknownOption: The wrapper's own options are not known.
+        UnknownOption: The wrapper has an unknown option.
     """
     if not words:
         return None
@@ -99,7 +99,7 @@ def sets_variables(words: Sequence[Word]) -> bool:
 
 
 def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
-    """What ``xargs`` runs, with marks for what it puts in place of ``-I``'s value, or behind."""
+    """Return what ``xargs`` runs, with marks for the words that it inserts or appends."""
     places = [one for one in _given_to_xargs(words).values("-I") if one]
     fed = [
         Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
@@ -109,7 +109,7 @@ def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ..
 
 
 def read_by_xargs(words: Sequence[Word]) -> tuple[Word, ...]:
-    """The file that ``xargs -a`` takes words from."""
+    """Return the file from which ``xargs -a`` takes words."""
     return tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
 
 
@@ -124,7 +124,7 @@ def _with_marks(text: str, places: Sequence[str]) -> str:
 
 
 def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
-    """Every command that the words behind a wrapper may be, for what is denied."""
+    """Return all commands that a wrapper's words may mean, to look for what is denied."""
     name = base_name(words[0]) if words else ""
     if name not in _WRAPPERS and not words[0].could_be_option:
         return []
@@ -132,7 +132,7 @@ def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
 
 
 def shell_text(words: Sequence[Word]) -> Word | None:
-    """The text that a shell is given with ``-c``."""
+    """Return the text that a shell is given with ``-c``."""
     if not words or base_name(words[0]).lower() not in SHELLS | {"su", "script"}:
         return None
     for at, word in enumerate(words[1:-1], start=1):
@@ -142,5 +142,5 @@ def shell_text(words: Sequence[Word]) -> Word | None:
 
 
 def is_unknown_option(error: UnknownOption) -> str:
-    """In words."""
+    """Word the refusal of an unknown option."""
     return f"its option {str(error)!r} is not known"

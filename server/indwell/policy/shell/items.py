@@ -15,10 +15,10 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
     """A redirect.
 
     Attributes:
-        operator: Such as ``>`` or ``<<<``.
-        target: Where to or from; none if it has none that is a file.
-        start: Where it begins in the source, in bytes.
-        end: Where it ends, exclusive.
+        operator: The operator, such as ``>`` or ``<<<``.
+        target: Its file; None if it has none.
+        start: Its beginning in the source, in bytes.
+        end: Its end, exclusive.
     """
 
     operator: str
@@ -28,7 +28,7 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
-    """``NAME=value``; ``value`` is none if it is an array or cannot be known."""
+    """``NAME=value``; ``value`` is None for an array or an unknown value."""
 
     name: str
     value: Word | None
@@ -39,16 +39,16 @@ class Simple(msgspec.Struct, frozen=True):
 
     Attributes:
         words: Program and arguments; empty if it only redirects or assigns.
-        redirects: In the order of the source.
-        assignments: Those in front of it.
-        start: Where it begins in the source, in bytes.
-        end: Where it ends, exclusive.
-        folders: Where it may run, absolute or relative to where the whole runs; empty if that is
-            not known.
-        is_nested: Its output becomes words of another.
-        input: Texts that it is fed: here-documents and here-strings.
-        is_piped: It reads what another command writes.
-        is_bare: It is a redirect and nothing else, such as ``> file``.
+        redirects: The redirects in source order.
+        assignments: The assignments before it.
+        start: Its beginning in the source, in bytes.
+        end: Its end, exclusive.
+        folders: Folders in which it may run, absolute or relative to the text's folder; empty if
+            unknown.
+        is_nested: Whether its output becomes words of another command.
+        input: Texts of its here-documents and here-strings.
+        is_piped: Whether it reads the output of another command.
+        is_bare: Whether it is only a redirect, such as ``> file``.
     """
 
     words: tuple[Word, ...]
@@ -68,9 +68,9 @@ class Oddity(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         reason: Half a sentence for people.
-        start: Where it begins in the source, in bytes.
-        end: Where it ends, exclusive.
-        is_hard: No pattern and no sandbox makes it good enough to run without a question.
+        start: Its beginning in the source, in bytes.
+        end: Its end, exclusive.
+        is_hard: Whether it needs a question whatever pattern or sandbox there is.
         texts: Shell texts that it runs, to be judged as well.
     """
 
@@ -87,12 +87,12 @@ Item: TypeAlias = Simple | Oddity
 AT_START: tuple[str, ...] = ("",)
 """The folder in which the whole text runs; others are relative to it, or absolute."""
 
-_MOST = 4  # folders at once; more are unknown
+_MOST = 4  # folders at once; more count as unknown
 _CHANGING = frozenset(["cd", "pushd", "popd"])
 
 
 def after_cd(simple: Simple) -> tuple[str, ...]:
-    """Where what follows a command may run; empty if that is not known."""
+    """Return where what follows a command may run; empty if unknown."""
     if not simple.words or not _CHANGING.intersection(simple.words[0].options):
         return simple.folders
     words = [word for word in simple.words[1:] if word.text not in {"--", "-P", "-L", "-e"}]
@@ -108,7 +108,7 @@ def after_cd(simple: Simple) -> tuple[str, ...]:
 
 
 def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """All folders of both; unknown if one is, or if they are too many."""
+    """Return all folders of both; unknown if one is, or if they are too many."""
     if one == other:
         return one
     both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
@@ -116,7 +116,7 @@ def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def joined(folder: str, path: str) -> str:
-    """A path as seen from a folder, without ``.`` and ``..`` where they can be taken out."""
+    """Return a path relative to a folder, without removable ``.`` and ``..``."""
     whole = path if path.startswith(("/", HOME)) or not folder else f"{folder}/{path}"
     if HOME in whole:
         return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
@@ -125,14 +125,14 @@ def joined(folder: str, path: str) -> str:
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The options that a program may be given without a question.
+    """The options that a program may have without a question.
 
     Attributes:
         short: Letters without a value.
-        valued: Letters with a value, behind them or in the next word.
-        long: Names without ``--``, none or with an optional value behind ``=``.
+        valued: Letters with a value, attached or in the next word.
+        long: Names without ``--``, with no value or an optional one behind ``=``.
         long_valued: Names with a value.
-        has_numbers: ``-20`` is an option.
+        has_numbers: Whether ``-20`` is an option.
     """
 
     short: str = ""
@@ -143,10 +143,10 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class ParsedOptions(msgspec.Struct, frozen=True):
-    """Options and operands of a command.
+    """The options and operands of a command.
 
     Attributes:
-        options: Names (letters with one hyphen, others with two) and values.
+        options: Names (letters with one hyphen, others with two) with values.
         operands: All other words.
     """
 
@@ -158,7 +158,7 @@ class ParsedOptions(msgspec.Struct, frozen=True):
         return any(name in names for name, _ in self.options)
 
     def values(self, *names: str) -> tuple[str, ...]:
-        """The values of these options."""
+        """Return the values of these options."""
         return tuple(value for name, value in self.options if name in names)
 
 
@@ -166,17 +166,17 @@ class UnknownOption(Exception):
     """An option that is not known to be harmless.
 
     Args:
-        name: It, as it stands there.
+        name: The option as written.
     """
 
 
 def names(text: str) -> frozenset[str]:
-    """Names that stand in a text with blanks between."""
+    """Return names from a text with blanks between them."""
     return frozenset(text.split())
 
 
 def options(short: str = "", valued: str = "", long: str = "", long_valued: str = "") -> Options:
-    """Options from words with blanks between; ``#`` in ``short`` stands for numbers."""
+    """Return options from texts with blanks between them; ``#`` in ``short`` stands for numbers."""
     return Options(
         short.replace("#", ""),
         valued,
@@ -187,15 +187,15 @@ def options(short: str = "", valued: str = "", long: str = "", long_valued: str 
 
 
 def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> ParsedOptions:
-    """Sort the words behind a program's name.
+    """Sort the words behind a program's name into options and operands.
 
     Args:
-        words: They.
-        known: What the program knows.
-        permutes: Options may stand behind operands.
+        words: The words.
+        known: The options of the program.
+        permutes: Whether options may follow operands.
 
     Raises:
-        UnknownOption: One is not known, or a word may be one.
+        UnknownOption: An option is unknown, or a word may be one.
     """
     found: list[tuple[str, str]] = []
     operands: list[Word] = []
@@ -219,7 +219,7 @@ def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> Pa
 
 
 def _take(text: str, behind: Sequence[Word], known: Options, found: list[tuple[str, str]]) -> int:
-    """Take one word with options; gives the number of words behind it that are its value."""
+    """Take one word of options; return the number of following words that are its value."""
     if text.startswith("--"):
         return _take_name(text, behind, known, found)
     if known.has_numbers and text[1:].isdecimal():

@@ -1,6 +1,6 @@
 """Parses a shell text into the commands that it runs. Unknown syntax never passes.
 
-A here-document may be left out before a long text is judged. Text that is not certainly a
+A here-document may be removed before a long text is judged. Text that is not certainly a
 here-document stays, so that the command counts as too long.
 """
 
@@ -27,7 +27,7 @@ from indwell.policy.shell.words import UNKNOWN
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_NODES = 3_000  # of one text: tens of milliseconds; real sessions have up to 322
+MOST_NODES = 3_000  # nodes of one text: tens of milliseconds; real sessions have up to 322
 DEEPEST = 40  # constructs within constructs
 
 _COMMANDS = frozenset(["command", "test_command", "unset_command", "declaration_command"])
@@ -40,20 +40,20 @@ _LISTS = frozenset(
 
 
 class Tangle(Exception):
-    """It is too long or too deep to be judged."""
+    """The text is too long or too deep to be judged."""
 
 
 class ShellReading(CommandReading):
-    """One text, read.
+    """Reads one text.
 
     Args:
         command: The text.
 
     Attributes:
-        is_broken: The parser did not understand it.
+        is_broken: Whether the parser did not understand it.
 
     Raises:
-        Tangle: It is too long or too deep.
+        Tangle: The text is too long or too deep.
     """
 
     def __init__(self, command: str) -> None:
@@ -99,14 +99,14 @@ class ShellReading(CommandReading):
         self._depth -= 1
 
     def _read_children(self, node: Node) -> None:
-        """Statements one behind the other: a ``cd`` may have failed before the next."""
+        """Read consecutive statements: a ``cd`` may have failed before the next one."""
         for child in node.children:
             before = self._folders
             self._read(child)
             self._folders = either(before, self._folders)
 
     def _read_odd(self, node: Node) -> None:
-        """A construct of no known kind; what runs in it is read all the same."""
+        """Read a construct of an unknown kind, and what runs in it."""
         reasons = {
             "&": "runs in the background",
             "function_definition": "defines a function",
@@ -123,7 +123,7 @@ class ShellReading(CommandReading):
                 self._read(child)
 
     def _read_inside(self, node: Node) -> None:
-        """What runs within a node that is no command itself."""
+        """Read what runs within a node that is no command itself."""
         todo = [node]
         while todo:
             one = todo.pop()
@@ -141,7 +141,7 @@ class ShellReading(CommandReading):
         self._nested, self._piped, self._folders = self._nested - 1, piped, before
 
     def _read_apart(self, node: Node) -> None:
-        """A subshell or a pipeline: what changes in it does not outlast it."""
+        """Read a subshell or a pipeline, whose changes end with it."""
         before, piped = self._folders, self._piped
         for child in node.children:
             self._read(child)
@@ -151,7 +151,7 @@ class ShellReading(CommandReading):
         self._folders, self._piped = before, piped
 
     def _read_list(self, node: Node) -> None:
-        """``a && b``: where ``a`` is a ``cd``, ``b`` runs only if it worked."""
+        """Read ``a && b``: if ``a`` is a ``cd``, ``b`` runs only if it worked."""
         for child in node.children:
             before = self._folders
             self._read(child)
@@ -175,7 +175,7 @@ class ShellReading(CommandReading):
         for child in node.children:
             if child.type == "do_group":
                 self._read(child)
-        if name is not None:  # it may not have run at all, or in a shell of its own
+        if name is not None:  # it may not have run, or in a shell of its own
             self._values[text_of(name)] = (UNKNOWN,)
 
     def _read_redirected(self, node: Node) -> None:
@@ -201,14 +201,14 @@ if TYPE_CHECKING:
 
 @cache
 def bash_parser() -> Parser:
-    """A parser for bash; one for the whole process, as no two texts are parsed at once."""
+    """Return the process's parser for bash; texts are parsed one at a time."""
     import tree_sitter  # noqa: PLC0415 - 20 ms, which no start is to wait for
     import tree_sitter_bash  # noqa: PLC0415
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-LIMIT = 8_000  # characters of a command, less its texts, that a person can be expected to look at
+LIMIT = 8_000  # characters of a command without its texts that a person can be expected to read
 MOST = 100_000  # characters in all
 
 _START = lazy_pattern(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|([A-Za-z_]\w*))")
@@ -218,11 +218,11 @@ _RUNS_TEXTS = lazy_pattern(
     r"|timeout|command|builtin|setsid|trap|tclsh|expect|at|batch|crontab)(?![\w-])|(?:^|[;&|({\s])\.\s",
     re.MULTILINE,
 )
-"""What may run a text as commands, by whatever name: then it has to be judged, and is too long."""
+"""Words that may run a text as commands; then the text is judged, and is too long."""
 
 
 def judged_text(command: str) -> str:
-    """What is judged of a command: all, or all but its long texts; empty if it is too long."""
+    """Return the text to judge: all, or all but long here-documents; empty if it is too long."""
     if len(command) <= LIMIT:
         return command
     if len(command) > MOST:
@@ -234,7 +234,7 @@ def judged_text(command: str) -> str:
 
 
 def _without_texts(command: str) -> tuple[str, int]:
-    """The command with the text of each here-document left out, and how many these are."""
+    """Return the command without the texts of its here-documents, and their number."""
     lines = command.split("\n")
     kept: list[str] = []
     n_texts = 0
@@ -261,7 +261,7 @@ def _without_texts(command: str) -> tuple[str, int]:
 
 
 def _n_here_documents(command: str) -> int:
-    """How many a real parser sees; none if it does not understand all of the command."""
+    """Count the here-documents by a real parser; None if it does not understand all."""
     root = bash_parser().parse(command.encode()).root_node
     if root.has_error:
         return 0

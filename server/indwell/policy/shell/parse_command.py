@@ -1,4 +1,4 @@
-"""One simple command of a syntax tree: its words, assignments, redirects and here-documents."""
+"""Reads one simple command of a syntax tree: words, assignments, redirects, here-documents."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _JOINED = lazy_pattern(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
 class WordReading(ABC):
-    """What is found in a text, and how its words are read.
+    """Reads words, and collects what a text consists of.
 
     Args:
         command: The text.
 
     Attributes:
         data: The text in UTF-8.
-        items: What it is made of, in the order in which it would be run.
-        runs: The words of each simple command, where they stand in bytes: what a second reader must
-            find as well.
-        expands: Words of it come from commands, arithmetic or braces (CMD-13).
+        items: Its parts, in the order in which they would run.
+        runs: The words of each simple command as byte ranges, which a second reader must find as
+            well.
+        expands: Whether words come from commands, arithmetic or braces (CMD-13).
     """
 
     def __init__(self, command: str) -> None:
@@ -74,7 +74,7 @@ class WordReading(ABC):
         return Assignment(text_of(name), self._word(value))
 
     def _word(self, node: Node) -> Word | None:
-        """A word; none, and an oddity, if it cannot be read."""
+        """Read a word; None, and an oddity, if it cannot be read."""
         shown = text_of(node)
         if node.type in {"word", "number", "raw_string"} or not node.is_named:
             source = shown
@@ -90,7 +90,7 @@ class WordReading(ABC):
         return word
 
     def _without_substitutions(self, node: Node) -> str:
-        """The source of a word with a mark for each substitution, which is read by itself."""
+        """Return the source of a word with a mark for each separately read substitution."""
         found = []
         todo = [node]
         while todo:
@@ -120,7 +120,7 @@ class WordReading(ABC):
             self.runs.add(tuple(sorted(spans)))
 
     def _check_lines(self, root: Node) -> None:
-        r"""Bash takes a backslash and a line's end out before it looks for words; a parser may not.
+        r"""Check lines that a backslash joins: bash removes it before reading words; parsers may not.
 
         ``$\`` and ``(evil)`` on two lines are one substitution. Only blanks around it, or quotes,
         make it harmless.
@@ -132,7 +132,7 @@ class WordReading(ABC):
                 self._joins(start, found.end())
 
     def _joins(self, start: int, end: int) -> None:
-        """A line that goes on in the middle of a word: bash and the parser take it differently."""
+        """Does a line continue within a word? Bash and the parser read that differently."""
         self.items.append(
             Oddity("goes on in the next line within a word", start, end, is_hard=True)
         )
@@ -142,12 +142,12 @@ class WordReading(ABC):
 
 
 def span(node: Node) -> tuple[int, int]:
-    """Where a node stands, in bytes."""
+    """Return a node's byte range."""
     return node.start_byte, node.end_byte
 
 
 def text_of(node: Node) -> str:
-    """Its source."""
+    """Return a node's source."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
@@ -167,7 +167,7 @@ _BACKTICK = lazy_pattern(r"(?<!\\)(?:\\\\)*`")
 
 @dataclass(slots=True)
 class _Found:
-    """What was found of a command so far; ``spans`` are those of its words, in bytes."""
+    """The parts of a command found so far; ``spans`` are the byte ranges of its words."""
 
     words: list[Word] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
@@ -176,7 +176,7 @@ class _Found:
 
 
 class CommandReading(WordReading):
-    """How a simple command is read, wherever it stands."""
+    """Reads a simple command at any place."""
 
     def __init__(self, command: str) -> None:
         super().__init__(command)
@@ -190,7 +190,7 @@ class CommandReading(WordReading):
         """Read one node and all beneath it."""
 
     def _read_command(self, node: Node | None, around: list[Node]) -> None:
-        """A simple command with its redirects; without one, redirects of a whole construct."""
+        """Read a simple command with its redirects, or the redirects of a whole construct."""
         found = _Found()
         assignments: list[Assignment] = []
         children = list(node.children) if node is not None else []
@@ -263,12 +263,12 @@ class CommandReading(WordReading):
                         self._odd(child, "feeds a command what only a run can tell", hard=True)
                 case _ if child.type in WORDS:  # words behind a redirect belong to the command
                     self._argument(child, found)
-                case _:  # what stands behind the first line of a here-document
+                case _:  # what follows the first line of a here-document
                     self._read(child)
         found.redirects.append(Redirect(operator, target, node.start_byte, node.end_byte))
 
     def _backticks(self, body: Node) -> None:
-        """The parser sees no substitution in backticks here; bash does."""
+        """Note backticks, in which the parser sees no substitution; bash does."""
         pieces = _BACKTICK.split(text_of(body))
         if len(pieces) > 1:
             texts = tuple(re.sub(r"\\([\\`$])", r"\1", one) for one in pieces[1::2])
@@ -294,16 +294,16 @@ class CommandReading(WordReading):
         )
 
     def _set(self, name: str, options: tuple[str, ...]) -> None:
-        """Note what a variable holds, if it is set at one place only: loops come round again."""
+        """Note a variable's value if it is set at one place only, because loops repeat."""
         self._values[name] = (UNKNOWN,) if name in self._changing else options
 
     def _word_or_any(self, node: Node) -> Word:
-        """A word; what cannot be read may be anything."""
+        """Return a word; an unreadable one may be anything."""
         return self._word(node) or Word(text_of(node), (UNKNOWN,), splits=True)
 
 
 def _stands_alone(redirect: Node) -> bool:
-    """Is a redirect that of no command, group or loop?"""
+    """Does a redirect belong to no command, group or loop?"""
     parent = redirect.parent
     return parent is None or (
         parent.type != "heredoc_redirect" and parent.child_by_field_name("body") is None
@@ -318,17 +318,17 @@ LOOP_NAME = lazy_pattern(
     r"(?!(?:path|cdpath|fpath|manpath|mailpath|module_path|argv|status|options|commands|functions"
     r"|aliases|\w+_proxy)$)_?[a-z][a-z0-9_]*|_|[A-Z]|FILE|DIR|LINE|NAME|ITEM"
 )
-"""Names of loops that mean nothing to any program."""
+"""Names of loop variables that mean nothing to any program."""
 
 _PLAIN = lazy_pattern(r"[\w%\\ :.,=+-]*")
 _SETTING = frozenset(
     [b"read", b"mapfile", b"readarray", b"getopts", b"printf", b"unset", b"wait", b"let"]
 )
-"""Programs of the shell that set what they name."""
+"""Builtins that set the variables they name."""
 
 
 def changed_again(root: Node) -> frozenset[str]:
-    """Names that are set more than once, by assignments, loops or programs of the shell."""
+    """Return names that are set more than once, by assignments, loops or builtins."""
     found: Counter[str] = Counter()
     sets_any = False
     todo = [root]
@@ -351,7 +351,7 @@ def changed_again(root: Node) -> frozenset[str]:
 
 
 def surely_runs(node: Node) -> bool:
-    """Does an assignment run whatever happens, and in the shell itself?"""
+    """Does an assignment always run, and in the shell itself?"""
     behind = node.next_sibling
     if behind is not None and behind.type == "&":
         return False

@@ -1,7 +1,7 @@
-"""A second, small reader of shell texts: what runs without a question must look the same to both.
+"""A second, small reader of shell texts; what runs without a question must look the same to both.
 
-It knows words, quotes, operators, loops and substitutions, and gives up on all else. A parser that
-takes a word for something else (as happened behind redirects, CMD-05) disagrees with it.
+It knows words, quotes, operators, loops and substitutions, and gives up on all else. If the parser
+mistakes a word (as happened behind redirects, CMD-05), the two readers disagree.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _UNKNOWN = frozenset(["case", "select", "function", "coproc", "[[", "let", "esac
 
 
 class _Unknown(Exception):
-    """It is not of the kinds that this reader knows."""
+    """A construct that this reader does not know."""
 
 
 def runs_of(data: bytes) -> Runs | None:
-    """The words of each simple command by their places in bytes; none if it gives up."""
+    """Return the words of each simple command as byte ranges; None if it gives up."""
     reader = _Reader(data.decode("latin-1"))
     try:
         end = reader.read(0, 0)
@@ -137,7 +137,7 @@ class _Reader:
         return all(self.text[begin:end] in _OPENING for begin, end in run)
 
     def _end(self, run: list[tuple[int, int]]) -> None:
-        """Note a run of words, without the words of the language in front of it."""
+        """Note a run of words, without leading keywords."""
         at = 0
         while at < len(run) and self._at(run[at]) in _OPENING:
             at += 1

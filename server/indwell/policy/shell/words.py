@@ -11,7 +11,7 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_OPTIONS = 16  # of one word, by braces and loops; more are unknown
+MOST_OPTIONS = 16  # of one word, by braces and loops; more count as unknown
 
 _SEGMENT = lazy_pattern(
     r"""(?P<raw>'[^']*')
@@ -53,9 +53,9 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     """A word.
 
     Attributes:
-        source: As it stands in the command.
-        options: What it may come to; each may hold ``UNKNOWN``, ``HOME`` and ``STAR``.
-        splits: It may come to none or to several words.
+        source: Its source.
+        options: The texts that it may expand to; each may hold ``UNKNOWN``, ``HOME`` and ``STAR``.
+        splits: Whether it may expand to none or to several words.
     """
 
     source: str
@@ -69,12 +69,12 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_literal(self) -> bool:
-        """Is it one word, and known?"""
+        """Is it one known word?"""
         return len(self.options) == 1 and not self.splits and not has_marks(self.options[0])
 
     @property
     def is_known(self) -> bool:
-        """Is it known but for wildcards and the home folder?"""
+        """Is it known except for wildcards and the home folder?"""
         return not any(UNKNOWN in one for one in self.options)
 
     @property
@@ -84,7 +84,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
 
 class UnreadableWord(Exception):
-    """A word holds something that runs or changes things while bash reads it, or that is not known.
+    """A word whose reading runs or changes something in bash, or that is unknown.
 
     Args:
         why: Half a sentence for people.
@@ -92,7 +92,7 @@ class UnreadableWord(Exception):
 
 
 def has_marks(text: str) -> bool:
-    """Does a text hold something that only a run can tell?"""
+    """Does a text contain something that only a run can tell?"""
     return UNKNOWN in text or STAR in text or HOME in text
 
 
@@ -100,9 +100,9 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
     """Read a word.
 
     Args:
-        source: The word with ``UNKNOWN`` where substitutions stood.
-        shown: The word as it stands in the command.
-        values: What the variables may be.
+        source: The word with ``UNKNOWN`` in place of substitutions.
+        shown: The word as written in the command.
+        values: The possible values of variables.
 
     Raises:
         Unreadable: It holds more than is known to be harmless.
@@ -128,7 +128,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
 def _segment(  # noqa: C901 - one case for each kind of piece
     found: re.Match[str], values: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], bool]:
-    """What a piece of a word comes to, and whether bash splits it."""
+    """Return what a piece of a word expands to, and whether bash splits it."""
     text = found[0]
     match found.lastgroup:
         case "raw":
@@ -181,7 +181,7 @@ def _quoted(text: str, values: Mapping[str, tuple[str, ...]]) -> tuple[list[str]
 def _value(text: str, values: Mapping[str, tuple[str, ...]]) -> tuple[list[str], bool]:
     known = values.get(text.strip("${}"))
     if known is None or not all(known) or any(_SPLITS.search(one) for one in known):
-        # A loop's wildcards are names by then: blanks in them split, but nothing else.
+        # In a loop, wildcards have become names: blanks in them split, and nothing else does.
         if known and all(known) and not any(re.search(r"[\s\x00]", one) for one in known):
             return list(known), True
         return [UNKNOWN], True
@@ -199,7 +199,7 @@ def _product(options: list[str], texts: list[str]) -> list[str]:
 
 
 def _in_full(source: str, shown: str, options: list[str], *, splits: bool) -> Word:
-    """Braces written out; what else stands in quotes beside them is left unknown."""
+    """Return words with braces expanded; quoted texts beside them stay unknown."""
     if source in {"{}", "{", "}"} or not re.search(r"\{.*(?:,|\.\.).*\}", source, re.DOTALL):
         return Word(shown, tuple(dict.fromkeys(options)), splits)
     found = _BRACES.search(source)
@@ -227,15 +227,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 UNKNOWN = "\0"
-"""Stands for what only a run can tell: a substitution, a variable, a range of files."""
+"""Marks what only a run can tell: a substitution, a variable, a range of files."""
 
 HOME = "\1"
-"""Stands for the user's home folder: ``~`` or ``$HOME``."""
+"""Marks the user's home folder: ``~`` or ``$HOME``."""
 
 STAR = "\2"
-"""Stands for an unquoted wildcard."""
+"""Marks an unquoted wildcard."""
 
-_EFFORT = 100_000  # of 1,600 commands of real sessions none takes more than 69
+_EFFORT = 100_000  # of 1,600 commands of real sessions, none takes more than 69
 _BRACES_IN_WORD = lazy_pattern(r"\{([^{},]*,[^{}]*)\}")
 _MOST_WORDS = 64  # of one word with braces
 _UNQUOTED = lazy_pattern(r"\\(\n)?(.?)|([*?])", re.DOTALL)
@@ -243,8 +243,8 @@ _ANSI = lazy_pattern(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})
 _ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _VARIABLE = lazy_pattern(r"\$\{?(\w+)")
 
-# Programs that run the words behind them: options of theirs that take a word, and how many words
-# stand before the program.
+# Programs that run other programs: their options with a value, and the number of words before the
+# program.
 _WRAPPERS: Mapping[str, tuple[str, int]] = {
     "sudo": ("ugpCDhRrTtU", 0),
     "doas": ("uC", 0),
@@ -269,13 +269,13 @@ _WRAPPERS: Mapping[str, tuple[str, int]] = {
 
 
 class Tangled(Exception):
-    """A command grows so much while it is read that no person could tell either what it does."""
+    """A command grows so much while it is read that no person could tell what it does."""
 
 
 class Effort:
-    """How much more of one command is read: in characters that come to be by its reading.
+    """The remaining effort for one command, in characters that its reading produces.
 
-    Variables that hold variables, braces beside braces and texts within texts let a line of 400
+    Variables that hold variables, adjacent braces and texts within texts let a line of 400
     characters fill all memory. Real commands stay far below the limit, which is tens of
     milliseconds.
     """
@@ -284,10 +284,10 @@ class Effort:
         self._left = _EFFORT
 
     def spend(self, n: int) -> None:
-        """Take ``n`` characters.
+        """Use up ``n`` characters.
 
         Raises:
-            Tangled: There are not as many left.
+            Tangled: Too few are left.
         """
         self._left -= n
         if self._left < 0:
@@ -295,10 +295,10 @@ class Effort:
 
 
 class Variables:
-    """What is assigned in a text, where it is known.
+    """The known assignments of a text.
 
     Args:
-        effort: What their use is charged to.
+        effort: The effort that their use is charged to.
     """
 
     def __init__(self, effort: Effort) -> None:
@@ -306,14 +306,14 @@ class Variables:
         self._values = {"HOME": HOME}
 
     def assign(self, name: str, value: str) -> None:
-        """From here on ``name`` stands for ``value``."""
+        """Assign ``value`` to ``name`` from here on."""
         self._values[name] = value
 
     def value_of(self, name: str) -> str:
-        """What a name stands for.
+        """Return the value of a name.
 
         Raises:
-            Tangled: That was asked for too often, or is too long.
+            Tangled: It was asked for too often, or is too long.
         """
         value = self._values.get(name, UNKNOWN)
         self.effort.spend(len(value))
@@ -321,14 +321,14 @@ class Variables:
 
 
 def words_of(node: Node, variables: Variables) -> list[str]:
-    """What a word of the source comes to: one word, or several if it has braces.
+    """Return what a word of the source expands to: one word, or several if it has braces.
 
     Args:
         node: The word.
-        variables: What is assigned in the same text.
+        variables: The assignments of the same text.
 
     Raises:
-        Tangled: It comes to too much.
+        Tangled: It expands to too much.
     """
     if node.type == "concatenation":
         source = _source(node)
@@ -338,9 +338,9 @@ def words_of(node: Node, variables: Variables) -> list[str]:
 
 
 def program_of(words: list[str]) -> list[str]:
-    """A command without what only wraps it (``sudo``, ``env A=b``, …), by the program's name.
+    """Return a command without wrappers (``sudo``, ``env A=b``, …), from its program's name on.
 
-    A program that cannot be known may be such a wrapper too: it is left out.
+    An unknown program may be such a wrapper, too, and is left out.
     """
     while words:
         name = posixpath.basename(words[0])
@@ -352,15 +352,15 @@ def program_of(words: list[str]) -> list[str]:
 
 
 def folder(path: str, cwd: str) -> str:
-    """Where a path leads, without ``.``, ``..`` and a trailing wildcard for all that is in it.
+    """Return where a path leads, without ``.``, ``..`` and a trailing wildcard for all contents.
 
     Args:
-        path: As ``words_of`` gives it.
-        cwd: Where the command runs, in the same way; empty if that is not known.
+        path: A path from ``words_of``.
+        cwd: The folder in which the command runs, in the same form; empty if unknown.
     """
     if not path.startswith(("/", HOME)) and cwd:
         path = f"{cwd}/{path}"
-    # No regular expression: its time would grow with the square of a name of wildcards.
+    # Not a regular expression: its time would grow with the square of a name of wildcards.
     parts = re.sub("/+", "/", path).removesuffix("/").split("/")
     while len(parts) > 1 and STAR in parts[-1] and not parts[-1].strip(f"{STAR}."):
         parts.pop()
@@ -369,7 +369,7 @@ def folder(path: str, cwd: str) -> str:
 
 
 def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
-    """What stands behind a wrapper's own options, assignments and words."""
+    """Return what follows a wrapper's own options, assignments and words."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -394,7 +394,7 @@ def _word_value(node: Node, variables: Variables) -> str:
         case "word" | "number" | "variable_name" | "command_name" if not node.named_children:
             return _unquoted(_source(node))
         case "command_name" | "concatenation" | "string" | "translated_string":
-            # Blanks at the ends of a string are no nodes, and matter to nobody.
+            # Blanks at the ends of a string are no nodes, and do not matter.
             return "".join(_word_value(child, variables) for child in node.named_children)
         case "raw_string":
             return _source(node)[1:-1]
@@ -410,7 +410,7 @@ def _word_value(node: Node, variables: Variables) -> str:
 
 
 def _unquoted(source: str) -> str:
-    """A bare word: backslashes gone, wildcards and the home folder marked."""
+    """Return a bare word: backslashes removed, wildcards and the home folder marked."""
     text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
     if text == "~" or text.startswith("~/"):
         return HOME + text[1:]
@@ -418,7 +418,7 @@ def _unquoted(source: str) -> str:
 
 
 def _whole_word(source: str, effort: Effort) -> list[str]:
-    """Braces written out."""
+    """Return a whole word with braces expanded."""
     words = [source]
     while len(words) < _MOST_WORDS and (at := next(filter(_BRACES_IN_WORD.search, words), None)):
         found = _BRACES_IN_WORD.search(at)

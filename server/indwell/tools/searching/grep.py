@@ -168,7 +168,7 @@ async def _on_disk(
     options: Sequence[str],
     wanted: Callable[[str], bool],
 ) -> _Answer:
-    """Return all matches, unordered as all processors search; of very many, the first ones found."""
+    """Return all matches, unordered as all processors search; of very many, the first found."""
     if inner is None:
         return _Answer(Hits(query.mode))
     root = inner.root
