@@ -120,7 +120,7 @@ class WordReading(ABC):
             self.runs.add(tuple(sorted(spans)))
 
     def _check_lines(self, root: Node) -> None:
-        r"""Check lines that a backslash joins: bash removes it before reading words; parsers may not.
+        r"""Check joined lines: bash removes the backslash before it reads words; parsers may not.
 
         ``$\`` and ``(evil)`` on two lines are one substitution. Only blanks around it, or quotes,
         make it harmless.
