@@ -11,11 +11,11 @@ from indwell.messages import Reply, Request
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """An attempt goes out.
+    """An attempt is sent.
 
     Attributes:
-        dialect: The ways in which the request was written, as JSON.
-        digest: Of the body, as ``request_bytes.digest_of`` makes it; empty if it is not known.
+        dialect: How the request was written, as JSON.
+        digest: The digest of the body, by ``request_bytes.digest_of``; empty if unknown.
     """
 
     dialect: str
@@ -45,7 +45,7 @@ class Discarded(msgspec.Struct, frozen=True):
 
 
 class RetryWait(msgspec.Struct, frozen=True):
-    """Nothing comes for ``seconds``: the next attempt waits."""
+    """Nothing comes for ``seconds``, until the next attempt."""
 
     seconds: float
     reason: str
@@ -58,12 +58,12 @@ class Provider(Protocol):
     """A model that answers."""
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Answer ``request``; ``on_event`` hears each delta as it arrives, on the event loop.
+        """Answer ``request``; ``on_event`` receives each delta as it arrives, on the event loop.
 
-        A stream that breaks after text had come, or after a tool call had begun, is a ``Reply``
-        with ``finish="incomplete"`` and without calls.
+        A stream that breaks after text, or after the start of a tool call, is a ``Reply`` with
+        ``finish="incomplete"`` and without calls.
 
         Raises:
-            ProviderError: The endpoint did not do its part; nothing of the reply may be used.
+            ProviderError: The endpoint failed; nothing of the reply may be used.
         """
         ...

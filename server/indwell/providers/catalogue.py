@@ -1,6 +1,6 @@
-"""The providers offered by name: address, page for keys, local port. Data.
+"""The providers that are offered by name: address, page for keys, local port. Data.
 
-Addresses and key pages are those of each provider's own documentation (November 2026); any other
+Addresses and key pages come from each provider's own documentation (November 2026); any other
 endpoint is given by its address.
 """
 
@@ -13,18 +13,18 @@ import msgspec
 
 
 class KnownModel(msgspec.Struct, frozen=True):
-    """One row.
+    """A provider that is known by name.
 
     Attributes:
-        name: What ``indwell login NAME`` takes.
-        title: As people call it.
-        base_url: Where its API starts.
-        needs_key: False for servers that run without one.
-        key_page: Where a key is made.
-        variables: Variables of the environment that hold its key by custom.
-        port: On this machine, where it looks for connections by custom; None for the network's.
-        key_path: A path that answers 401 to a bad key, where the list of models is public.
-        begin: What to run when it has no model yet.
+        name: The argument of ``indwell login NAME``.
+        title: The name for people.
+        base_url: The address of its API.
+        needs_key: Whether it needs a key.
+        key_page: The page where a key is made.
+        variables: Environment variables that usually hold its key.
+        port: Its usual port on this machine; None for a provider on the network.
+        key_path: A path that answers 401 to a bad key, if the list of models is public.
+        begin: What to run if it has no model yet.
     """
 
     name: str
@@ -147,7 +147,7 @@ LOCAL: tuple[KnownModel, ...] = tuple(row for row in CATALOGUE if row.port is no
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """The row whose host (on this machine: whose port) an address has; None for any other."""
+    """Return the row whose host (or port on this machine) an address has; None for another one."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
@@ -161,6 +161,6 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def title_of(base_url: str) -> str:
-    """How people call the endpoint: the row's title, else the host with its port."""
+    """Return the endpoint's name for people: the row's title, else the host with its port."""
     row = row_of(base_url)
     return row.title if row is not None else urlsplit(base_url).netloc.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""Model servers on this machine: asked at their usual ports all at once, and what they report."""
+"""Finds model servers on this machine by their usual ports, and asks what they offer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from indwell.providers.models import (
     running_contexts,
 )
 
-SEARCH_S = 1.0  # for all of it; a server on this machine answers within milliseconds
-SMALL_CONTEXT = 16_384  # tokens; system prompt, tools, one file and its edit fit, not much more
-OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, where memory is under 24 GB
+SEARCH_S = 1.0  # seconds for all of it; a server on this machine answers within milliseconds
+SMALL_CONTEXT = 16_384  # tokens; room for system prompt, tools, one file and its edit
+OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, for memory under 24 GB
 
 
 async def find_servers(
@@ -32,12 +32,12 @@ async def find_servers(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = SEARCH_S,
 ) -> tuple[LocalServer, ...]:
-    """Those that answer like a model server, in the order of ``rows``.
+    """Return those that answer like a model server, in the order of ``rows``.
 
     Args:
-        rows: Where to look; by default the customary ports of this machine.
-        environment: ``OLLAMA_HOST`` and ``OLLAMA_CONTEXT_LENGTH`` are looked for here.
-        timeout_s: For all of it.
+        rows: Where to look; by default the usual ports of this machine.
+        environment: The source of ``OLLAMA_HOST`` and ``OLLAMA_CONTEXT_LENGTH``.
+        timeout_s: Seconds for all of it.
     """
     variables = environment or {}
     places = rows if rows is not None else local_rows(variables)
@@ -46,9 +46,9 @@ async def find_servers(
 
 
 def local_rows(environment: Mapping[str, str]) -> tuple[KnownModel, ...]:
-    """The customary places on this machine; Ollama where ``OLLAMA_HOST`` says that it listens.
+    """Return the usual places on this machine; Ollama's may be set by ``OLLAMA_HOST``.
 
-    Another machine is not asked: nothing goes out that the user did not choose.
+    Other machines are not asked: nothing is sent that the user did not choose.
     """
     host = environment.get("OLLAMA_HOST", "").strip()
     try:
@@ -86,7 +86,7 @@ async def _look(
     except NotAuthorised:
         return LocalServer(row.name, row.title, row.base_url, needs_key=True)
     except (ProviderError, TimeoutError):
-        return server  # what it had said until then
+        return server  # what it had reported until then
     return server
 
 
@@ -98,7 +98,7 @@ def _server(row: KnownModel, models: tuple[OfferedModel, ...]) -> LocalServer:
 async def _small_context(
     fetcher: Fetcher, models: tuple[OfferedModel, ...], environment: Mapping[str, str]
 ) -> str:
-    """Ollama cuts a longer prompt without a word; its answer is then about half a question."""
+    """Return a warning: Ollama silently cuts a longer prompt and answers about half a question."""
     running = running_contexts(await fetcher.get("/api/ps", at_root=True))
     if running:
         name, size = min(running.items(), key=lambda item: item[1])
@@ -127,25 +127,25 @@ def _too_small(what: str, size: int) -> str:
     )
 
 
-N_SHOWN = 40  # models of Ollama that are asked for one by one; nobody has more on one machine
+N_SHOWN = 40  # models of Ollama that are queried one by one; nobody has more on one machine
 AT_ONCE = 8
 
 
 async def enriched(
     fetcher: Fetcher, models: tuple[OfferedModel, ...], owned_by: frozenset[str]
 ) -> tuple[OfferedModel, ...]:
-    """``models`` with what their kind of local server tells elsewhere; all best effort."""
+    """Return ``models`` with what their kind of local server reports elsewhere; best effort."""
     try:
         if "library" in owned_by:  # Ollama's name for it
             return await _asked_one_by_one(fetcher, models)
-        if "organization_owner" in owned_by:  # LM Studio's
+        if "organization_owner" in owned_by:  # LM Studio's name for it
             told = parse_models(await fetcher.get("/api/v0/models", at_root=True)) or ()
             by_name = {model.name: model for model in told}
             return tuple(by_name.get(model.name, model) for model in models)
         if "llamacpp" in owned_by:
             return _with_running_window(await fetcher.get("/props", at_root=True), models)
     except ProviderError:
-        return models  # an older server, or a gateway in front: the plain list will do
+        return models  # an older server, or a gateway in front: use the plain list
     return models
 
 
@@ -169,7 +169,7 @@ async def _asked_one_by_one(
 def _with_running_window(
     properties: object, models: tuple[OfferedModel, ...]
 ) -> tuple[OfferedModel, ...]:
-    """llama.cpp runs one model with the context it was started with, not the trained one."""
+    """Return models with the context that llama.cpp was started with, not the trained one."""
     settings = properties if isinstance(properties, dict) else {}
     generation = settings.get("default_generation_settings")
     window = generation.get("n_ctx") if isinstance(generation, dict) else None

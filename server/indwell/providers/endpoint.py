@@ -16,18 +16,18 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 
 def is_openai(url: str) -> bool:
-    """Whether ``url`` is OpenAI's own API, one of its regions included."""
+    """Is ``url`` OpenAI's own API, in any of its regions?"""
     host = host_of(url)
     return host == "api.openai.com" or host.endswith(".api.openai.com")
 
 
 def host_of(url: str) -> str:
-    """The host in lower case; empty if there is none."""
+    """Return the host in lower case; empty if there is none."""
     return urlsplit(url).hostname or ""
 
 
 def endpoint_address(url: str) -> str:
-    """The address as every sentence names it.
+    """Return the address in the form that every sentence uses.
 
     Raises:
         SettingsError: It is no http address.
@@ -42,18 +42,18 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """``url`` as a sentence shows it; empty if it is no address. See ``plain_address``."""
+    """Return ``url`` as a sentence shows it; empty if it is no address. See ``plain_address``."""
     return plain_address(url)
 
 
 def origin_shown(url: str) -> str:
-    """The origin of ``url`` alone, for an address that someone else wrote; empty if it has none."""
+    """Return the origin of an address that someone else wrote; empty if it has none."""
     parts = urlsplit(shown(url))
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def sendable_key(key: str | None) -> str:
-    """The key without the line break that a paste leaves; empty if there is none.
+    """Return the key without the line break of a paste; empty if there is none.
 
     Raises:
         SettingsError: A header cannot carry it. The message does not hold the key.
@@ -70,13 +70,13 @@ State: TypeAlias = Literal["ok", "warn", "fail", "skipped"]
 
 
 class EndpointStep(msgspec.Struct, frozen=True):
-    """One thing that was tried.
+    """One step of a connection test.
 
     Attributes:
         name: ``reachable``, ``key``, ``models``, ``streaming``, ``tools``, ``stored``.
-        state: How it went.
-        sentence: What was seen, in plain words.
-        mend: What to do about it; empty if nothing is to be done.
+        state: Its result.
+        sentence: The observation, in plain words.
+        mend: What to do about it; empty if nothing has to be done.
     """
 
     name: str
@@ -94,12 +94,12 @@ class LocalServer(msgspec.Struct, frozen=True):
     """A model server that runs on this machine.
 
     Attributes:
-        name: Of its row in the catalogue.
-        title: As people call it.
-        base_url: Where its API starts.
-        models: What it offers; empty if nothing is loaded.
-        needs_key: It answered that it wants a key.
-        warning: What will disturb, such as a context that is too small; and how to mend it.
+        name: The name of its row in the catalogue.
+        title: The name for people.
+        base_url: The address of its API.
+        models: Its models; empty if none is loaded.
+        needs_key: Whether it asked for a key.
+        warning: A problem, such as a context that is too small, and its remedy.
     """
 
     name: str
@@ -116,17 +116,17 @@ class LocalServer(msgspec.Struct, frozen=True):
 
 
 class LoginOutcome(msgspec.Struct, frozen=True):
-    """How the attempt to connect to an endpoint, and to store it, ended.
+    """The result of testing an endpoint and storing it.
 
     Attributes:
-        ok: Endpoint, model and key were tested and are stored; else nothing is.
-        base_url: Of the endpoint.
-        model: The chosen one; empty if it did not come that far.
-        steps: What was tried, in order.
-        message: The end in one sentence.
-        notes: What the user should know besides, a sentence each.
-        offered: What can be chosen, where no model was: the same once more, with one of them.
-        origin: The key is the client's to keep, for this origin; empty if it is kept here.
+        ok: Whether endpoint, model and key were tested and stored; otherwise nothing was.
+        base_url: The address of the endpoint.
+        model: The chosen model; empty if it did not come that far.
+        steps: The steps in order.
+        message: The result in one sentence.
+        notes: Further notes for the user, a sentence each.
+        offered: Models to choose from, if none was chosen; try again with one of them.
+        origin: The origin for which the client must keep the key; empty if it is kept here.
     """
 
     ok: bool
@@ -140,5 +140,5 @@ class LoginOutcome(msgspec.Struct, frozen=True):
 
 
 def failure(steps: tuple[EndpointStep, ...]) -> EndpointStep | None:
-    """The first step that failed."""
+    """The first failed step."""
     return next((step for step in steps if step.state == "fail"), None)

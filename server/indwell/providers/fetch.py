@@ -1,7 +1,7 @@
-"""Small requests to an endpoint besides the chat: model lists, facts, a ping.
+"""Small requests to an endpoint besides the chat: model lists, facts, connection tests.
 
-The same guards as the chat: no redirect is followed, the key goes to the endpoint's own origin, an
-answer is bounded in bytes and time, and a proxy is never asked for this machine.
+They are guarded like the chat: no redirect is followed, the key is sent only to the endpoint's own
+    origin, answers are limited in bytes and time, and no proxy is used for this machine.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from indwell.providers.chat.refusals import EndpointRefusal, error_of
 from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
 from indwell.settings.credentials import origin_of
 
-LIMIT_B = 8 << 20  # OpenRouter's list of all models has under 1 MB
+LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has under 1 MB
 MOST_VALUES = 400_000  # commas; OpenRouter's list has some 30,000
-SMALL_B = 64 << 10  # decoded within a millisecond; more is decoded in a thread
+SMALL_B = 64 << 10  # bytes decoded within a millisecond; more is decoded in a thread
 _Other: TypeAlias = str | int | float | bool | None
-_ANTHROPIC = "api.anthropic.com"  # its list of models wants its own two headers
+_ANTHROPIC = "api.anthropic.com"  # its list of models needs two headers of its own
 
 
 class Fetcher:
-    """Asks one endpoint; made by ``fetching``.
+    """Sends requests to one endpoint; created by ``fetching``.
 
     Args:
-        client: Follows no redirects.
-        base_url: Where the API starts.
-        key: For that origin; empty if there is none.
-        timeout_s: Seconds for one question, from asking to the last byte.
+        client: The HTTP client, which follows no redirects.
+        base_url: The address of the API.
+        key: The key for that origin; empty if there is none.
+        timeout_s: Seconds for one request, up to the last byte.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class Fetcher:
         self.address = endpoint_address(base_url)
 
     async def get(self, path: str, *, at_root: bool = False) -> object:
-        """The JSON at ``path`` below the base, or below the origin itself.
+        """Return the JSON at ``path`` below the base, or below the origin itself.
 
         Raises:
-            ProviderError: It did not answer, refused, or answered with something else.
+            ProviderError: The endpoint failed, refused, or returned something else.
         """
         return await self._ask("GET", self._url(path, at_root=at_root), None)
 
     async def post(self, path: str, body: Mapping[str, str], *, at_root: bool = False) -> object:
-        """Like ``get``, with a body; for servers whose questions are posts.
+        """Like ``get``, with a body; for servers that need a POST.
 
         Raises:
             ProviderError: As ``get``.
@@ -113,19 +113,19 @@ class Fetcher:
                 return error_of(refusal, endpoint=self.address, model="", has_tools=False)
 
     def _redacted(self, words: str) -> str:
-        """Without the key, also where an address has it in its own spelling (``%2B`` for ``+``)."""
+        """Return text without the key, also in the spelling of an address (``%2B`` for ``+``)."""
         for spelling in (self._key, quote(self._key, safe="")):
             words = words.replace(spelling, "[key]") if spelling else words
         return words
 
 
 def decoded(data: bytes) -> object:
-    """The JSON in ``data``, a list's items one by one: no call holds the interpreter for long.
+    """Decode JSON ``data``, a list's items one by one, so that no call blocks the interpreter long.
 
-    7 MB take 50 ms, of which no step takes more than 10.
+    7 MB take 50 ms, in steps of at most 10 ms.
 
     Raises:
-        ValueError: It is none, or has more values than any list of models.
+        ValueError: It is no JSON, or has more values than any list of models.
     """
     if data.count(b",") > MOST_VALUES:
         raise ValueError("too many values")
@@ -146,10 +146,10 @@ def _items(raw: msgspec.Raw) -> object:
 
 @asynccontextmanager
 async def fetching(base_url: str, key: str | None, *, timeout_s: float) -> AsyncIterator[Fetcher]:
-    """A ``Fetcher`` for an endpoint; closed at the end.
+    """Open a ``Fetcher`` for an endpoint; closed at the end.
 
     Raises:
-        SettingsError: The address is none, or the key cannot be sent.
+        SettingsError: The address is invalid, or the key cannot be sent.
     """
     endpoint_address(base_url)
     sendable = sendable_key(key)
@@ -166,7 +166,7 @@ async def fetching(base_url: str, key: str | None, *, timeout_s: float) -> Async
 
 
 def unreachable(error: BaseException, address: str) -> ProviderError:
-    """The sentence for a connection that did not come about or broke off."""
+    """Return the sentence for a connection that failed or broke off."""
     causes = tuple(_causes(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return ProviderError(

@@ -1,6 +1,6 @@
 """Lists the models of an endpoint, with facts from it, its server and the price data.
 
-Importing this takes a third of a second (the price data); import it when it is needed.
+Importing this module takes a third of a second (the price data); import it when it is needed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from indwell.providers.facts import facts_for
 from indwell.providers.fetch import fetching
 from indwell.providers.models import OfferedModel, owners, parse_models
 
-LIST_S = 15.0  # OpenRouter's list comes within two seconds; a gateway may ask others first
+LIST_S = 15.0  # seconds; OpenRouter's list comes within two, but a gateway may ask others first
 
 
 async def list_models(
     base_url: str | None, key: str | None, *, timeout_s: float = LIST_S
 ) -> tuple[OfferedModel, ...]:
-    """What the endpoint offers, sorted by name; of a very long list the first ``MAX_MODELS``.
+    """Return the endpoint's models, sorted by name; of a very long list the first ``MAX_MODELS``.
 
     Args:
-        base_url: Where the API starts; None is OpenAI itself.
-        key: For its origin.
-        timeout_s: Seconds for each question; there are up to three in a row.
+        base_url: The address of the API; None means OpenAI itself.
+        key: The key for its origin.
+        timeout_s: Seconds for each request; there are up to three in sequence.
 
     Raises:
         ProviderError: It does not answer, refuses the key, or has no list.
-        SettingsError: The address is none, or the key cannot be sent.
+        SettingsError: The address is invalid, or the key cannot be sent.
     """
     url = base_url or OPENAI_URL
     async with fetching(url, key, timeout_s=timeout_s) as fetcher:
         row = row_of(url)
         if row is not None and row.key_path and key:
-            await fetcher.get(row.key_path)  # its list of models is public: this is not
+            await fetcher.get(row.key_path)  # its list of models is public, but this path is not
         answer = await fetcher.get("/models")
-        # In a thread: a list may have thousands of entries.
+        # In a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
         if models is None:
             raise BadReply(f"{fetcher.address} answered with no list of models; check the address")
@@ -52,7 +52,7 @@ async def list_models(
 
 
 def _with_facts(models: Iterable[OfferedModel], url: str) -> list[OfferedModel]:
-    """Fill in what the endpoint did not say; what it said stays."""
+    """Add what the endpoint did not report; what it reported stays."""
     now = datetime.now(UTC)
     return [_with_fact(model, url, now) for model in models]
 

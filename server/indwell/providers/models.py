@@ -1,6 +1,6 @@
-"""A model that an endpoint offers, read from the lists of a dozen kinds of servers. Pure.
+"""The models of an endpoint, read from the lists of a dozen kinds of servers. Pure.
 
-OpenAI's ``data[]`` is what all share; OpenRouter adds prices per token, Mistral capabilities, vLLM
+All servers share OpenAI's ``data[]``; OpenRouter adds prices per token, Mistral capabilities, vLLM
 ``max_model_len``, llama.cpp ``meta``, LM Studio (``/api/v0/models``) context lengths and a type.
 """
 
@@ -12,24 +12,24 @@ from typing import Any
 
 import msgspec
 
-MAX_MODELS = 2_000  # OpenRouter lists some 400; more than this is no list for people
-MAX_PRICE = 1.0  # dollars a token; what is dearer is a slip of somebody's
+MAX_MODELS = 2_000  # OpenRouter lists some 400; nobody reads a longer list
+MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
 TRAINED = "as trained"
 _MAX_NAME = 200  # characters
 
 
 class OfferedModel(msgspec.Struct, frozen=True):
-    """What is known of a model at an endpoint; None where nobody says.
+    """What is known of a model at an endpoint; None if unknown.
 
     Attributes:
-        name: As the endpoint calls it.
+        name: The endpoint's name of the model.
         window: Tokens of prompt and reply together.
         max_output: Tokens of one reply.
-        price_in: US dollars for a million prompt tokens.
-        price_out: US dollars for a million reply tokens.
-        tools: Does it take tools?
-        source: Who says so: ``endpoint``, ``TRAINED`` if the window is only what the model was
-            trained for and may run with less, or the name of a data set.
+        price_in: US dollars per million prompt tokens.
+        price_out: US dollars per million reply tokens.
+        tools: Whether it takes tools.
+        source: The source of the window: ``endpoint``, ``TRAINED`` if the model was trained for it
+            and may run with less, or the name of a data set.
     """
 
     name: str
@@ -42,7 +42,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
-    """The first ``MAX_MODELS`` of a list; None if ``answer`` is no list of models at all."""
+    """Return the first ``MAX_MODELS`` of a list; None if ``answer`` is no list of models."""
     entries = answer
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
@@ -61,7 +61,7 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
 
 
 def owners(answer: object) -> frozenset[str]:
-    """Who owns the models, as the server says: it tells Ollama, vLLM and llama.cpp apart."""
+    """Return the models' owners by the server: they distinguish Ollama, vLLM and llama.cpp."""
     entries = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(entries, list):
         return frozenset()
@@ -71,7 +71,7 @@ def owners(answer: object) -> frozenset[str]:
 
 
 def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
-    """``model`` with what Ollama's ``/api/show`` says of it."""
+    """Return ``model`` with what Ollama's ``/api/show`` reports of it."""
     if not isinstance(shown, Mapping):
         return model
     information = _mapping(shown.get("model_info"))
@@ -91,7 +91,7 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
 
 
 def num_ctx(shown: object) -> int | None:
-    """The context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
+    """Return the context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
     parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
     for line in parameters.splitlines() if isinstance(parameters, str) else ():
         name, _, value = line.strip().partition(" ")
@@ -101,7 +101,7 @@ def num_ctx(shown: object) -> int | None:
 
 
 def running_contexts(answer: object) -> Mapping[str, int]:
-    """The context with which Ollama runs each loaded model, from ``/api/ps``."""
+    """Return the context with which Ollama runs each loaded model, from ``/api/ps``."""
     entries = answer.get("models") if isinstance(answer, Mapping) else None
     found = {}
     for entry in entries if isinstance(entries, list) else ():
@@ -162,7 +162,7 @@ def _tools(entry: Mapping[str, Any]) -> bool | None:
 
 
 def _price(value: object) -> float | None:
-    """From dollars a token, as text, to dollars a million; a router's -1 is no price."""
+    """Convert dollars per token, as text, to dollars per million; a router's -1 is no price."""
     if isinstance(value, bool):
         return None
     try:

@@ -1,9 +1,9 @@
 """An endpoint that speaks OpenAI's chat completions, through the official SDK (H38, H39, H41, H42).
 
 The only module that imports ``openai``, which takes most of a second: import it when it is needed,
-not at the top of another module. Building an ``OpenAIChat`` loads the certificates
-(20-100 ms), so build it in a thread. Why bytes go out and are read past the SDK's own models stands
-in ``docs/decisions/0007-bytes-through-the-sdk.md``.
+    not at the top of another module. Building an ``OpenAIChat`` loads the certificates (20-100 ms),
+    so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes are
+    sent and read without the SDK's own models.
 """
 
 from __future__ import annotations
@@ -39,29 +39,30 @@ from indwell.providers.endpoint import (
 )
 from indwell.providers.quirks import dialect_for
 
-try:  # the SDK's own way to make a request; not part of what it promises
+try:  # the SDK's own way to make a request, which its API does not promise
     from openai._models import FinalRequestOptions
 except ImportError:  # pragma: no cover -- the public call does the same, slower
     FinalRequestOptions = None  # type: ignore[assignment,misc]
 
 STALL_S = 60.0  # seconds without a data event; H42
 CONNECT_S = 10.0  # seconds to reach the endpoint; longer is a dead address
-ADAPTIONS = 5  # parameters that one request may lose to refusals (LLM-08)
+ADAPTIONS = 5  # parameters of one request that refusals may remove (LLM-08)
 IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
-LONG_BODY = 4_000_000  # bytes; their digest takes 4 ms, if it must be made anew
+LONG_BODY = 4_000_000  # bytes; a new digest of them takes 4 ms
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PATH = "/chat/completions"
-_NO_KEY = "none"  # the SDK wants one; local servers ignore it
-_LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")  # imported at a first request
+_NO_KEY = "none"  # the SDK requires a key; local servers ignore it
+# Imported by the first request.
+_LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
 
 
 class _Client(openai.AsyncOpenAI):
-    """The SDK's, which never asks the system where it runs.
+    """The SDK's client, without its questions about the system.
 
-    The SDK asks ``platform``, which starts ``uname`` by its bare name; nobody but the endpoint's
-    statistics reads the answer.
+    The SDK asks ``platform``, which starts ``uname`` by its bare name; only the endpoint's
+    statistics use the answer.
     """
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the SDK's own
@@ -70,11 +71,11 @@ class _Client(openai.AsyncOpenAI):
 
     @property
     def user_agent(self) -> str:
-        """The SDK's own; it says its class otherwise."""
+        """The SDK's own user agent, without our class's name."""
         return f"AsyncOpenAI/Python {self._version}"
 
     def platform_headers(self) -> dict[str, str]:
-        """The same names as the SDK's, with what our own interpreter knows."""
+        """Return the SDK's headers about the platform, by what our own interpreter knows."""
         return {
             "X-Stainless-Lang": "python",
             "X-Stainless-Package-Version": self._version,
@@ -86,16 +87,16 @@ class _Client(openai.AsyncOpenAI):
 
 
 class OpenAIChat:
-    """A ``Provider``: one endpoint, one key.
+    """A ``Provider``: one endpoint with one key.
 
     Args:
-        base_url: Where the API starts, ``/v1`` included; None is OpenAI itself.
-        api_key: Sent to that address only; a server that needs none works without.
+        base_url: The address of the API, with ``/v1``; None means OpenAI itself.
+        api_key: The key, which is sent to that address only; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
-        dialect: What the endpoint understands; by default what is known of its address.
-        now: The time that a ``Retry-After`` date is compared with.
-        by_public_call: Send the same bytes through the SDK's public ``post``, as is done when its
-            own way to make a request is gone; slower.
+        dialect: The endpoint's dialect; by default the one known for its address.
+        now: The time with which a ``Retry-After`` date is compared.
+        by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
+            make a request were gone; slower.
 
     Raises:
         SettingsError: ``base_url`` is no http address, or the key cannot be sent.
@@ -119,26 +120,26 @@ class OpenAIChat:
         self._encoder = RequestEncoder()
         self._http = http_client(
             connect_s=min(CONNECT_S, timeout_s),
-            trust_env=host_of(url) not in _LOOPBACK,  # a proxy has no way to this machine
+            trust_env=host_of(url) not in _LOOPBACK,  # a proxy cannot reach this machine
             is_openai=self._needs_key,
         )
         self._client = _Client(
             base_url=url, api_key=key or _NO_KEY, max_retries=0, http_client=self._http
         )
-        if not self._needs_key:  # the SDK took them from the environment, for OpenAI
+        if not self._needs_key:  # the SDK took these values for OpenAI from the environment
             self._client.organization = self._client.project = None
         self._pattern = None if by_public_call else _pattern(self._client)
         warm_up()
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Answer ``request``; one attempt, but for an endpoint that rejects a parameter.
+        """Answer ``request`` in one attempt, except that rejected parameters are removed.
 
-        A stream that breaks after text had come or a call had begun is a ``Reply`` with
-        ``finish="incomplete"`` and without calls; one that is beyond all limits has
-        ``finish="endless"``, and both say in ``problem`` what was wrong.
+        A stream that breaks after text or the start of a call is a ``Reply`` with
+        ``finish="incomplete"`` and without calls; one beyond all limits has ``finish="endless"``.
+        For both, ``problem`` says what was wrong.
 
         Raises:
-            ProviderError: The endpoint did not do its part; never holds the key.
+            ProviderError: The endpoint failed; the message never holds the key.
         """
         where = self._where
         if self._needs_key and not where.key:
@@ -156,7 +157,7 @@ class OpenAIChat:
         except ProviderError as fault:
             if isinstance(fault, TooLong) and reply.can_be_kept:
                 return reply.broken(request, str(fault), finish="endless")
-            if reply.ended:  # it had said all that it had to say
+            if reply.ended:  # the reply was already complete
                 for event in reply.end():
                     on_event(event)
                 return reply.whole(request, is_cut=True)
@@ -166,13 +167,13 @@ class OpenAIChat:
         return reply.whole(request)
 
     async def aclose(self) -> None:
-        """Close the connections, which stay open as long as the endpoint likes if nobody does."""
+        """Close the connections, which otherwise stay open as long as the endpoint likes."""
         await self._client.close()
 
     async def _attempt(
         self, request: Request, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
     ) -> None:
-        """Send, and read into ``reply`` up to the end of the stream; errors as ours."""
+        """Send the request, and read into ``reply`` to the stream's end; raise our errors."""
         try:
             async with asyncio.timeout(self._where.timeout_s) as timer:
                 response = await self._open(request, on_event)
@@ -189,7 +190,7 @@ class OpenAIChat:
     async def _open(
         self, request: Request, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
-        """The answer's head; a parameter that a 400 names is left out from then on."""
+        """Return the answer's head; a parameter that a 400 names is left out from then on."""
         tried = [self._dialect]
         while True:
             try:
@@ -233,7 +234,7 @@ class OpenAIChat:
         )
 
     async def _post(self, content: bytes) -> httpx2.Response:
-        """The public way: the SDK makes the request, of our bytes."""
+        """Send through the public API: the SDK makes the request with our bytes."""
         try:
             stream = await self._client.post(
                 _PATH,
@@ -244,7 +245,7 @@ class OpenAIChat:
                 stream_cls=openai.AsyncStream[Any],
             )
         except openai.APIConnectionError as error:
-            hidden = error.__cause__  # says what is wrong
+            hidden = error.__cause__  # it says what is wrong
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
@@ -258,16 +259,16 @@ def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], No
 
 
 def warm_up() -> None:
-    """Import what the libraries leave for their first request; some 30 ms, so in a thread."""
+    """Import what the libraries leave for their first request; 30 ms, so in a thread."""
     for name in _LAZY:
         with suppress(ImportError):
             importlib.import_module(name)
 
 
 def _pattern(client: openai.AsyncOpenAI) -> httpx2.Request | None:
-    """A request as the SDK makes it, but for the body: address, key, headers; None if it cannot.
+    """Return a request of the SDK without the body: address, key, headers; None if impossible.
 
-    Made once, for the SDK takes longer to make one than to send it.
+    Made once, because the SDK takes longer to make one than to send it.
     """
     if FinalRequestOptions is None or not hasattr(client, "_build_request"):
         return None

@@ -1,4 +1,4 @@
-"""What a model call costs (H43); pure arithmetic, an unknown price gives an unknown cost."""
+"""Computes what a model call costs (H43). Pure; an unknown price gives an unknown cost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST_TOKENS = 10**9  # of one call; no window comes near, and no float overflows
 
 
 class ModelPrices(msgspec.Struct, frozen=True):
-    """US dollars for a million tokens.
+    """US dollars per million tokens.
 
     Attributes:
-        input: Prompt tokens that no cache knows.
-        output: Tokens of the reply, reasoning included.
+        input: Prompt tokens that are in no cache.
+        output: Tokens of the reply, with reasoning.
         cached: Prompt tokens read from a cache.
         cache_write: Prompt tokens written to a cache.
     """
@@ -37,9 +37,9 @@ class Prices(msgspec.Struct, frozen=True):
     """The price list of one model.
 
     Attributes:
-        rates: For a prompt of ordinary length.
-        tiers: For long prompts, ascending; a tier prices every token of the call.
-        call: US dollars for the call itself, where an endpoint charges that.
+        rates: The rates for a prompt of ordinary length.
+        tiers: The rates for long prompts, ascending; a tier prices every token of the call.
+        call: US dollars per call, if an endpoint charges that.
     """
 
     rates: ModelPrices
@@ -48,7 +48,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class OwnRates(msgspec.Struct, frozen=True):
-    """What the user says of a model's rates; None: as looked up."""
+    """The user's own rates for a model; None: as looked up."""
 
     input: float | None = None
     output: float | None = None
@@ -57,10 +57,10 @@ class OwnRates(msgspec.Struct, frozen=True):
 
 
 def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
-    """``prices`` with what the user says instead; None while either end of a call has no price.
+    """Return ``prices`` with the user's rates; None unless both ends of a call have a price.
 
-    A cache rate that nobody knows is that of the prompt. A user's price for the prompt is one for
-    prompts of any length, so it takes away the tiers and the cache rates that were looked up.
+    An unknown cache rate is that of the prompt. The user's price for the prompt applies to prompts
+    of any length, so it removes the tiers and cache rates that were looked up.
     """
     if own == OwnRates():
         return prices
@@ -82,10 +82,10 @@ def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
 
 
 def cost(usage: Usage, prices: Prices | None) -> float | None:
-    """US dollars of one call; None if the price is unknown (never a guess).
+    """Return the US dollars of one call; None if the price is unknown (never a guess).
 
-    ``usage`` is that of a single call: tiers depend on the length of its prompt, so costs are
-    added, not usages. Tokens below 0 count as 0, those of a cache as part of the prompt.
+    ``usage`` must be that of a single call: tiers depend on the length of its prompt, so costs are
+        added, not usages. Negative tokens count as 0, cached tokens as part of the prompt.
     """
     if prices is None:
         return None

@@ -1,6 +1,6 @@
-"""The known endpoints and their quirks: a row each, with its sources; pure data.
+"""The known endpoints and their quirks: a row each, with its sources. Data.
 
-``docs/providers.md`` shows this table, and a test keeps the two equal. For each row a test plays a
+``docs/providers.md`` shows this table, and a test compares the two. For each row a test plays a
 stream in that dialect through the real SDK.
 """
 
@@ -22,12 +22,12 @@ class Row(msgspec.Struct, frozen=True):
     """One endpoint.
 
     Attributes:
-        name: As a setting names it.
-        dialect: What it takes and how it speaks.
-        streams: What its streams do that others' do not; all of it is understood from everybody.
-        sources: Where that is written.
-        hosts: Hosts that are it, subdomains included.
-        port: The port on this machine that it listens on by default; 0 for none.
+        name: The name in a setting.
+        dialect: Its dialect.
+        streams: How its streams differ from others; all of it is understood from every endpoint.
+        sources: Where that is documented.
+        hosts: Its hosts, with subdomains.
+        port: Its default port on this machine; 0 for none.
     """
 
     name: str
@@ -180,7 +180,7 @@ NAMES = tuple(row.name for row in ROWS)
 
 
 def row_for(base_url: str | None) -> Row | None:
-    """The row of an address, by its host, or by its port on this machine; None is OpenAI."""
+    """Return the row of an address, by its host, or by its port on this machine; None is OpenAI."""
     url = base_url or OPENAI_URL
     host = host_of(url)
     for row in ROWS:
@@ -196,10 +196,10 @@ def row_for(base_url: str | None) -> Row | None:
 
 
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
-    """The dialect of an address, or of the row called ``name``; else the common core.
+    """Return the dialect of an address, or of the row called ``name``; else the common core.
 
-    OpenRouter hands ``cache_control`` on to Anthropic's models, and wants the order of roles and
-    the ids of calls as Mistral does for Mistral's.
+    OpenRouter passes ``cache_control`` on to Anthropic's models, and for Mistral's models it needs
+    the order of roles and the call ids that Mistral needs.
 
     Raises:
         SettingsError: There is no row of that name.

@@ -1,7 +1,7 @@
 """A provider that wraps another one and retries temporary failures (H41).
 
-Rate limits, server faults, an endpoint out of reach, and a stream that broke before any tool call
-had begun. Nothing else: a refused key or an overlong request is the same the second time.
+Retried are rate limits, server faults, an unreachable endpoint, and a stream that broke before any
+tool call had begun. A refused key or an overlong request would fail again.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from indwell.providers.base import (
 from indwell.providers.chat.faults import without_advice
 
 ATTEMPTS = 5  # H41
-WITHIN_S = 60.0  # seconds after the first failure in which attempts may begin; H41
+WITHIN_S = 60.0  # seconds after the first failure within which attempts may begin; H41
 FIRST_WAIT_S = 1.0  # seconds, doubled with each attempt: 1, 2, 4, 8
 
 _PASSING = (RateLimited, ServerFault, Unreachable)
 
 
 class Retrying:
-    """A ``Provider`` that asks ``provider`` up to five times.
+    """A ``Provider`` that tries ``provider`` up to five times.
 
     The 60 seconds count from the first failure, not from the first attempt: a stall or a long
-    stream that broke is tried again too.
+        stream that broke is retried, too.
 
     Args:
         provider: Makes the attempts.
         sleep: Waits for some seconds.
-        random: A number from 0 up to 1, for the jitter.
-        clock: Seconds of a clock that never goes back.
+        random: Returns a number from 0 up to 1, for the jitter.
+        clock: Returns seconds of a monotonic clock.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Retrying:
         self._clock = clock
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Answer ``request``, telling ``on_event`` of discarded text and of waiting.
+        """Answer ``request``; report discarded text and waiting to ``on_event``.
 
-        When the attempts are used up, the newest incomplete reply is given, its text told again
-        if it had been discarded, with the newest problem; without one the last error is raised.
+        After the last attempt, the newest incomplete reply is returned with the newest problem, and
+        discarded text is reported again; without one, the last error is raised.
 
         Raises:
-            ProviderError: The last attempt's, or at once what waiting does not mend.
+            ProviderError: That of the last attempt, or at once one that waiting does not cure.
         """
         attempt = _Attempt(self._provider, on_event)
         failed_at: list[float] = []
@@ -109,7 +109,7 @@ class Retrying:
 
 
 class _Attempt:
-    """The attempt under way: what it streamed decides whether another may follow."""
+    """The present attempt: what it streamed decides whether another may follow."""
 
     def __init__(self, provider: Provider, on_event: Callable[[StreamEvent], None]) -> None:
         self._provider = provider
@@ -152,7 +152,7 @@ def _reason(state: RetryCallState) -> str:
 
 
 def _outcome(state: RetryCallState) -> Reply:
-    """The attempt's reply; raises its error."""
+    """Return the attempt's reply, or raise its error."""
     assert state.outcome is not None
     reply: Reply = state.outcome.result()
     return reply

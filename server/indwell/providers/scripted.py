@@ -1,7 +1,6 @@
 """A model that answers from a script: for tests, the demo and replays.
 
-It is as strict as the strictest endpoint: a request that one of them would refuse fails the test
-that sent it.
+It is as strict as the strictest endpoint: a request that one of them would refuse fails the test.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ Step: TypeAlias = Answer | Callable[[Request], Answer]
 
 
 class ScriptedProvider:
-    """A ``Provider`` that plays ``steps`` in order, one a call, or asks one function each time.
+    """A ``Provider`` that plays ``steps`` in order, one per call, or calls one function each time.
 
     Args:
         steps: Replies, errors to raise, hangs, or functions of the request that give one.
-        pace_s: Seconds between two deltas, for a demo that looks alive.
-        sleep: Waits for them; with 0 it only lets other tasks run.
+        pace_s: Seconds between two deltas, for a lifelike demo.
+        sleep: Waits between them; with 0 it only lets other tasks run.
 
     Attributes:
-        requests: Every request it was sent, in order.
+        requests: All requests, in order.
     """
 
     def __init__(
@@ -71,8 +70,8 @@ class ScriptedProvider:
         """Play the next step.
 
         Raises:
-            ProviderError: The step's.
-            AssertionError: The request is one that endpoints refuse, or the script is over.
+            ProviderError: The step is this error.
+            AssertionError: Endpoints refuse such a request, or the script is over.
         """
         check_legal(request)
         self.requests.append(request)
@@ -106,7 +105,7 @@ class ScriptedProvider:
 
 
 def hang(text: str = "") -> Hang:
-    """A step that streams ``text`` and then waits until it is cancelled."""
+    """Return a step that streams ``text`` and then waits until it is cancelled."""
     return Hang(text)
 
 
@@ -114,7 +113,7 @@ def check_legal(request: Request) -> None:
     """Fail on what some endpoint refuses: roles, pairs, empty content.
 
     Raises:
-        AssertionError: Says which message and why.
+        AssertionError: The message names the place and the reason.
     """
     assert request.messages, "no messages"
     assert request.messages[-1].role == "user", "the last message is not the user's"

@@ -1,6 +1,6 @@
 """What an endpoint accepts beyond core chat completions, learned from its refusals.
 
-Only a 400 teaches, and only what its words name; any other 400 is not tried again (LLM-08).
+Only a 400 changes the dialect, and only what its words name; any other 400 is not retried (LLM-08).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ CALL_ID_LIMIT = 128  # characters; OpenAI's ids have 29, vLLM's 46; longer ones 
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One endpoint's ways; the defaults are the common core.
+    """How one endpoint deviates; the defaults are the common core.
 
     Attributes:
-        cache_marks: Takes ``cache_control`` on content parts and tools.
-        cache_key: Takes ``prompt_cache_key``; others may refuse fields that they do not know.
-        output_limit: The field that bounds the reply.
-        usage_option: Takes ``stream_options``; found out at the first refusal (H39).
-        tool_choice: Takes ``tool_choice: "none"``.
-        null_content: Takes null as the content of a message that only calls tools.
-        nine_ids: Wants ids of calls to be nine letters or digits (Mistral).
-        id_limit: Characters of an id that are kept as they came; a longer id is replaced.
-        bridge: Wants the assistant to speak between tool results and the user (Mistral).
-        reasoning_back: The field in which reasoning is sent back (H65); empty: it is not.
-        call_extras: Wants ``extra_content`` of a call back (Gemini's thought signatures).
-        think_tags: Reasoning may stand in the words, between ``<think>`` and ``</think>``.
-        reasoning_apart: ``completion_tokens`` leaves the reasoning out; the total has it.
+        cache_marks: Whether it takes ``cache_control`` on content parts and tools.
+        cache_key: Whether it takes ``prompt_cache_key``; others may refuse unknown fields.
+        output_limit: The field that limits the reply.
+        usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
+        tool_choice: Whether it takes ``tool_choice: "none"``.
+        null_content: Whether it takes null as the content of a message with only tool calls.
+        nine_ids: Whether it wants call ids of nine letters or digits (Mistral).
+        id_limit: Longest id in characters that is sent back unchanged; a longer one is replaced.
+        bridge: Whether it wants an assistant message between tool results and the user (Mistral).
+        reasoning_back: The field in which reasoning is sent back (H65); empty if it is not.
+        call_extras: Whether it wants a call's ``extra_content`` back (Gemini's thought signatures).
+        think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
+        reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
     """
 
     cache_marks: bool = False
@@ -72,14 +72,14 @@ _REASONING_WANTED = lazy_pattern(
 
 
 class _Lesson(msgspec.Struct, frozen=True):
-    """One kind of refusal: its words, and what follows from it.
+    """One kind of refusal: its words, and the change of the dialect.
 
     Attributes:
         words: A pattern of the endpoint's message.
-        changes: The fields of the dialect that it changes.
-        applies: Whether it says anything to one who speaks this dialect.
-        says_unknown: Whether the message must also say that something is not taken; a bare name
-            is not enough where the same name stands in other complaints.
+        changes: The new values of the dialect's fields.
+        applies: Whether the refusal means anything in this dialect.
+        says_unknown: Whether the message must also say that something is not accepted; a bare name
+            is not enough if the same name occurs in other error messages.
     """
 
     words: re.Pattern[str]
@@ -132,11 +132,11 @@ _CHOICE = _lesson(r"tool_?choice", says_unknown=True, tool_choice=False)
 
 
 def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dialect | None:
-    """The dialect without what ``words`` reject; None if they name nothing that was sent.
+    """Return the dialect without what ``words`` reject; None if they name nothing that was sent.
 
     Args:
-        dialect: What the refused request was written in.
-        words: The endpoint's own message and the parameter that it names.
+        dialect: The dialect of the refused request.
+        words: The endpoint's message, and the parameter that it names.
         forbids_calls: Whether the request had ``tool_choice: "none"``.
     """
     words = words[:MAX_WORDS]

@@ -1,4 +1,4 @@
-"""Failures on the way to an endpoint, as one of our errors with one plain sentence."""
+"""Turns failures of an endpoint or the network into our errors, each with one plain sentence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAULTS = (
     httpx2.InvalidURL,
     httpx2.StreamError,
     RefusedAnswer,
-    OSError,  # TimeoutError is one
+    OSError,  # includes TimeoutError
     ValueError,
     RecursionError,
 )
@@ -40,13 +40,13 @@ _TRY_AGAIN = lazy_pattern(r"; try again(?: later| then)?(?=:|$)")
 
 
 class Where(msgspec.Struct, frozen=True):
-    """The endpoint as sentences name it.
+    """The endpoint as error messages name it.
 
     Attributes:
-        address: Without secrets.
-        key: Never shown; empty if there is none.
-        timeout_s: Seconds without progress.
-        now: The time that a ``Retry-After`` date is compared with.
+        address: The address without secrets.
+        key: The key, which is never shown; empty if there is none.
+        timeout_s: The stall time in seconds.
+        now: The time with which a ``Retry-After`` date is compared.
     """
 
     address: str
@@ -55,14 +55,14 @@ class Where(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
 
     def redacted(self, words: str) -> str:
-        """``words`` without the key, which some servers repeat, also as an address spells it."""
+        """Return ``words`` without the key, which some servers repeat, also in its URL spelling."""
         for spelling in (self.key, quote(self.key, safe="")):
             words = words.replace(spelling, "[key]") if spelling else words
         return words
 
 
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
-    """The error to tell; ``begun`` if data had come."""
+    """Return our error for an exception; ``begun`` if data had arrived."""
     match error:
         case RefusedAnswer():
             said = said_in(error.body)
@@ -86,7 +86,7 @@ def refused(
     *,
     headers: Mapping[str, str] | None = None,
 ) -> ProviderError:
-    """The error for an answer that says why it is none."""
+    """Return the error for an answer that refuses the request."""
     headers = headers or {}
     refusal = EndpointRefusal(
         status=status,
@@ -101,12 +101,12 @@ def refused(
 
 
 def without_advice(sentence: str) -> str:
-    """A fault's sentence for where Indwell itself tries again, or says how to go on."""
+    """Return a fault's sentence without advice, for a retry or Indwell's own advice."""
     return _TRY_AGAIN.sub("", sentence, count=1)
 
 
 def _target(location: str, where: Where) -> str:
-    """Where a redirect leads: its origin, for a path may hold anything; empty if it is none."""
+    """Return the origin that a redirect leads to, as a path may hold anything; empty if invalid."""
     try:
         return origin_shown(where.redacted(urljoin(where.address, location)))
     except ValueError:
@@ -157,7 +157,7 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()  # causes may run in a circle
+    seen: set[int] = set()  # causes may form a cycle
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error

@@ -1,8 +1,7 @@
-"""Reads one stream into a reply, and bounds its bytes, events, noise and silence.
+"""Reads one stream into a reply, and limits its bytes, events, noise and silence.
 
-Bytes, events, noise and silence are bounded; a stream that ends without having said that it ends
-was cut off (H41, H42). All events of one network read are told together, in the moment before the
-next read gives up the loop, or after 3 ms of work, whatever that work was.
+A stream that ends without saying so was cut off (H41, H42). All events of one network read are
+reported together, just before the next read suspends, or after 3 ms of work of any kind.
 """
 
 from __future__ import annotations
@@ -23,31 +22,31 @@ from indwell.providers.chat.refusals import EndpointError, quote, said_by
 from indwell.providers.chat.reply import GrowingReply
 from indwell.providers.chat.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
 
-REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked: an event of 200 for each token
+REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked, at 200 for each token's event
 WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
-NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # bytes on end that make no event with anything in it
-EMPTY_STALLS = 10  # stall times that data which brings nothing may hold the line
-LINGER_S = 5.0  # seconds that the usage may still take after the reason for the end
-DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so that the connection can be kept
-BUSY_S = 0.003  # seconds of work after which others get the loop
-_PIECE = 4_096  # bytes between two looks at the clock; 1 ms if they are nothing but empty events
+NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # consecutive bytes that yield no event with content
+EMPTY_STALLS = 10  # stall times for which empty events may keep the connection waiting
+LINGER_S = 5.0  # seconds in which the usage may still follow the finish reason
+DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so the connection is reusable
+BUSY_S = 0.003  # seconds of work after which the event loop gets its turn
+_PIECE = 4_096  # bytes between two looks at the clock; 1 ms if they are only empty events
 
 _JSON = "application/json"
 _NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
 
 
 class TooLong(BadReply):
-    """A reply that goes on beyond all limits; another attempt would bring another such reply."""
+    """A reply beyond all limits; another attempt would bring another such reply."""
 
 
 class StreamGuard:
     """Reads one answer.
 
     Args:
-        response: Its head is here, its body is not.
-        where: The endpoint, for sentences.
-        request: What was asked.
-        timer: Ends the reading; it is set again whenever a data event came.
+        response: The response, whose head has arrived.
+        where: The endpoint, for error messages.
+        request: The request.
+        timer: Ends the reading; it is restarted by each data event.
     """
 
     def __init__(
@@ -63,13 +62,13 @@ class StreamGuard:
         self._has_data = False
         self._n_noise = 0
         self._busy_since = 0.0
-        self._is_fresh = True  # whether others had the loop since the clock was looked at
+        self._is_fresh = True  # whether others had the event loop since the last look at the clock
 
     async def read(self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]) -> None:
         """Read to the end of the stream.
 
         Raises:
-            ProviderError: The stream is none, says an error, or was cut off.
+            ProviderError: It is no stream, reports an error, or was cut off.
             ListenerFailed: ``on_event`` raised.
         """
         try:
@@ -78,7 +77,7 @@ class StreamGuard:
             else:
                 await self._read_events(reply, on_event)
         except Exception:
-            self._tell(on_event)  # what came before it went wrong
+            self._tell(on_event)  # what came before the error
             raise
         self._batch.add(reply.end())
         self._tell(on_event)
@@ -121,7 +120,7 @@ class StreamGuard:
                 self._take(event, reply)
 
     def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
-        """Take the events that ``n_bytes`` of the stream have made."""
+        """Take the events in ``n_bytes`` of the stream."""
         n_taken = sum(self._take(event, reply) for event in events)
         self._n_noise = 0 if n_taken else self._n_noise + n_bytes
         if self._n_noise > NOISE_LIMIT:
@@ -131,7 +130,7 @@ class StreamGuard:
             )
 
     def _take(self, event: Event, reply: GrowingReply) -> bool:
-        """Take one event; whether there was anything in it."""
+        """Take one event; return whether it had content."""
         data = event.data
         if reply.is_done or not data or data.isspace():
             return False
@@ -155,7 +154,7 @@ class StreamGuard:
         return True
 
     async def _read_whole(self, reply: GrowingReply) -> None:
-        """An answer that is no stream: a whole completion, an error, or a page of something."""
+        """Read an answer that is no stream: a whole completion, an error, or some page."""
         kind = self._kind()
         body = await body_of(self._response, WHOLE_LIMIT if kind == _JSON else MAX_ODD_BODY)
         value = None
@@ -193,14 +192,14 @@ class StreamGuard:
             raise ListenerFailed(error) from error
 
     def _let_go(self, reply: GrowingReply) -> None:
-        """Note that others get the loop now; data that came moves the end."""
+        """Note that the event loop gets its turn; data that came restarts the timer."""
         self._is_fresh = True
         if self._has_data:
             self._has_data = False
             self._set_timer(reply)
 
     def _set_timer(self, reply: GrowingReply) -> None:
-        """Only data moves the end, and data that brings nothing moves it only so far (H42)."""
+        """Restart the timer after data; empty data restarts it only for a limited time (H42)."""
         now, stall = self._now(), self._where.timeout_s
         if reply.is_done:
             self._timer.reschedule(now + DONE_LINGER_S)
@@ -211,14 +210,14 @@ class StreamGuard:
 
 
 def _pieces(part: bytes) -> Iterable[bytes]:
-    """A part in pieces that are small enough to be taken without a pause."""
+    """Split a part into pieces that can be taken without a pause."""
     if len(part) <= _PIECE:
         return (part,)
     return (part[at : at + _PIECE] for at in range(0, len(part), _PIECE))
 
 
 class EventBatch:
-    """Collects events until they are told; order is kept."""
+    """Collects events until they are reported, in order."""
 
     def __init__(self) -> None:
         self._events: list[StreamEvent] = []
@@ -226,7 +225,7 @@ class EventBatch:
         self._words: list[str] = []
 
     def add(self, events: Iterable[StreamEvent]) -> None:
-        """Take what one chunk brought."""
+        """Add the events of one chunk."""
         for event in events:
             if isinstance(event, TextDelta | ThinkingDelta):
                 if type(event) is not self._kind:
@@ -238,7 +237,7 @@ class EventBatch:
                 self._events.append(event)
 
     def tell(self, on_event: Callable[[StreamEvent], None]) -> None:
-        """Tell everything since the last time."""
+        """Report everything since the last time."""
         if not self._words and not self._events:
             return
         self._close()

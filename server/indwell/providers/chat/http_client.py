@@ -1,12 +1,12 @@
-"""The HTTP client below the SDK: redirects, compression, bounds, and reuse of connections.
+"""The HTTP client below the SDK: redirects, compression, limits, and reuse of connections.
 
-Redirects are never followed: the prompt and the key stay with the address that they are for.
-Compression is not asked for, and what comes compressed anyway is counted after it was unpacked, at
-most a megabyte at a time (httpx2), so that no small answer fills the memory.
+Redirects are never followed: the prompt and the key stay with their address. Compression is not
+    requested, and compressed data is counted after unpacking, at most a megabyte at a time
+    (httpx2), so that no small answer fills the memory.
 
 What a server sends after the end of an answer would be read as the answer to the next request. The
-HTTP library sees bytes that wait in the system. Bytes that were read already wait in its parser,
-in the stream and in TLS; only this module looks there. The libraries do not promise where: if the
+HTTP library sees bytes that wait in the system. Bytes that were already read wait in its parser, in
+the stream and in TLS; only this module looks there. The libraries do not promise where: if the
 place cannot be read, the connection is closed, which costs one more handshake.
 """
 
@@ -23,7 +23,7 @@ import httpx2
 MAX_ODD_BODY = 65_536  # bytes read of an answer that is no stream, to quote from
 KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
 
-_FOREIGN_HEADERS = frozenset(  # what an endpoint other than OpenAI gets
+_FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than OpenAI
     {
         "accept",
         "accept-encoding",
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class RefusedAnswer(Exception):
-    """An answer whose status is no success, with the beginning of its body."""
+    """An answer with an error status, and the beginning of its body."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(f"status {status}")
@@ -51,7 +51,7 @@ class RefusedAnswer(Exception):
 
 
 class ListenerFailed(Exception):
-    """The listener raised: a bug of ours, which travels past everything that explains faults."""
+    """The listener raised: a bug of ours, which no handler of faults may explain away."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(repr(error))
@@ -59,10 +59,10 @@ class ListenerFailed(Exception):
 
 
 def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2.AsyncClient:
-    """The client below the SDK's.
+    """Create the client below the SDK.
 
     Args:
-        connect_s: Seconds to reach the endpoint; longer is a dead address.
+        connect_s: Seconds to reach the endpoint.
         trust_env: Whether the environment's proxies are used.
         is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
     """
@@ -82,12 +82,12 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
 
 @cache
 def certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """The certificates that are trusted, read once: 20-100 ms and close to a megabyte."""
+    """Load the trusted certificates once: 20-100 ms and nearly a megabyte."""
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 async def body_of(response: httpx2.Response, limit: int) -> bytes:
-    """The beginning of a body, at most ``limit`` bytes of it."""
+    """Return the beginning of a body, at most ``limit`` bytes."""
     body = bytearray()
     async with aclosing(response.aiter_bytes()) as parts:
         async for part in parts:
@@ -98,22 +98,22 @@ async def body_of(response: httpx2.Response, limit: int) -> bytes:
 
 
 async def _refuse(response: httpx2.Response) -> None:
-    """Response hook: ends what is no success here, before anything reads all of its body."""
+    """Response hook: refuses an error status before anything reads the whole body."""
     if not response.is_success:
         body = await body_of(response, MAX_ODD_BODY)
         raise RefusedAnswer(response.status_code, response.headers, body)
 
 
 async def _keep_to_ourselves(request: httpx2.Request) -> None:
-    """Request hook: organisations, projects and custom headers of the environment stay here."""
+    """Request hook: removes the environment's organisation, project and custom headers."""
     for name in [name for name in request.headers if name.lower() not in _FOREIGN_HEADERS]:
         del request.headers[name]
 
 
 class Before(Generic[T]):
-    """Awaits ``step``, and calls ``suspending`` each time just before it gives up the loop.
+    """Awaits ``step``, and calls ``suspending`` each time just before it suspends.
 
-    What came in one network read is given out without a pause, so this is where a batch ends.
+    Everything of one network read is handled without a suspension, so this is where a batch ends.
     """
 
     def __init__(self, step: Awaitable[T], suspending: Callable[[], None]) -> None:
@@ -121,7 +121,7 @@ class Before(Generic[T]):
         self._suspending = suspending
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Drives the step by hand, as ``yield from`` would."""
+        """Drive the step by hand, as ``yield from`` would."""
         step = self._step.__await__()
         try:
             waited_for = step.send(None)
@@ -145,18 +145,18 @@ class Before(Generic[T]):
 
 
 _Inside: TypeAlias = Any
-"""A part of a library that promises nothing of what is looked at here."""
+"""A part of a library without any promise about what is examined here."""
 
 
 async def keep_only_if_clean(response: httpx2.Response) -> None:
-    """Response hook: closes the connection behind an answer that more came after."""
+    """Response hook: closes the connection if more data follows the answer."""
     stream = response.stream
     assert isinstance(stream, httpx2.AsyncByteStream)
     response.stream = _LastLook(stream, response.extensions.get("network_stream"))
 
 
 class _LastLook(httpx2.AsyncByteStream):
-    """An answer's body that looks behind itself in the moment before the connection is free."""
+    """The body of an answer, which checks for further data just before the connection is free."""
 
     def __init__(self, body: httpx2.AsyncByteStream, network: _Inside) -> None:
         self._body = body
@@ -167,12 +167,12 @@ class _LastLook(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         if self._network is not None and not _is_clean(self._body, self._network):
-            await self._network.aclose()  # a closed one is never taken again
+            await self._network.aclose()  # a closed connection is never reused
         await self._body.aclose()
 
 
 def _is_clean(body: _Inside, network: _Inside) -> bool:
-    """Whether nothing is left that was read and belongs to no answer."""
+    """Is no data left that was read and belongs to no answer?"""
     try:
         return not (_in_parser(body) or _in_stream(network._stream))  # noqa: SLF001 -- no other way
     except AttributeError:
@@ -180,7 +180,7 @@ def _is_clean(body: _Inside, network: _Inside) -> bool:
 
 
 def _in_parser(body: _Inside) -> bool:
-    """Whether h11 holds bytes behind the end of the body."""
+    """Does h11 hold bytes behind the end of the body?"""
     for name in ("_stream", "_httpcore_stream", "_stream"):  # httpx's wrappers, httpcore's pool
         body = getattr(body, name)
     data, _ = body._connection._h11_state.trailing_data  # noqa: SLF001 -- no other way
@@ -188,8 +188,8 @@ def _in_parser(body: _Inside) -> bool:
 
 
 def _in_stream(stream: _Inside) -> bool:
-    """Whether anyio or TLS holds bytes that the parser has not asked for."""
-    while (below := getattr(stream, "transport_stream", None)) is not None:  # one or two of TLS
+    """Do anyio or TLS hold bytes that the parser has not asked for?"""
+    while (below := getattr(stream, "transport_stream", None)) is not None:  # layers of TLS
         if stream._read_bio.pending or stream._ssl_object.pending():  # noqa: SLF001 -- no other way
             return True
         stream = below

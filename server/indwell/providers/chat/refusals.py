@@ -1,7 +1,7 @@
-"""A refusal of an endpoint: its words and codes, which error it is, and the user's sentence. Pure.
+"""A refusal of an endpoint: its words and codes, our error, and the user's sentence. Pure.
 
-The patterns are the words of OpenAI, OpenRouter, Ollama, llama.cpp, vLLM, Groq and DeepSeek, as
-quoted in their issue trackers. This module knows no clock: a date needs ``now`` beside it.
+The patterns are messages of OpenAI, OpenRouter, Ollama, llama.cpp, vLLM, Groq and DeepSeek, as
+quoted in their issue trackers. This module knows no clock: a date needs ``now``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from indwell.lazy_pattern import lazy_pattern
 
 MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
 MAX_WORDS = 4_000
-"""Characters of them that are looked at: the patterns below take steps for each pair of a beginning
-and an end, and 64 kB of one word held up the loop for 12 s."""
+"""Characters of them that are examined: the patterns below take quadratic time, and 64 kB of a
+single word delayed the loop by 12 s.
+"""
 
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _NO_CREDIT = lazy_pattern(
@@ -56,14 +57,14 @@ _NO_TOOLS = lazy_pattern(
 
 
 class EndpointRefusal(msgspec.Struct, frozen=True):
-    """An answer that is no reply.
+    """An answer that is an error.
 
     Attributes:
-        status: HTTP status; inside a stream the one that the endpoint names, or 500.
-        words: The endpoint's own message, shown cut to ``MAX_QUOTE``; must hold no key.
+        status: HTTP status; inside a stream the status that the endpoint names, or 500.
+        words: The endpoint's own message, cut to ``MAX_QUOTE`` when shown; it must hold no key.
         code: Its machine-readable codes and types, joined by blanks.
         retry_after_s: Seconds that it asks to wait.
-        location: Where a redirect leads, as it may be shown; empty if it does not say.
+        location: Where a redirect leads, in a form that may be shown; empty if unknown.
     """
 
     status: int
@@ -76,14 +77,14 @@ class EndpointRefusal(msgspec.Struct, frozen=True):
 def error_of(
     refusal: EndpointRefusal, *, endpoint: str, model: str, has_tools: bool
 ) -> ProviderError:
-    """The error for ``refusal``.
+    """Return the error for ``refusal``.
 
-    Endpoints use one status for several things, so codes and words come before statuses.
+    Endpoints use one status for several errors, so codes and words count before the status.
 
     Args:
-        refusal: What the endpoint said.
-        endpoint: Its address, without secrets.
-        model: The model that was asked for.
+        refusal: The refusal.
+        endpoint: The address without secrets.
+        model: The requested model.
         has_tools: Whether the request had tools; only then can they be the reason.
     """
     quoted = f": {quote(refusal.words)}" if refusal.words.strip() else ""
@@ -142,7 +143,7 @@ def _by_client_status(
             )
         case HTTPStatus.REQUEST_TIMEOUT:
             return Unreachable(f"{endpoint} did not answer in time; try again")
-        case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries it too
+        case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries, too
             return ServerFault(f"{endpoint} is busy with something else; try again{quoted}")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_long(endpoint, model, quoted)
@@ -185,7 +186,7 @@ def _names_no_model(refusal: EndpointRefusal) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the headers ask to wait, never negative; None if they do not say.
+    """Return the seconds that the headers ask to wait, never negative; None if they do not say.
 
     ``Retry-After`` is seconds or an HTTP date (RFC 9110, 10.2.3); ``retry-after-ms`` is OpenAI's.
 
@@ -207,7 +208,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them, rounded up: ``45 s``, ``15 min``, ``2 h 5 min``."""
+    """Return a duration for people, rounded up: ``45 s``, ``15 min``, ``2 h 5 min``."""
     whole = math.ceil(seconds)
     if whole < 60:  # noqa: PLR2004 -- seconds of a minute
         return f"{whole} s"
@@ -219,7 +220,7 @@ def duration(seconds: float) -> str:
 
 
 def quote(words: str) -> str:
-    """The endpoint's words on one line, without control characters, cut to ``MAX_QUOTE``."""
+    """Return the endpoint's words on one line, without control characters, cut to ``MAX_QUOTE``."""
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split()).rstrip(".")
     return line if len(line) <= MAX_QUOTE else line[: MAX_QUOTE - 1] + "…"
 
@@ -253,10 +254,10 @@ class EndpointError(msgspec.Struct, frozen=True):
     """An error in the endpoint's own words.
 
     Attributes:
-        words: Its message.
+        words: The message.
         code: Its machine-readable codes and types, joined by blanks.
         param: The parameter that it names.
-        status: The status that the error itself names; 0 for none.
+        status: The status that the error itself names; 0 if none.
     """
 
     words: str
@@ -266,7 +267,7 @@ class EndpointError(msgspec.Struct, frozen=True):
 
 
 def said_in(body: bytes) -> EndpointError:
-    """What an answer's body says; one that is no JSON says itself."""
+    """Return the error in an answer's body; a body that is no JSON is itself the message."""
     text = body.decode("utf-8", "replace")
     try:
         value: object = json.loads(text)
@@ -276,7 +277,7 @@ def said_in(body: bytes) -> EndpointError:
 
 
 def said_by(value: object) -> EndpointError | None:
-    """What a decoded body or event says; None if there are no words in it."""
+    """Return the error in a decoded body or event; None if it has no message."""
     if isinstance(value, list) and value:  # Gemini wraps its errors in a list
         value = value[0]
     if isinstance(value, str):
@@ -301,7 +302,7 @@ def said_by(value: object) -> EndpointError | None:
 
 
 def _with_cause(words: str, error: Mapping[str, Any]) -> str:
-    """OpenRouter keeps the words of the endpoint behind it in the metadata."""
+    """Add the message of the endpoint behind OpenRouter, which its metadata holds."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f"{words}: {raw}" if isinstance(raw, str) and raw else words

@@ -1,10 +1,10 @@
-"""A reply that grows chunk by chunk (H38, H39): words, reasoning, calls, usage, stop reason. Pure.
+"""A reply that grows chunk by chunk (H38, H39): text, reasoning, calls, usage, finish reason. Pure.
 
-A chunk is a decoded JSON object of a chat completions stream. Nothing here raises on odd data:
-what has an impossible type counts as left out.
+A chunk is a decoded JSON object of a chat completions stream. Nothing here raises on odd data: a
+value of an impossible type counts as missing.
 
-Local servers send reasoning between ``<think>`` and ``</think>`` when they do not know the model's
-template. Only the beginning of a reply counts: later tags are words about tags.
+Local servers send reasoning between ``<think>`` and ``</think>`` if they do not know the model's
+template. Only the beginning of a reply counts: later tags are text about tags.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from indwell.providers.base import CallStarted, StreamEvent, TextDelta, Thinking
 from indwell.providers.chat.dialect import Dialect
 from indwell.providers.chat.tool_calls import CallAssembler, GrowingText, delta_of, is_json, mended
 
-_BROKEN = frozenset(  # finish reasons that say: the model behind the endpoint broke off
+_BROKEN = frozenset(  # finish reasons: the model behind the endpoint broke off
     {
         "error",  # OpenRouter, Mistral
         "network_error",  # GLM
@@ -35,26 +35,27 @@ _FINISH: Mapping[str, Finish] = {
     "sensitive": "filtered",  # GLM
 }
 TEXT_LIMIT = 2_000_000
-"""Characters of words and reasoning that are kept: the longest replies that models give (128,000
-tokens) have a quarter. The editor, the log and the next request each get them once."""
+"""Characters of text and reasoning that are kept: the longest replies of models (128,000 tokens)
+have a quarter of it. The editor, the log and the next request each get them once.
+"""
 
-CHOICES_LIMIT = 64  # of one event that are looked at; one was asked for
+CHOICES_LIMIT = 64  # choices of one event that are examined; one was requested
 PARTS_LIMIT = 1_000  # pieces of calls, or parts of content, in one event
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
 class GrowingReply:
-    """What has come of one reply so far.
+    """What has arrived of one reply.
 
     Args:
-        dialect: How the endpoint speaks.
+        dialect: The endpoint's dialect.
 
     Attributes:
         n_chunks: Chunks so far.
-        reason: Why it ended, as the endpoint says it; empty until then.
-        is_done: Whether the stream said that it is over; whoever reads it sets this.
-        excess: What there was more of than any reply has; empty if all is well.
+        reason: The endpoint's finish reason; empty until it comes.
+        is_done: Whether the stream said that it is over; the reader sets this.
+        excess: What exceeded a limit; empty if nothing did.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
@@ -72,27 +73,27 @@ class GrowingReply:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether there is something for the user to see or a call had begun (H41)."""
+        """Is there something for the user to see, or had a call begun (H41)?"""
         return self._text.begun or self._calls.begun
 
     @property
     def n_characters(self) -> int:
-        """Characters of words, reasoning and calls so far."""
+        """Characters of text, reasoning and calls so far."""
         return self._n_said + self._calls.n_characters
 
     @property
     def broke_off(self) -> bool:
-        """Whether the endpoint said that the model behind it broke off."""
+        """Did the endpoint say that the model behind it broke off?"""
         return self.reason in _BROKEN
 
     @property
     def ended(self) -> bool:
-        """Whether the endpoint said that the reply is over, and it ended well."""
+        """Did the endpoint say that the reply is over, and did it end well?"""
         said_so = self.reason or (self.is_done and self.n_chunks)
         return bool(said_so) and not self.broke_off
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
-        """Take one chunk and give what happened in it."""
+        """Add one chunk; return its events."""
         self.n_chunks += 1
         events: list[StreamEvent] = []
         choices = chunk.get("choices")
@@ -109,11 +110,11 @@ class GrowingReply:
             if isinstance(delta, Mapping):
                 self._delta(delta, events)
             elif isinstance(message := choice.get("message"), Mapping) and not self.can_be_kept:
-                self._delta(message, events)  # a whole message, where pieces should be
+                self._delta(message, events)  # a whole message in place of a delta
         return events
 
     def end(self) -> list[StreamEvent]:
-        """What was held back until it was clear that no more comes."""
+        """Return what was held back until it was clear that no more comes."""
         if self._tags is None:
             return []
         events: list[StreamEvent] = []
@@ -121,15 +122,15 @@ class GrowingReply:
         return events
 
     def whole(self, request: Request, *, is_cut: bool = False) -> Reply:
-        """The reply, if the stream came to its end; calls that were cut off are dropped.
+        """Return the reply of a stream that came to its end; calls that were cut off are dropped.
 
-        An end without a reason is one only if what was called is whole (Ollama and SGLang send
-        null with complete answers). One with a reason is one, but its calls must be whole too if
-        the line broke behind it.
+        An end without a finish reason counts only if the calls are complete (Ollama and SGLang send
+        null with complete answers). An end with a reason counts, but the calls must be complete,
+        too, if the connection broke afterwards.
 
         Args:
-            request: What was asked.
-            is_cut: The line broke after the reply had said that it is over.
+            request: The request.
+            is_cut: Whether the connection broke after the reply had said that it is over.
         """
         finish: Finish = _FINISH.get(self.reason, "stop")
         if self._calls.problem:
@@ -154,7 +155,7 @@ class GrowingReply:
         )
 
     def broken(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
-        """What is left of a reply that broke off; its calls are dropped, never run (H41)."""
+        """Return what is left of a reply that broke off; its calls are dropped, never run (H41)."""
         return Reply(
             text=self._text.joined,
             thinking=self._thinking.joined,
@@ -178,7 +179,7 @@ class GrowingReply:
         if _is_too_long(content) or _is_too_long(delta.get("tool_calls")):
             self.excess = f"has over {PARTS_LIMIT:,} parts in one event"
         pieces = _objects(delta.get("tool_calls"))
-        if isinstance(legacy := delta.get("function_call"), Mapping):  # before tool_calls came
+        if isinstance(legacy := delta.get("function_call"), Mapping):  # before tool_calls
             pieces = (*pieces, {"index": 0, "function": legacy})
         named = [self._calls.add(delta_of(piece)) for piece in pieces]
         events += [CallStarted(name) for name in named if name]
@@ -213,7 +214,7 @@ _FIRST = (0, None)
 
 
 class _TextPieces:
-    """Text from pieces; the first half of a character waits for the second."""
+    """Joins pieces of text; the first half of a character waits for the second."""
 
     def __init__(self) -> None:
         self._text = GrowingText()
@@ -228,7 +229,7 @@ class _TextPieces:
         return self._text.joined
 
     def add(self, piece: str) -> str:
-        """The words that this piece makes whole, possibly none."""
+        """Return the text that this piece completes, possibly none."""
         words = piece
         if self._half or not piece.isascii():
             words, self._half = self._half + piece, ""
@@ -241,7 +242,7 @@ class _TextPieces:
 
 
 def _words_of(content: object) -> str:
-    """Plain content, or the text parts of content in parts (Mistral's reasoning models)."""
+    """Return plain content, or the text parts of content (Mistral's reasoning models)."""
     if isinstance(content, str):
         return content
     texts = (part.get("text") for part in _objects(content) if part.get("type") == "text")
@@ -249,7 +250,7 @@ def _words_of(content: object) -> str:
 
 
 def _reasoning(value: object) -> str:
-    """Reasoning as text, as an object that holds it, or as a list of either."""
+    """Return reasoning given as text, as an object that holds it, or as a list of either."""
     texts: list[str] = []
     waiting = [value]
     for _ in range(PARTS_LIMIT):
@@ -277,7 +278,7 @@ def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
 
 
 def _ids(messages: tuple[Message, ...]) -> set[str]:
-    """The ids of the calls that were made before."""
+    """Return the ids of earlier calls."""
     return {
         block.id
         for message in messages
@@ -292,7 +293,7 @@ _CLOSE = "</think>"
 
 
 class ThinkTags:
-    """Takes the words of one reply, piece by piece, and tells reasoning from words."""
+    """Separates the reasoning of one reply from its text, piece by piece."""
 
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "gap", "words"] = "start"
@@ -300,12 +301,12 @@ class ThinkTags:
         self._blanks = GrowingText()  # before the first word or tag
 
     def feed(self, piece: str) -> tuple[str, str]:
-        """Reasoning and words that this piece brings; what may be half a tag is held back."""
+        """Return the reasoning and text of this piece; half of a possible tag is held back."""
         if self._state == "words":
             return "", piece
         thinking = ""
         if self._state == "start":
-            if not self._held:  # what is blank is looked at once only
+            if not self._held:  # blank text is examined only once
                 begun = piece.lstrip()
                 self._blanks.add(piece[: len(piece) - len(begun)])
                 piece = begun
@@ -335,19 +336,19 @@ class ThinkTags:
         return thinking, words
 
     def close(self) -> tuple[str, str]:
-        """What was held back, now that no more comes."""
+        """Return what was held back, because no more comes."""
         if self._state == "start":
             self._held = self._before()
         held, self._held = self._held, ""
         return (held, "") if self._state == "thinking" else ("", held)
 
     def _before(self) -> str:
-        """What is held with the blanks before it: no tag came, so they are words."""
+        """Return what is held with the blanks before it: no tag came, so it is text."""
         return self._blanks.joined + self._held
 
 
 def _half_tag(text: str) -> int:
-    """How many characters at the end may begin the closing tag."""
+    """Return how many characters at the end may begin the closing tag."""
     longest = min(len(text), len(_CLOSE) - 1)
     return next((n for n in range(longest, 0, -1) if _CLOSE.startswith(text[-n:])), 0)
 
@@ -358,7 +359,7 @@ _N_PIECES, _PIECE = 61, 487  # of a longer text, together as many as are counted
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a chunk reports: beside the choices, inside one (Moonshot), or in Groq's own field."""
+    """Return a chunk's usage: beside the choices, inside one (Moonshot), or Groq's field."""
     usage = chunk.get("usage")
     if isinstance(usage, Mapping):
         return usage
@@ -380,16 +381,16 @@ def used(
     *,
     reasoning_apart: bool,
 ) -> Usage:
-    """Reported tokens; nulls count as 0; an estimate, flagged as one, if that cannot be.
+    """Return the reported tokens; nulls count as 0; impossible ones become a marked estimate.
 
-    Budgets and summaries go by these numbers, so those of a liar must not: what is reported is
-    compared with what was asked and what came, with room for every tokenizer.
+    Budgets and summaries depend on these numbers, so false ones must not count: the report is
+        compared with the request and the reply, with room for every tokenizer.
 
     Args:
         reported: The newest usage object.
-        request: What was asked, for the estimate.
-        said: Gives what came; asked only if an estimate is needed.
-        reasoning_apart: ``completion_tokens`` leaves the reasoning out; the total has it.
+        request: The request, for the estimate.
+        said: Returns the reply's text; called only for an estimate.
+        reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
     """
     usage = _as_reported(reported, reasoning_apart=reasoning_apart)
     asked = request.tokens or request_tokens(request)
@@ -421,7 +422,7 @@ def _as_reported(reported: Mapping[str, Any], *, reasoning_apart: bool) -> Usage
 
 
 def _count(numbers: Mapping[str, Any], name: str) -> int:
-    """A number of tokens; anything that is none counts as 0, also a bool, which is an int."""
+    """Return a number of tokens; anything else counts as 0, also a bool, which is an int."""
     value = numbers.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -435,7 +436,7 @@ def _answered(said: Callable[[], Sequence[str]]) -> int:
 
 
 def _estimated(text: str) -> int:
-    """An estimate in 2 ms, however long the text is: of a very long one some pieces are counted."""
+    """Estimate a text's tokens in 2 ms; of a very long text only some pieces are counted."""
     if len(text) <= _LONG:
         return estimate_tokens(text)
     step = len(text) // _N_PIECES

@@ -1,13 +1,13 @@
-"""A request as the body of a chat completions call (H11), and as bytes encoded once. Pure.
+"""A request as the body of a chat completions call (H11), with parts that are encoded once. Pure.
 
-Only the parts of the last request are kept, and they are sent as they are: a body is never joined.
-The bytes are those that encoding everything gives, whatever was encoded before. Safe to use from
-several threads: what is kept changes in one step.
+Only the parts of the last request are kept, and they are sent without being joined. The bytes are
+those that encoding everything gives, whatever was encoded before. It is thread-safe: the kept parts
+change in one step.
 
 The same request gives the same bytes. Layout: one system message; for each user message first its
-tool results, one ``tool`` message each, then at most one ``user`` message; assistant words with
-their calls. Reasoning is sent back only where the ``Dialect`` says so (H65). The bytes of a
-message depend on the dialect and on its cache mark, never on its place.
+    tool results, one ``tool`` message each, then at most one ``user`` message; assistant text with
+    its calls. Reasoning is sent back only if the ``Dialect`` says so (H65). The bytes of a message
+    depend on the dialect and its cache mark, never on its position.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from indwell.messages import (
 )
 from indwell.providers.chat.dialect import Dialect
 
-SENT_B = 65_536  # bytes that are handed to the network at once, if the parts are smaller
-_POINT_B = 65_536  # bytes of a body between two states of its digest that are kept
+SENT_B = 65_536  # bytes handed to the network at once, if the parts are smaller
+_POINT_B = 65_536  # bytes of a body between two kept states of its digest
 
 _Hash: TypeAlias = "hashlib.blake2b"
 _Point: TypeAlias = tuple[int, _Hash]
-"""How many parts were hashed, and the state after them, which is never changed again."""
+"""The number of hashed parts, and the state after them, which never changes again."""
 
 
 def digest_of(body: bytes) -> str:
-    """Of the bytes of a request, for the log; 1 ms for a megabyte."""
+    """Return the digest of a request's bytes, for the log; 1 ms per megabyte."""
     return _hash(body).hexdigest()
 
 
 class RequestBody(msgspec.Struct, frozen=True):
-    """The body of a request, in parts that are shared with the requests before and after it.
+    """The body of a request, in parts that it shares with the requests before and after it.
 
     Attributes:
         parts: Its bytes, in order.
-        n_bytes: Of all of them.
-        digest: As ``digest_of`` makes it of the joined bytes.
+        n_bytes: Their length.
+        digest: The digest of the joined bytes, by ``digest_of``.
     """
 
     parts: tuple[bytes, ...]
@@ -60,11 +60,11 @@ class RequestBody(msgspec.Struct, frozen=True):
     digest: str
 
     def joined(self) -> bytes:
-        """All of it, once more."""
+        """Return all bytes in one piece."""
         return b"".join(self.parts)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """What is sent, piece by piece; may be gone through again for another attempt."""
+        """Yield what is sent, in pieces; another attempt may iterate again."""
         group: list[bytes] = []
         n_bytes = 0
         for part in self.parts:
@@ -78,7 +78,7 @@ class RequestBody(msgspec.Struct, frozen=True):
 
 
 class _KeptParts(msgspec.Struct, frozen=True):
-    """The parts of one request: its beginning with the system's, the messages', the tools'."""
+    """The parts of one request: the beginning with the system message, the messages, the tools."""
 
     dialect: Dialect = Dialect()
     system: Sequence[Text] = ()
@@ -104,21 +104,21 @@ class RequestEncoder:
 
     @property
     def n_bytes(self) -> int:
-        """Of the last body."""
+        """The length of the last body."""
         return self._kept.n_bytes
 
     def n_new(self, request: Request, dialect: Dialect) -> int:
-        """About how many characters ``body`` would have to encode, not counting the marks."""
+        """Estimate how many characters ``body`` would have to encode, not counting the marks."""
         kept = self._kept.messages if dialect == self._kept.dialect else ()
         n_same = _n_same(kept, request.messages)
         return sum(_n_chars(message) for message in request.messages[n_same:])
 
     def encode(self, request: Request, dialect: Dialect) -> bytes:
-        """The body of the request: ``chat_body`` as JSON."""
+        """Return the body of the request: ``chat_body`` as JSON."""
         return self.body(request, dialect).joined()
 
     def body(self, request: Request, dialect: Dialect) -> RequestBody:
-        """The same in parts; work is in proportion to what the last request did not have."""
+        """Return the body in parts; the work grows with what the last request did not have."""
         last = self._kept if self._kept.dialect == dialect else _KeptParts(dialect)
         marks = marks_of(request, dialect)
         system = last.system_bytes
@@ -161,13 +161,13 @@ class RequestEncoder:
         return RequestBody(whole, n_bytes, digest.hexdigest())
 
     def _part(self, request: Request, dialect: Dialect, index: int, *, is_marked: bool) -> bytes:
-        """The entries of a message, behind a comma if it is not the first."""
+        """Return the entries of a message, behind a comma if it is not the first."""
         entries = message_entries(request.messages[index], dialect, marked=is_marked)
         encoded = self._encode(entries)
         return b"".join((b"," if index else b"", memoryview(encoded)[1:-1]))
 
     def _end(self, request: Request, dialect: Dialect, tools: bytes) -> bytes:
-        """What comes behind the messages."""
+        """Return what follows the messages."""
         before = (b'],"tools":', tools) if request.tools else (b"]",)
         return b"".join((*before, b",", self._encode(options(request, dialect))[1:]))
 
@@ -179,7 +179,7 @@ def _hash(data: bytes) -> _Hash:
 def _hashed(
     head: bytes, parts: Sequence[bytes], points: list[_Point]
 ) -> tuple[tuple[_Point, ...], _Hash]:
-    """The state of the digest after the parts, from the last of the points on."""
+    """Return the digest's state after the parts, from the last kept state on."""
     begun, digest = (points[-1][0], points[-1][1].copy()) if points else (0, _hash(head))
     n_bytes = 0
     for number, part in enumerate(parts[begun:], begun + 1):
@@ -192,9 +192,9 @@ def _hashed(
 
 
 def _n_same(kept: Sequence[Message], messages: Sequence[Message]) -> int:
-    """How many messages at the start are the kept ones: the same objects, or equal ones."""
+    """Count the first messages that are the kept ones: the same objects, or equal ones."""
     low, high = 0, min(len(kept), len(messages))
-    if kept[:high] == messages[:high]:  # mostly; it takes 10 ns a message
+    if kept[:high] == messages[:high]:  # mostly so; it takes 10 ns a message
         return high
     while low < high - 1:
         middle = (low + high) // 2
@@ -214,16 +214,16 @@ def _n_chars(message: Message) -> int:
 
 
 _MARK = {"type": "ephemeral"}  # the only kind of cache mark; lives 5 minutes
-_INVALID_CHARS = 10_000  # of arguments that are no JSON; their beginning shows the mistake
+_INVALID_CHARS = 10_000  # characters of arguments that are no JSON; the start shows the mistake
 _BLANK_LINE = "\n\n"
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
-_BRIDGE = "I have the results."  # what the assistant says where its silence is refused
+_BRIDGE = "I have the results."  # the assistant's words where its silence is refused
 _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""What Gemini takes for a call that it did not make itself (its page on thought signatures)."""
+"""The signature that Gemini accepts for a call that it did not make (its documentation)."""
 
 
 def chat_body(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """The JSON object to send; the same request and dialect give the same bytes."""
+    """Return the JSON object to send; the same request and dialect give the same bytes."""
     marks = marks_of(request, dialect)
     messages = system_entries(request.system, marked=marks.system)
     for index, message in enumerate(request.messages):
@@ -235,12 +235,12 @@ def chat_body(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def marks_of(request: Request, dialect: Dialect) -> Anchors:
-    """The cache marks that are really set."""
+    """Return the cache marks that are really set."""
     return request.anchors if dialect.cache_marks else Anchors()
 
 
 def system_entries(system: Sequence[Text], *, marked: bool) -> list[dict[str, Any]]:
-    """The one system message, if there are system words."""
+    """Return the one system message, if there is a system prompt."""
     if not system:
         return []
     words = _joined(system)
@@ -248,7 +248,7 @@ def system_entries(system: Sequence[Text], *, marked: bool) -> list[dict[str, An
 
 
 def message_entries(message: Message, dialect: Dialect, *, marked: bool) -> list[dict[str, Any]]:
-    """What one message becomes on the wire: at least one entry."""
+    """Return what one message becomes on the wire: at least one entry."""
     if message.role == "assistant":
         entries = [_assistant(message.blocks, dialect)]
     else:
@@ -259,7 +259,7 @@ def message_entries(message: Message, dialect: Dialect, *, marked: bool) -> list
 
 
 def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
-    """The schemas of the tools, the last one marked if the cache may end there."""
+    """Return the schemas of the tools, the last one marked if the cache may end there."""
     entries = [_tool(spec) for spec in tools]
     if marked:
         entries[-1]["cache_control"] = _MARK
@@ -267,7 +267,7 @@ def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, A
 
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Everything behind the messages and tools."""
+    """Return everything behind the messages and tools."""
     body: dict[str, Any] = {}
     if request.tools and request.tool_choice == "none" and dialect.tool_choice:
         body["tool_choice"] = "none"
@@ -281,7 +281,7 @@ def options(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def clean(text: str) -> str:
-    """``text`` without lone surrogates, which undecodable bytes leave behind and UTF-8 forbids."""
+    """Return ``text`` without lone surrogates, which undecodable bytes leave and UTF-8 forbids."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -334,7 +334,7 @@ def _call(use: ToolUse, dialect: Dialect) -> dict[str, Any]:
 
 
 def _call_id(id_: str, dialect: Dialect) -> str:
-    """The id as this endpoint takes it: the same for the same, whatever endpoint made it."""
+    """Return an id in this endpoint's form, always the same, whichever endpoint made it."""
     if dialect.nine_ids and not _NINE.fullmatch(id_):
         return hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:9]
     if len(id_) > dialect.id_limit:
@@ -343,11 +343,11 @@ def _call_id(id_: str, dialect: Dialect) -> str:
 
 
 def _arguments(text: str) -> str:
-    """The arguments as the model wrote them, unless they are no JSON object.
+    """Return the arguments as the model wrote them, unless they are no JSON object.
 
-    Servers that decode them for a prompt template (vLLM, Ollama) would then refuse every further
-    request of the session, so a broken text (or one nested too deeply to check) travels inside an
-    object, its beginning at least.
+    Servers that decode them for a prompt template (vLLM, Ollama) would refuse every further request
+    of the session, so broken arguments (or too deeply nested ones) are sent inside an object, with
+    their beginning at least.
     """
     try:
         msgspec.json.decode(text, type=dict[str, msgspec.Raw])
@@ -376,7 +376,7 @@ def _part(block: Text | Image) -> dict[str, Any]:
 
 
 def _mark_last(entries: list[dict[str, Any]]) -> None:
-    """Mark the end of a message: its last entry's last part. Calls alone can carry no mark."""
+    """Mark the last part of a message's last entry; calls alone can carry no mark."""
     entry = entries[-1]
     content = entry["content"]
     if isinstance(content, str) and content:

@@ -1,8 +1,8 @@
 """Server-sent events from bytes (WHATWG HTML, 9.2.6), and the bounded JSON of one event. Pure.
 
-Bytes in, events out. A line ends at CR LF, LF or CR; several ``data`` lines make one event; lines
-of other fields and comments are passed over. Nothing is decoded here: UTF-8 has no byte of a
-line's end inside a character, so a cut anywhere does no harm.
+Bytes in, events out. A line ends at CR LF, LF or CR; several ``data`` lines make one event; other
+fields and comments are skipped. Nothing is decoded here: UTF-8 has no byte of a line end inside a
+character, so a cut anywhere is harmless.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _NAME = b"event:"
 
 
 class Event(NamedTuple):
-    """One event: its data as it stands, lines joined by LF, and its name if it has one."""
+    """One event: its data with lines joined by LF, and its name if it has one."""
 
     data: bytes
     name: bytes = b""
 
 
 class EventTooLong(ValueError):
-    """One event, or one line, is over the limit."""
+    """One event, or one line, exceeds the limit."""
 
 
 class EventReader:
-    """Takes the bytes of one stream.
+    """Reads the events of one stream.
 
     Args:
         limit: Bytes that one event may have.
@@ -48,10 +48,10 @@ class EventReader:
         self._first = True
 
     def feed(self, part: bytes) -> list[Event]:
-        """The events that this part completes.
+        """Return the events that this part completes.
 
         Raises:
-            EventTooLong: An event is over the limit.
+            EventTooLong: An event exceeds the limit.
         """
         if self._after_cr and part:
             self._after_cr = False
@@ -79,7 +79,7 @@ class EventReader:
         return events
 
     def close(self) -> list[Event]:
-        """What the stream's end completes: some servers leave out the last empty line."""
+        """Return the event that the stream's end completes, without its last empty line."""
         events: list[Event] = []
         if self._tail:
             line = b"".join(self._tail)
@@ -96,7 +96,7 @@ class EventReader:
     def _line(self, line: bytes, events: list[Event]) -> None:
         if line.startswith(_DATA):
             data = line[6:] if line[5:6] == b" " else line[5:]
-            self._n_data += len(line) + 1  # lines of nothing take memory too
+            self._n_data += len(line) + 1  # empty lines take memory, too
             self._check(self._n_data)
             self._data.append(data)
         elif not line:
@@ -116,23 +116,24 @@ class EventReader:
             raise EventTooLong(f"an event of over {self._limit:,} bytes")
 
 
-SMALL = 64_000  # bytes; whatever they hold is decoded within a millisecond
+SMALL = 64_000  # bytes; their decoding takes at most a millisecond
 MOST_VALUES = 30_000
-"""Values in one event, as its commas and brackets count them: 100 kB of nothing but brackets are
-decoded in 2 ms, 2 MB of them in 110. Words count as one value however long they are, and a reply
-in one event has under a hundred."""
+"""Values in one event, counted by its commas and brackets: 100 kB of only brackets are decoded in 2
+ms, 2 MB of them in 110. A text counts as one value, however long it is, and a reply in one event
+has under a hundred.
+"""
 
 _DECODE = msgspec.json.Decoder().decode
 
 
 class TooManyValues(ValueError):
-    """An event is made of more values than any reply."""
+    """An event has more values than any reply."""
 
 
 def decoded(data: bytes) -> object:
-    """One JSON value; halves of characters and NaN, which some servers send, are let through.
+    """Decode one JSON value; halves of characters and NaN, which some servers send, are accepted.
 
-    Neither decoder gives up the interpreter, so a thread would not help: 2 MB take 10 ms at most.
+    Neither decoder releases the interpreter, so a thread would not help: 2 MB take at most 10 ms.
 
     Raises:
         TooManyValues: It has over ``MOST_VALUES``.
@@ -151,12 +152,12 @@ def decoded(data: bytes) -> object:
 
 
 def _n_values(data: bytes) -> int:
-    """At least as many as there are, but for numbers and names."""
+    """Return a lower bound of the number of values, apart from numbers and names."""
     return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _outside_words(data: bytes) -> bytes | None:
-    """JSON without what stands in quotes; None if so much stands in quotes that it is too much."""
+    """Return JSON without its quoted texts; None if too much of it is quoted."""
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if plain.count(b'"') > 2 * MOST_VALUES:
         return None

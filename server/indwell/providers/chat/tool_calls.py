@@ -1,8 +1,9 @@
-"""Tool calls put together from the pieces that a stream brings (H40); pure.
+"""Assembles tool calls from the pieces of a stream (H40). Pure.
 
-Endpoints differ: an index may be missing or used again for the next call, the name may come in
-every piece or in pieces, ids may be missing or the same, arguments may be an object instead of its
-text. Nothing is guessed: two objects in one call stay one text that is no JSON, as the tool says.
+Endpoints differ: an index may be missing or reused for the next call, the name may come in every
+    piece or in parts, ids may be missing or equal, arguments may be an object in place of a text.
+    Nothing is guessed: two objects in one call stay one text that is no JSON, which the tool
+    reports.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from indwell.messages import ToolCall
 from indwell.providers.chat.dialect import CALL_ID_LIMIT
 
 ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
-CALLS_CHARACTERS = 2_000_000  # of all calls of one reply, as many as words may have
+CALLS_CHARACTERS = 2_000_000  # characters of all calls of one reply, as many as its text may have
 CALLS_LIMIT = 256  # in one reply; the dispatcher takes 64
-NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool of that name is there anyway
-_LOOKED_AT = 4_000_000  # characters in which the end of a call is looked for in one reply: 4 ms
-_INDEX_CHARS = 6  # of an index that came as text
+NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool has such a name
+_LOOKED_AT = 4_000_000  # characters in which calls' ends are searched in one reply: 4 ms
+_INDEX_CHARS = 6  # characters of an index that came as text
 _CLOSING = ("}", "]")
-UNNAMED = "unnamed"  # no tool's name; the answer to such a call tells the model so
+UNNAMED = "unnamed"  # no tool has this name; the result of such a call tells the model so
 
 
 class CallDelta(msgspec.Struct, frozen=True):
-    """One piece of a call; whatever the endpoint left out is None or empty."""
+    """One piece of a call; what the endpoint left out is None or empty."""
 
     index: int | None = None
     id: str = ""
@@ -36,7 +37,7 @@ class CallDelta(msgspec.Struct, frozen=True):
 
 
 class _Call:
-    """A call as far as it has come."""
+    """A call as far as it has arrived."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -53,7 +54,7 @@ class _Call:
         return mended(self.text.joined)
 
     def take(self, piece: str) -> None:
-        """Take more of the arguments."""
+        """Add a piece of the arguments."""
         self.text.add(piece)
         self.n_chars += len(piece)
         if not piece.isspace():
@@ -61,14 +62,14 @@ class _Call:
 
 
 class CallAssembler:
-    """Takes the pieces of one reply in the order they came, and gives the calls.
+    """Takes the pieces of one reply in order, and returns the calls.
 
     Args:
         id_limit: Characters of an id that is kept; a longer one is replaced (LLM-28).
 
     Attributes:
-        problem: Why no call of this reply may run; empty if all is well.
-        n_characters: Of all arguments, ids and extras so far.
+        problem: Why no call of this reply may run; empty if they may.
+        n_characters: Characters of all arguments, ids and extras so far.
     """
 
     def __init__(self, *, id_limit: int = CALL_ID_LIMIT) -> None:
@@ -76,19 +77,19 @@ class CallAssembler:
         self.n_characters = 0
         self._id_limit = id_limit
         self._calls: list[_Call] = []
-        self._by_index: dict[int, _Call] = {}  # the newest of each
+        self._by_index: dict[int, _Call] = {}  # the newest call of each index
         self._by_id: dict[str, _Call] = {}
         self._n_looked_at = 0
 
     @property
     def begun(self) -> bool:
-        """Whether any piece of a call has come."""
+        """Has any piece of a call arrived?"""
         return bool(self._calls)
 
     def add(self, delta: CallDelta) -> str | None:
-        """Take one piece; the name of the call if this piece is the first that names it.
+        """Add one piece; return the name of the call if this piece is the first that names it.
 
-        After a ``problem`` nothing more is taken, so that memory and work stay bounded.
+        After a ``problem`` further pieces are ignored, so that memory and work stay bounded.
         """
         if self.problem:
             return None
@@ -115,10 +116,10 @@ class CallAssembler:
         return call.name if call.name and not named_before else None
 
     def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-        """The calls in the order they began, each with an id of its own, no arguments as ``{}``.
+        """Return the calls in order, each with an id of its own, empty arguments as ``{}``.
 
         Args:
-            taken: Ids of calls in earlier replies; some servers begin to count again each time.
+            taken: Ids of calls in earlier replies; some servers restart their numbering each time.
         """
         seen = set(taken)
         taken = {mended(call.id) for call in self._calls} | seen
@@ -126,7 +127,7 @@ class CallAssembler:
         for number, call in enumerate(self._calls):
             if not (call.id or call.name or call.text):
                 continue
-            # Ids that differ only in what cannot be encoded are one id everywhere else.
+            # Ids that differ only in what cannot be encoded are equal everywhere else.
             id_ = mended(call.id)
             if not id_ or id_ in seen or len(id_) > self._id_limit:
                 id_ = _free_id(number, taken | seen)
@@ -137,7 +138,7 @@ class CallAssembler:
         return tuple(whole)
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
-        """The call that a piece continues; None if it begins another."""
+        """Return the call that a piece continues; None if it begins another one."""
         if delta.index is None:
             call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
         else:
@@ -149,13 +150,13 @@ class CallAssembler:
         return None if call is None or self._begins_another(call, delta) else call
 
     def _mark(self, call: _Call, delta: CallDelta) -> None:
-        """Note by what later pieces will find the call."""
+        """Note how later pieces will find the call."""
         if call.index is None and delta.index is not None:
             call.index = delta.index
             self._by_index[delta.index] = call
         if delta.id and not call.id:
             call.id = delta.id
-            self.n_characters += len(delta.id)  # LiteLLM keeps thought signatures in it
+            self.n_characters += len(delta.id)  # LiteLLM puts thought signatures into it
             newest = self._by_id.get(delta.id)
             if newest is None or newest.number < call.number:
                 self._by_id[delta.id] = call
@@ -170,13 +171,13 @@ class CallAssembler:
             return True
         if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
             return True
-        # The same name again, and a second object after a whole one: two objects in a row are
+        # The same name again, and a second object after a complete one: two consecutive objects are
         # never JSON, so this is the next call of the same tool at a used index.
         repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
         return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
 
     def _is_whole(self, call: _Call) -> bool:
-        """Whether the arguments are JSON already; for ever no, once that was asked too often."""
+        """Are the arguments complete JSON already? Always no after too many such checks."""
         if call.last_sign not in _CLOSING:
             return False
         self._n_looked_at += call.n_chars
@@ -184,7 +185,7 @@ class CallAssembler:
 
 
 def mended(text: str) -> str:
-    """``text`` with the halves of characters that two pieces brought made whole.
+    """Return ``text`` with the halves of characters joined that came in two pieces.
 
     A server that cuts by UTF-16 sends an emoji as two escapes in two pieces, and a half alone
     cannot be encoded; one without its partner becomes the replacement character.
@@ -195,7 +196,7 @@ def mended(text: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Whether ``text`` is one whole JSON value; 1 MB takes a millisecond."""
+    """Is ``text`` one complete JSON value? 1 MB takes a millisecond."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):
@@ -204,7 +205,7 @@ def is_json(text: str) -> bool:
 
 
 def delta_of(piece: Mapping[str, Any]) -> CallDelta:
-    """A piece as the endpoint sent it; what has an impossible type counts as left out."""
+    """Return a piece as the endpoint sent it; a value of an impossible type counts as missing."""
     function = piece.get("function")
     if not isinstance(function, Mapping):
         function = {}
@@ -228,7 +229,7 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
 
 
 def _index_of(index: object) -> int | None:
-    """A number, also one that came as text or with a point; anything else was left out."""
+    """Return a number, even one given as text or with a decimal point; None for anything else."""
     if isinstance(index, int) and not isinstance(index, bool):
         return index
     if isinstance(index, float) and index.is_integer():
@@ -247,7 +248,7 @@ def _extra_of(extra: Mapping[str, Any]) -> str:
 
 
 def _named(call: _Call, delta: CallDelta) -> str:
-    """The call's name with what this piece adds: it may come whole each time, or in pieces."""
+    """Return the call's name with this piece's part: it may come whole, or in parts."""
     if not call.name or not delta.name or delta.name == call.name:
         return call.name or delta.name
     if delta.name.startswith(call.name):
@@ -256,12 +257,12 @@ def _named(call: _Call, delta: CallDelta) -> str:
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
-    """Whether a piece with an index goes on with a call that began without one."""
+    """Does a piece with an index continue a call that began without one?"""
     return call.index is None and (delta.id == call.id if delta.id else not delta.name)
 
 
 def _goes_on(call: _Call, delta: CallDelta) -> bool:
-    """Whether another name is more of the same: the place is the same, and no arguments came."""
+    """Does another name continue the same call: at the same place, before any arguments?"""
     same_place = delta.index is not None and delta.index == call.index
     return same_place and not call.text and (not delta.id or delta.id == call.id)
 
@@ -272,11 +273,11 @@ def _free_id(number: int, taken: set[str]) -> str:
     return id_
 
 
-_FEW = 4_096  # half a million in one list hold up every garbage collection for 30 ms
+_FEW = 4_096  # half a million in one list delay every garbage collection by 30 ms
 
 
 class GrowingText:
-    """Takes pieces; false until there is one."""
+    """Collects pieces of text; false until there is one."""
 
     __slots__ = ("_pieces",)
 
@@ -284,20 +285,20 @@ class GrowingText:
         self._pieces: list[str] = []
 
     def __bool__(self) -> bool:
-        """Whether any piece has come."""
+        """Has any piece arrived?"""
         return bool(self._pieces)
 
     @property
     def joined(self) -> str:
-        """All of it."""
+        """Return the whole text."""
         return "".join(self._pieces)
 
     def add(self, piece: str) -> None:
-        """Take another piece."""
+        """Add a piece."""
         self._pieces.append(piece)
         if len(self._pieces) == _FEW:
             self._pieces = [self.joined]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self._pieces.clear()
