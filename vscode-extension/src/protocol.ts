@@ -3,23 +3,23 @@
  * Written by scripts/protocol_typescript.py from docs/protocol.schema.json (`scripts/fix`).
  */
 
-/** A question to the user with a line of text, or one of some options, as the answer. */
+/** A question to the user, answered by a line of text or by one of some options. */
 export interface AskParams {
-  /** The question; of the model's only what is visible, at most 1,000 characters. */
+  /** The question; of the model's only the visible text, at most 1,000 characters. */
   readonly prompt: string;
   /** An example of an answer. */
   readonly placeholder: string;
-  /** Whose question it is. The model's is never a permission, and has to look like no other. */
+  /** Who asks. A question of the model is never a permission, and must not look like one. */
   readonly by: "indwell" | "model";
-  /** Answers to choose from, each a line; words of the user's own are as good. */
+  /** Answers to choose from, a line each; the user may answer in words instead. */
   readonly options: readonly string[];
-  /** Whose turn asks; empty if no turn does. */
+  /** The session whose turn asks; empty if none does. */
   readonly session: string;
-  /** Of the model's call that asks, as in `toolStarted`; empty if none does. */
+  /** The id of the model's call that asks, as in `toolStarted`; empty if none does. */
   readonly id: string;
 }
 
-/** What was typed, or which of the options was chosen, 0-based; both null if it was closed. */
+/** The typed text, or the 0-based index of the chosen option; both null if it was closed. */
 export interface AskResult {
   readonly text?: string | null;
   readonly chosen?: number | null;
@@ -46,22 +46,22 @@ export interface AttachedRow {
   readonly tokens: number;
 }
 
-/** A piece that goes with a prompt; which fields count is a matter of `kind`. */
+/** Something attached to a prompt; `kind` decides which fields count. */
 export interface Attachment {
   /**
    * `image`: `mime` and `data`. `text`, pasted or from a terminal: `text`. `problems`: those that the editor
-   * knows of `uri`, or of all documents.
+   * reports for `uri`, or for all documents.
    */
   readonly kind: "image" | "text" | "problems";
-  /** How people call it; it stands beside it wherever it is shown. */
+  /** Its name for people, shown beside it everywhere. */
   readonly label?: string;
   /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
   readonly mime?: string;
   /** Base64. */
   readonly data?: string;
-  /** As it is. */
+  /** The text, unchanged. */
   readonly text?: string;
-  /** Of a document. */
+  /** The URI of a document. */
   readonly uri?: string | null;
 }
 
@@ -88,8 +88,8 @@ export interface BackgroundCommand {
 /**
  * One block of the next request; `anchor` if a cache mark stands behind it.
  *
- * `message` is its message's index (-1: tools and system); it stands for the messages `first` to `last` of the
- * transcript, `altered` if compaction made it what it is; `why` says so.
+ * `message` is the index of its message (-1: tools and system); it stands for the messages `first` to `last` of
+ * the transcript; `altered` if compaction changed it; `why` gives the reason.
  */
 export interface BlockRow {
   readonly message: number;
@@ -112,38 +112,38 @@ export interface BlockRow {
 
 /** The argument of `indwell.cancel`; it may be left out. */
 export interface CancelArguments {
-  /** Whose turn is stopped; that of the current one if left out. */
+  /** The session whose turn is stopped; by default the current one. */
   readonly session?: string | null;
 }
 
-/** One pending change; `turn` and `session` of the newest turn that has a part in it. */
+/** One pending change; `turn` and `session` name the newest turn that made a part of it. */
 export interface ChangeRow {
-  /** Of its contents: the same as long as what it shows is the same, wherever it moves. */
+  /** The id of its contents: the same as long as it shows the same, wherever it moves. */
   readonly id: string;
-  /** As the editor names the document. */
+  /** The document's URI in the editor. */
   readonly uri: string;
-  /** As people read it. */
+  /** Its path for people. */
   readonly path: string;
-  /** Of its new lines; where there are none, the start of the line to reach it by. */
+  /** The range of its new lines; without any, the start of the line to reach it by. */
   readonly range: Range;
-  /** The lines that went, with their ends. */
+  /** The removed lines with their line breaks. */
   readonly old: string;
-  /** The lines that came. */
+  /** The added lines. */
   readonly new: string;
-  /** Counts from 1. */
+  /** The number of the turn, from 1. */
   readonly turn: number;
-  /** Its id. */
+  /** The session's id. */
   readonly session: string;
-  /** The user has changed lines of it since; rejecting it asks first. */
+  /** Whether the user has changed its lines since; a reject then asks first. */
   readonly touched: boolean;
-  /** `create` and `delete` are of whole files, `opaque` is no text or too large. */
+  /** `create` and `delete` concern whole files; `opaque` is no text or too large. */
   readonly kind: "change" | "create" | "delete" | "opaque";
-  /** For people; says what an opaque change is. */
+  /** For people; describes an opaque change. */
   readonly note: string;
 }
 
 /**
- * Which pending changes: of a file, of a turn, of a session; each narrows it, none means all.
+ * Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
  *
  * A `turn` without a `session` is one of the current session.
  */
@@ -154,9 +154,9 @@ export interface ChangesParams {
 }
 
 /**
- * Pending changes by file and line; `files`, `added` and `removed` are counts of them.
+ * Pending changes by file and line; `files`, `added` and `removed` are their counts.
  *
- * `pending` is how many there are in the whole workspace.
+ * `pending` is their number in the whole workspace.
  */
 export interface ChangesResult {
   readonly changes: readonly ChangeRow[];
@@ -166,19 +166,19 @@ export interface ChangesResult {
   readonly pending: number;
 }
 
-/** The argument of `indwell.chat`; all of it optional. */
+/** The argument of `indwell.chat`; all fields are optional. */
 export interface ChatArguments {
-  /** The document to open; it is made if it is not there. */
+  /** The document to open; created if missing. */
   readonly uri?: string | null;
-  /** The session whose document is meant; the current one if both are left out. */
+  /** The session of the document; the current one if both are left out. */
   readonly session?: string | null;
-  /** Begin a new chat, whatever is current. */
+  /** Whether to begin a new chat. */
   readonly new?: boolean;
-  /** Answer only when it is there. */
+  /** Whether to answer only when it is open. */
   readonly wait?: boolean;
 }
 
-/** The document: where it is, and whether the editor has opened it. */
+/** The document: its URI, and whether the editor has opened it. */
 export interface ChatResult {
   readonly uri: string;
   readonly path: string;
@@ -208,9 +208,9 @@ export interface CommandsChanged {
 }
 
 /**
- * Asks for a session's background commands; `stop` is the id of one that is ended first.
+ * Asks for a session's background commands; `stop` is the id of one to stop first.
  *
- * `session` is the current one if it is left out.
+ * `session` is by default the current one.
  */
 export interface CommandsParams {
   readonly session?: string | null;
@@ -218,9 +218,9 @@ export interface CommandsParams {
 }
 
 /**
- * All background commands of a session, oldest first; null is no session yet.
+ * All background commands of a session, oldest first; null without a session.
  *
- * Each is what `CommandsChanged` tells of it, with the output of this moment.
+ * Each entry is as in `CommandsChanged`, with its present output.
  */
 export interface CommandsResult {
   readonly session: string | null;
@@ -242,15 +242,15 @@ export interface Compacted {
   readonly agent: string;
 }
 
-/** Nothing to say: the next request is that of the current session. */
+/** No fields: the next request is that of the current session. */
 export type ContextParams = Readonly<Record<string, never>>;
 
 /**
- * What the next request would contain.
+ * The contents of the next request.
  *
- * `window` and `budget` in tokens (null before the first turn), `used` as estimated, `share` of the budget from
- * 0 on; tokens by source and by tier; `preset` with its rungs; `health` of the session so far, null before the
- * first turn.
+ * `window` and `budget` are in tokens (null before the first turn), `used` is estimated, `share` is its part of
+ * the budget from 0 on; tokens by source and by tier; `preset` with its rungs; `health` of the session so far,
+ * null before the first turn.
  */
 export interface ContextResult {
   readonly session: string | null;
@@ -268,12 +268,12 @@ export interface ContextResult {
   readonly health: HealthRow | null;
 }
 
-/** The session that is to go, for good. */
+/** The session to delete for good. */
 export interface DeleteParams {
   readonly session: string;
 }
 
-/** Is it gone? */
+/** Whether it is deleted. */
 export interface DeleteResult {
   readonly deleted: boolean;
 }
@@ -307,15 +307,15 @@ export interface DiagnosticRelatedInformation {
   readonly message: string;
 }
 
-/** Which problems have these documents, as they read now? */
+/** Asks for the problems of these documents as they read now. */
 export interface DiagnosticsParams {
   /** Documents, open or not. */
   readonly uris: readonly string[];
-  /** Seconds that the servers may still need; answer as soon as they have settled. At 0 answer what is known. */
+  /** Seconds that the checkers may still need; answer as soon as they have settled. With 0, answer at once. */
   readonly wait: number;
 }
 
-/** One entry for each document about which somebody knows; the others are left out. */
+/** One entry for each document with known problems; others are left out. */
 export interface DiagnosticsResult {
   readonly documents: readonly DocumentDiagnostics[];
 }
@@ -328,32 +328,32 @@ export interface DidChangeDiagnosticsParams {
   readonly sources?: readonly SourceDiagnostics[];
 }
 
-/** The user marked something; the text comes from the synced buffer, never from here. */
+/** The user selected something; the text comes from the synchronised buffer, never from here. */
 export interface DidChangeSelectionParams {
   readonly uri: string;
   readonly version: number;
   readonly ranges: readonly Range[];
 }
 
-/** The document the user looks at now, or none. */
+/** The document that the user looks at now, or none. */
 export interface DidFocusParams {
   readonly uri?: string | null;
 }
 
-/** All problems of one document, of all servers but ours. */
+/** All problems of one document, from all servers but ours. */
 export interface DocumentDiagnostics {
-  /** As it was asked for. */
+  /** The URI of the request. */
   readonly uri: string;
   /** Those of no checker in `sources`. */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * Of the text that every server looked at, if that is known; without it, and with an older one, they verify
-   * nothing.
+   * The version of the text that every checker looked at, if known; without it, or with an older one, they
+   * verify nothing.
    */
   readonly version?: number | null;
   /**
-   * Each checker that works in the document, with what it says. Only who tells them apart can tell which of
-   * several has looked at a text.
+   * Each checker of the document, with its report. Only a client that separates them can tell which of several
+   * has checked a text.
    */
   readonly sources?: readonly SourceDiagnostics[];
 }
@@ -411,7 +411,7 @@ export interface EventsParams {
   readonly after?: number;
 }
 
-/** Events after a number; ask again after `next`; `complete` is false if some are gone. */
+/** Events after a number; continue after `next`; `complete` is false if some are gone. */
 export interface EventsResult {
   readonly session: string;
   readonly events: readonly NumberedEvent[];
@@ -433,32 +433,32 @@ export interface FileResult {
   readonly removed: number;
 }
 
-/** No model can be called, and `reason` says why: the client leads the user to one. */
+/** No model can be called, for this `reason`: the client leads the user to one. */
 export interface FirstRunParams {
   readonly reason: string;
 }
 
-/** True: one can be called now. False: the user wants none. */
+/** True: a model can be called now. False: the user wants none. */
 export interface FirstRunResult {
   readonly ok: boolean;
 }
 
-/** The argument of `indwell.fork`; all of it optional. */
+/** The argument of `indwell.fork`; all fields are optional. */
 export interface ForkArguments {
-  /** The one that stays as it is; the current one if it is left out. */
+  /** The session to copy; by default the current one. */
   readonly session?: string | null;
   /**
-   * The new one goes on from the end of this turn; the last one that has ended if it is left out, and 0 is
-   * before the first one.
+   * The fork continues from the end of this turn; by default the last one that has ended; 0 is before the first
+   * one.
    */
   readonly turn?: number | null;
-  /** Goes on with this one of the user's models instead of that turn's own. */
+  /** One of the user's models, in place of that turn's own. */
   readonly model?: string | null;
-  /** Answer only when it is done. */
+  /** Whether to answer only when it is done. */
   readonly wait?: boolean;
 }
 
-/** A rung of compaction: it may run from `at` tokens on, which are `left` away. */
+/** A rung of compaction: it may run from `at` tokens on, which are `left` tokens away. */
 export interface HeadroomRow {
   readonly layer: string;
   readonly at: number;
@@ -467,9 +467,9 @@ export interface HeadroomRow {
 }
 
 /**
- * What calls, cache and compactions came to, named as in `request.cache_health`.
+ * Figures of calls, cache and compactions, named as in `request.cache_health`.
  *
- * `turn` of the newest turn, `session` of all; `misses` are the calls in a row that got nothing from the cache
+ * `turn` is about the newest turn, `session` about all; `misses` counts consecutive calls without a cached token
  * although a prefix should have hit.
  */
 export interface HealthRow {
@@ -478,7 +478,7 @@ export interface HealthRow {
   readonly misses: number;
 }
 
-/** One hunk of an edit that is asked for: its name, where it stands, its lines, escaped. */
+/** One hunk of an edit in question: its name, its place, its lines, escaped. */
 export interface HunkShown {
   readonly id: string;
   readonly header: string;
@@ -496,7 +496,7 @@ export interface HunksChanged {
   readonly agent: string;
 }
 
-/** A change that a verdict did not settle, and why; `id` is empty for a whole file. */
+/** A change that a verdict did not settle, with the reason; `id` is empty for a whole file. */
 export interface KeptRow {
   readonly id: string;
   readonly uri: string;
@@ -504,7 +504,7 @@ export interface KeptRow {
   readonly why: string;
 }
 
-/** A provider of the network by name; `page` is where a key is made. */
+/** A provider on the network by name; `page` is where a key is made. */
 export interface KnownRow {
   readonly name: string;
   readonly title: string;
@@ -512,7 +512,7 @@ export interface KnownRow {
   readonly page: string;
 }
 
-/** A model server on this machine; `note` says what will disturb, or why it is not ready. */
+/** A model server on this machine; `note` names a problem, or why it is not ready. */
 export interface LocalRow {
   readonly name: string;
   readonly title: string;
@@ -531,8 +531,8 @@ export interface Location {
 /**
  * A key for an endpoint; `url` if the provider has none of its own, `model` of several.
  *
- * `keep` says who keeps the key: the system's keyring, or the client, to which the server then gives the origin
- * that it is for.
+ * `keep` says who stores the key: the system's keyring, or the client, which then gets the     origin of the
+ * key.
  */
 export interface LoginParams {
   readonly provider: string;
@@ -543,9 +543,9 @@ export interface LoginParams {
 }
 
 /**
- * How a login ended; never holds the key. `models`: no model was chosen of these.
+ * How a login ended; never holds the key. `models`: none of these was chosen.
  *
- * `origin` is the one that the client has to keep the key for; empty if it need not.
+ * `origin` is the one for which the client has to store the key; empty if it need not.
  */
 export interface LoginResult {
   readonly ok: boolean;
@@ -557,13 +557,13 @@ export interface LoginResult {
   readonly origin: string;
 }
 
-/** The argument of `indwell.memory`; all of it optional. */
+/** The argument of `indwell.memory`; all fields are optional. */
 export interface MemoryArguments {
-  /** Which facts: of this workspace, or of the user everywhere. */
+  /** Facts about this workspace, or about the user everywhere. */
   readonly scope?: "workspace" | "user";
 }
 
-/** The file with the facts: where it is, and whether the editor has opened it. */
+/** The file with the facts: its URI, and whether the editor has opened it. */
 export interface MemoryResult {
   readonly uri: string;
   readonly path: string;
@@ -572,13 +572,13 @@ export interface MemoryResult {
 
 /** The argument of `indwell.mode`. */
 export interface ModeArguments {
-  /** From the next call on. */
+  /** The mode from the next call on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
-  /** An open one; the current one, and those that are begun later, if left out. */
+  /** An open session; if left out, the current one and all later ones. */
   readonly session?: string | null;
 }
 
-/** A model on offer; prices in US dollars for a million tokens, null where nobody says. */
+/** A model on offer; prices in US dollars per million tokens, null if unknown. */
 export interface ModelRow {
   readonly name: string;
   readonly window: number | null;
@@ -588,17 +588,17 @@ export interface ModelRow {
   readonly chosen: boolean;
 }
 
-/** Nothing to say. */
+/** No fields. */
 export type ModelsParams = Readonly<Record<string, never>>;
 
-/** What the endpoint offers. */
+/** The endpoint's models. */
 export interface ModelsResult {
   readonly models: readonly ModelRow[];
 }
 
 /** The argument of `indwell.newSession`; it may be left out. */
 export interface NewSessionArguments {
-  /** The id of a session whose task goes along: requests, files, what is to be done. */
+  /** The id of a session whose task is continued: requests, files, what is to be done. */
   readonly inherit?: string;
 }
 
@@ -620,19 +620,19 @@ export interface NumberedEvent {
 /** The argument of `indwell.open`. */
 export interface OpenArguments {
   /**
-   * Which document. `diff`: what is pending; `base`: a file without it, or before a turn; `request`: what the
-   * model would get next; `transcript`: a session.
+   * The kind of document. `diff`: pending changes; `base`: a file without them, or before a turn; `request`:
+   * what the model would get next; `transcript`: a session.
    */
   readonly what: "diff" | "base" | "request" | "transcript";
-  /** Of the file that a diff or base is of; a diff without it is of all files. */
+  /** The file of a diff or base; a diff without it covers all files. */
   readonly uri?: string | null;
-  /** Only what this turn changed, or the file before it; of the current session if none is named. */
+  /** Only the changes of this turn, or the file before it; a turn of the current session if none is named. */
   readonly turn?: number | null;
-  /** Whose changes, or whose transcript (the current one's if it is left out). */
+  /** The session of the changes or of the transcript (by default the current one). */
   readonly session?: string | null;
 }
 
-/** The URI (of a file where the client asks for no texts), and whether it is shown. */
+/** The URI (a file's, if the client asks for no texts), and whether it is shown. */
 export interface OpenResult {
   readonly uri: string;
   readonly shown: boolean;
@@ -666,56 +666,55 @@ export interface PermissionAsked {
   readonly agent: string;
 }
 
-/** May this run? `detail` is exactly what would run, or the diff of the edit. */
+/** Asks for a permission; `detail` is exactly what would run, or the diff of the edit. */
 export interface PermissionParams {
-  /** Of the question. */
+  /** The id of the question. */
   readonly id: string;
   /** One line. */
   readonly title: string;
-  /** Whole, with what could hide or reorder text as code points. */
+  /** The complete text, with characters that could hide or reorder text as code points. */
   readonly detail: string;
-  /** Why it is asked. */
+  /** Why the user is asked. */
   readonly reason: string;
   /** What `session` and `always` store; empty if they are not offered. */
   readonly rule: string;
-  /** Where a command would run. */
+  /** The folder in which a command would run. */
   readonly cwd: string;
-  /** How commands are held here, in words. */
+  /** How commands are confined here, in words. */
   readonly sandbox: string;
   /** What a yes allows beyond that for this one call, in words. */
   readonly more: string;
-  /** The model's own words for wanting it; show them as such. */
+  /** The model's reason in its own words; show it as such. */
   readonly why: string;
-  /** The model asks for `more` by itself: show that prominently. */
+  /** Whether the model itself asks for `more`; show that prominently. */
   readonly wanted: boolean;
-  /** The parts of a command that are the reason. */
+  /** The parts of a command that cause the question. */
   readonly risky: readonly string[];
-  /** Of an edit with several: each may be answered alone. */
+  /** The hunks of an edit with several, each of which can be answered. */
   readonly hunks: readonly HunkShown[];
-  /** What is asked for. */
+  /** The kind of permission. */
   readonly kind: "command" | "edit" | "read" | "other";
 }
 
 /**
- * The user's answer; anything else than these words counts as `no`.
+ * The user's answer; anything but these words counts as `no`.
  *
- * With any yes, `hunks` names those of the question that are allowed, for once, and no others; left out, all of
- * them are.
+ * With a yes, `hunks` names those of the question that are allowed once, and no others; if left out, all are.
  */
 export interface PermissionResult {
   readonly answer: "no" | "once" | "session" | "always";
   readonly hunks?: readonly string[] | null;
 }
 
-/** The argument of `indwell.plan`; all of it optional. */
+/** The argument of `indwell.plan`; all fields are optional. */
 export interface PlanArguments {
   /** `open` shows the plan's document; the others as in `PlanParams`. */
   readonly action?: "open" | "approve" | "reject";
-  /** The current one if it is left out. */
+  /** By default the current one. */
   readonly session?: string | null;
-  /** With `reject`: what is wrong, which is the next prompt. */
+  /** With `reject`: what is wrong, which becomes the next prompt. */
   readonly words?: string | null;
-  /** Answer only when it is done. */
+  /** Whether to answer only when it is done. */
   readonly wait?: boolean;
 }
 
@@ -732,31 +731,31 @@ export interface PlanChanged {
   readonly agent: string;
 }
 
-/** See a session's plan, change its text, or say what is to become of it. */
+/** Reads a session's plan, changes its text, or decides about it. */
 export interface PlanParams {
   /**
-   * `approve` begins the turn that carries it out, in the mode of before; `reject` stays in mode plan; `edit`
-   * makes `text` the plan.
+   * `approve` begins the turn that carries it out, in the former mode; `reject` stays in mode plan; `edit` makes
+   * `text` the plan.
    */
   readonly action?: "show" | "approve" | "reject" | "edit";
-  /** Its id; the current one if it is left out. */
+  /** The session's id; by default the current one. */
   readonly session?: string | null;
   /**
-   * With `edit` the new text. With `approve` the text that was on the screen, which is the plan then; what
-   * stands in the plan's document if it is left out.
+   * With `edit` the new text. With `approve` the text that was shown, which becomes the plan; by default the
+   * text of the plan's document.
    */
   readonly text?: string | null;
-  /** With `reject`: what is wrong, which is the next prompt. */
+  /** With `reject`: what is wrong, which becomes the next prompt. */
   readonly words?: string | null;
 }
 
-/** Where the plan stands now. */
+/** The present state of the plan. */
 export interface PlanResult {
-  /** `none` where the model has proposed none. */
+  /** `none` if the model has proposed none. */
   readonly state: "none" | "proposed" | "approved" | "rejected" | "done";
   /** Markdown; empty if there is none. */
   readonly text: string;
-  /** Of the document in which the user may edit it; empty if there is none. */
+  /** The document in which the user may edit it; empty if there is none. */
   readonly path: string;
 }
 
@@ -767,9 +766,9 @@ export interface Position {
 }
 
 /**
- * The user's words; `session` is an id, `new`, or left out for the current one.
+ * The user's words; `session` is an id, `new`, or left out for the current session.
  *
- * `mode` holds for this turn only; left out, the one in force. `mentions` name files that go along: `path`,
+ * `mode` applies to this turn only; the current mode if left out. `mentions` name files to attach: `path`,
  * `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder.
  */
 export interface PromptParams {
@@ -780,10 +779,10 @@ export interface PromptParams {
   readonly attachments?: readonly Attachment[];
 }
 
-/** Nothing to say. */
+/** No fields. */
 export type ProvidersParams = Readonly<Record<string, never>>;
 
-/** Who could answer; `lacking` as in `StatusResult`. */
+/** The servers and providers; `lacking` as in `StatusResult`. */
 export interface ProvidersResult {
   readonly lacking: string;
   readonly local: readonly LocalRow[];
@@ -825,9 +824,9 @@ export interface QueueChanged {
 }
 
 /**
- * See or change the queue; `seq` is the state that was seen, so that nobody's change is lost.
+ * Reads or changes the queue; `seq` is the state that the client saw: no change is lost.
  *
- * `id` names the prompt to `remove`, `move` (to the place `to`, 0-based) or `edit` (to `text`).
+ * `id` names the prompt to `remove`, `move` (to the 0-based place `to`) or `edit` (to `text`).
  */
 export interface QueueParams {
   readonly action?: "list" | "remove" | "move" | "edit" | "hold" | "resume";
@@ -837,7 +836,7 @@ export interface QueueParams {
   readonly text?: string | null;
 }
 
-/** The queue; `held` says why nothing begins, and is empty if it goes on. */
+/** The queue; `held` says why nothing begins, and is empty otherwise. */
 export interface QueueResult {
   readonly seq: number;
   readonly held: string;
@@ -866,34 +865,34 @@ export interface Range {
   readonly end: Position;
 }
 
-/** A title for a session; an empty one gives it back the title that it had by itself. */
+/** A title for a session; an empty one restores its own title. */
 export interface RenameParams {
   readonly session: string;
   readonly title: string;
 }
 
-/** The title that it has now. */
+/** The session's present title. */
 export interface RenameResult {
   readonly session: string;
   readonly title: string;
 }
 
-/** The argument of `indwell.resume`; all of it optional. */
+/** The argument of `indwell.resume`; all fields are optional. */
 export interface ResumeArguments {
-  /** Its id; the user is asked if it is left out. */
+  /** The session's id; the user is asked if it is left out. */
   readonly session?: string | null;
-  /** Goes on with this one of the user's models instead of the session's own. */
+  /** One of the user's models, in place of the session's own. */
   readonly model?: string | null;
-  /** Answer only when it is done. */
+  /** Whether to answer only when it is done. */
   readonly wait?: boolean;
-  /** What goes wrong is the answer, an error as those of requests are, and no message. */
+  /** Whether a failure is an error answer, as for requests, and shows no message. */
   readonly quiet?: boolean;
 }
 
 /**
- * A session that was taken up; `draft` gives words back that never reached the model.
+ * A resumed session; `draft` returns words that never reached the model.
  *
- * `notices` say what nobody knows, such as what came of a command that ran when all ended.
+ * `notices` report unknowns, such as the result of a command that ran when everything ended.
  */
 export interface ResumeResult {
   readonly session: string;
@@ -905,15 +904,15 @@ export interface ResumeResult {
 
 /** The argument of `indwell.rewind`. */
 export interface RewindArguments {
-  /** The conversation goes on from the end of this turn; 0 is before the first one. */
+  /** The conversation continues from the end of this turn; 0 is before the first one. */
   readonly turn: number;
-  /** The current one if it is left out. */
+  /** By default the current one. */
   readonly session?: string | null;
   /** As in `ForkArguments`. */
   readonly model?: string | null;
-  /** Take the files back too; if it is left out, plain editors ask, others do not. */
+  /** Whether to restore the files, too; if left out, plain editors ask, others do not. */
   readonly files?: boolean | null;
-  /** Answer only when it is done. */
+  /** Whether to answer only when it is done. */
   readonly wait?: boolean;
 }
 
@@ -928,25 +927,25 @@ export interface SaveParams {
   readonly uris: readonly string[];
 }
 
-/** Those that were saved. */
+/** The documents that were saved. */
 export interface SaveResult {
   readonly saved: readonly string[];
 }
 
-/** The argument of `indwell.send`; all of it optional. */
+/** The argument of `indwell.send`; all fields are optional. */
 export interface SendArguments {
-  /** The chat document; the one that was opened last if it is left out. */
+  /** The chat document; by default the one that was opened last. */
   readonly uri?: string | null;
   /**
    * `steer` gives the words to the running turn, `next` lets them wait behind it; `auto` steers if a turn of
    * this chat runs.
    */
   readonly how?: "auto" | "steer" | "next";
-  /** Answer only when the words are on their way. */
+  /** Whether to answer only when the words are on their way. */
   readonly wait?: boolean;
 }
 
-/** A page of a session: the last `limit` turns, of those before the turn `before`. */
+/** A page of a session: the last `limit` turns before the turn `before`. */
 export interface SessionParams {
   readonly session?: string | null;
   readonly before?: number | null;
@@ -956,8 +955,8 @@ export interface SessionParams {
 /**
  * A page of a session's turns, oldest first; `more` if there are turns before it.
  *
- * `todo` is the newest list of what is to be done; empty if the model keeps none. `plan` is the newest plan;
- * null if the model has proposed none.
+ * `todo` is the newest to-do list; empty if the model keeps none. `plan` is the newest plan; null if the model
+ * has proposed none.
  */
 export interface SessionResult {
   readonly session: string;
@@ -973,9 +972,9 @@ export interface SessionResult {
 }
 
 /**
- * One session of the list; `open` if it is the current one, `notices` if it is damaged.
+ * One session of the list; `open` for the current one, `notices` if it is damaged.
  *
- * `title` is the one that the user gave it, else the beginning of the first words.
+ * `title` is the user's title, else the beginning of the first words.
  */
 export interface SessionRow {
   readonly id: string;
@@ -992,7 +991,7 @@ export interface SessionRow {
 /**
  * A page of the list: `limit` sessions older than `before`.
  *
- * With `query` only those that have it in their title or in the user's words.
+ * With `query` only sessions with it in their title or in the user's words.
  */
 export interface SessionsParams {
   readonly limit?: number;
@@ -1006,7 +1005,7 @@ export interface SessionsResult {
   readonly more: boolean;
 }
 
-/** The model's name, as the endpoint calls it. */
+/** The endpoint's name of the model. */
 export interface SetModelParams {
   readonly model: string;
 }
@@ -1023,75 +1022,75 @@ export interface SkillRow {
   readonly source: string;
 }
 
-/** Nothing is asked with it. */
+/** No fields. */
 export type SkillsParams = Readonly<Record<string, never>>;
 
-/** All that count now, by name; those of a workspace only if it is trusted as it is. */
+/** All available skills, by name; those of a workspace only if it is trusted as it is. */
 export interface SkillsResult {
   readonly skills: readonly SkillRow[];
 }
 
-/** The newest report of one checker on a document: of a language server, a linter. */
+/** The newest report of one checker on a document, such as a language server or a linter. */
 export interface SourceDiagnostics {
-  /** As people know it. */
+  /** Its name for people. */
   readonly name: string;
-  /** None is a list without entries. */
+  /** Null is an empty list. */
   readonly diagnostics?: readonly Diagnostic[];
   /**
-   * Of the text that it looked at; left out if that is not known, or if it has not reported on this document
+   * The version of the text that it checked; left out if unknown, or if it has not reported on this document
    * yet.
    */
   readonly version?: number | null;
 }
 
-/** What a command answers at once: session and turn that began, or the queued prompt's id. */
+/** The immediate answer of a command: session and turn that began, or the queued prompt's id. */
 export interface StartedResult {
   readonly session: string | null;
   readonly turn: number | null;
   readonly queued: string | null;
 }
 
-/** Nothing to say. */
+/** No fields. */
 export type StatusParams = Readonly<Record<string, never>>;
 
 /** What a status bar and an empty panel show. */
 export interface StatusResult {
-  /** The current one; null before the first prompt. */
+  /** The current session; null before the first prompt. */
   readonly session: string | null;
-  /** Of it; empty where there is none. */
+  /** Its title; empty if there is none. */
   readonly title: string;
-  /** In force from the next turn on. */
+  /** The mode from the next turn on. */
   readonly mode: "ask" | "review" | "auto" | "plan";
-  /** Those that may be chosen here. */
+  /** The modes that may be chosen here. */
   readonly modes: readonly ("ask" | "review" | "auto" | "plan")[];
-  /** Chosen; empty if none is. */
+  /** The chosen model; empty if none is. */
   readonly model: string;
   /** Why no model can be called; empty if one can. */
   readonly lacking: string;
-  /** Are all folders trusted as they are now? */
+  /** Whether all folders are trusted as they are now. */
   readonly trusted: boolean;
-  /** The number of the running turn; 0 while its session is being opened. Null from the turn's last event on. */
+  /** The number of the running turn; 0 while its session is being opened. Null after the turn's last event. */
   readonly running: number | null;
-  /** Of the server. */
+  /** The server's version. */
   readonly version: string;
-  /** Does the model take pictures? Null if nobody knows. */
+  /** Whether the model takes pictures; null if unknown. */
   readonly pictures: boolean | null;
-  /** Of the session, in US dollars; null if there is none, or a price is unknown. */
+  /** The session's US dollars; null without a session or if a price is unknown. */
   readonly cost: number | null;
   /** The turns that run in other sessions, oldest first. */
   readonly beside: readonly RunningTurn[];
 }
 
-/** Words for the running turn; `session` is an id, or left out for whichever runs. */
+/** Words for the running turn; `session` is an id, or left out for any session. */
 export interface SteerParams {
   readonly text: string;
   readonly session?: string | null;
 }
 
 /**
- * The turn that takes them, at its next model call.
+ * The turn that takes the words, at its next model call.
  *
- * `is_choice`: they chose an option of the model's question, and are no words besides.
+ * `is_choice`: they chose an option of the model's question, and nothing else.
  */
 export interface SteerResult {
   readonly session: string;
@@ -1114,7 +1113,7 @@ export interface Steered {
   readonly agent: string;
 }
 
-/** One thing that was tried of an endpoint, and what to do about it. */
+/** One step of a connection test, and what to do about it. */
 export interface StepRow {
   readonly name: string;
   readonly state: "ok" | "warn" | "fail" | "skipped";
@@ -1122,19 +1121,19 @@ export interface StepRow {
   readonly mend: string;
 }
 
-/** The one argument of `indwell.fix` and its siblings; plain JSON, all of it optional. */
+/** The argument of `indwell.fix` and its siblings; plain JSON, all fields are optional. */
 export interface TaskArguments {
   /** The document; the focused one if left out. */
   readonly uri?: string | null;
   /** Its version when the action was offered. */
   readonly version?: number | null;
-  /** Where; the selection if left out. */
+  /** The place; the selection if left out. */
   readonly range?: Range | null;
-  /** Problems there. */
+  /** The problems there. */
   readonly diagnostics?: readonly Diagnostic[];
   /** The user's words, for `refactor` and `ask`. */
   readonly text?: string;
-  /** Answer only when the turn has ended, with its result. */
+  /** Whether to answer only when the turn has ended, with its result. */
   readonly wait?: boolean;
 }
 
@@ -1173,7 +1172,7 @@ export interface TodoItem {
   readonly after: readonly number[];
 }
 
-/** One thing to do, of the list that the model keeps; `after`: numbers of what comes first. */
+/** One item of the model's to-do list; `after`: numbers of the items before it. */
 export interface TodoRow {
   readonly text: string;
   readonly state: "open" | "doing" | "done";
@@ -1224,7 +1223,7 @@ export interface ToolStarted {
   readonly agent: string;
 }
 
-/** The argument of `indwell.trust`; `wait`: answer only when the user has answered. */
+/** The argument of `indwell.trust`; `wait`: whether to answer only after the user has. */
 export interface TrustArguments {
   readonly wait?: boolean;
 }
@@ -1268,10 +1267,10 @@ export interface TurnFinished {
 }
 
 /**
- * How a turn ended; `draft` gives words back that never reached the model.
+ * How a turn ended; `draft` returns words that never reached the model.
  *
- * A prompt that was taken out of the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
- * the changes stand; it is empty if there are none.
+ * A prompt that was removed from the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
+ * the changes are verified; it is empty if there are none.
  */
 export interface TurnResult {
   readonly session: string | null;
@@ -1286,19 +1285,19 @@ export interface TurnResult {
   readonly verified: string;
 }
 
-/** One turn, as the events that told it. */
+/** One turn, as its events. */
 export interface TurnRow {
   /** Its number. */
   readonly turn: number;
   /** When it began. */
   readonly at: string;
-  /** A rewind left it behind: the conversation goes on without it. */
+  /** Whether a rewind removed it from the conversation. */
   readonly left: boolean;
   /** Characters left out of long texts. */
   readonly cut: number;
   /**
    * `turnStarted` is the first. `turnFinished` is the last; it is missing while the turn runs, or if the process
-   * was killed. Those of one call stand together.
+   * was killed. The events of one call stand together.
    */
   readonly events: readonly Event[];
 }
@@ -1354,38 +1353,38 @@ export interface UsageResult {
 }
 
 /**
- * The argument of `indwell.accept` and `indwell.reject`: which pending changes.
+ * The argument of `indwell.accept` and `indwell.reject`: selects pending changes.
  *
- * Each field narrows it; at least one is needed. Ids that are not pending any more do nothing.
+ * Each field narrows the selection; at least one is needed. Ids that are no longer pending are ignored.
  */
 export interface VerdictArguments {
   /** Ids of changes. */
   readonly hunks?: readonly string[];
-  /** Those of this document. */
+  /** Changes of this document. */
   readonly uri?: string | null;
-  /** Those of this turn; of the current session if `session` is left out. */
+  /** Changes of this turn; of the current session if `session` is left out. */
   readonly turn?: number | null;
-  /** Those of this session. */
+  /** Changes of this session. */
   readonly session?: string | null;
-  /** All of them. */
+  /** Whether to take all changes. */
   readonly all?: boolean;
-  /** Answer only when it is done. */
+  /** Whether to answer only when it is done. */
   readonly wait?: boolean;
 }
 
-/** What a verdict did. */
+/** The result of a verdict. */
 export interface VerdictResult {
-  /** Which one. */
+  /** The verdict. */
   readonly verdict: "accept" | "reject";
   /** Ids of the changes that it settled. */
   readonly hunks: readonly string[];
-  /** What is as it was before, and why. */
+  /** Unchanged changes, with the reasons. */
   readonly kept: readonly KeptRow[];
-  /** Ids that were named and are not pending any more; nothing was done for them. */
+  /** Named ids that are no longer pending; nothing was done for them. */
   readonly gone: readonly string[];
-  /** All of it in one sentence. */
+  /** The result in one sentence. */
   readonly message: string;
-  /** It is still at work, or the user is being asked; a message tells of the end. */
+  /** Whether it is still at work, or the user is asked; a message reports the end. */
   readonly running: boolean;
 }
 

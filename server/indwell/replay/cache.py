@@ -1,4 +1,4 @@
-"""What a prompt cache would have served: prefix arithmetic on serialised requests. Pure."""
+"""Computes what a prompt cache would have served, by prefixes of serialised requests. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from indwell.providers.chat.request import message_entries
 
 
 class CacheRules(msgspec.Struct, frozen=True):
-    """How a provider's prompt cache works.
+    """The rules of a provider's prompt cache.
 
     Attributes:
-        minimum: Tokens that a prefix must have to be cached.
+        minimum: Fewest tokens of a cached prefix.
         block: A cached prefix is a multiple of so many tokens.
-        life_s: Seconds without a use after which it is gone; 0: it stays.
-        anchors: Only what ends at a mark of an earlier request is served (H34).
-        charges_writes: What is written to the cache has a price of its own.
-        exists: Is there a cache at all?
+        life_s: Seconds after which an unused prefix is gone; 0: it stays.
+        anchors: Whether only prefixes that end at an earlier request's mark are served (H34).
+        charges_writes: Whether writing to the cache has a price of its own.
+        exists: Whether there is a cache.
     """
 
     minimum: int = 1_024
@@ -36,9 +36,9 @@ class CacheRules(msgspec.Struct, frozen=True):
 
 
 CACHES: Mapping[str, CacheRules] = {
-    # The study's model: the longest common prefix, and what no cache has is written to one.
+    # The study's model: the longest common prefix; whatever no cache has is written to one.
     "plain": CacheRules(),
-    # 1,024 tokens and steps of 128; gone after 5 to 10 minutes, so 5 are counted on.
+    # 1,024 tokens and steps of 128; gone after 5 to 10 minutes, so 5 are assumed.
     "openai": CacheRules(block=128, life_s=300.0, charges_writes=False),
     # Marks; 5 minutes from the last use. 1,024 tokens for most models, up to 4,096 for some.
     "anthropic": CacheRules(life_s=300.0, anchors=True),
@@ -55,11 +55,11 @@ _SYSTEM = -1  # the place of the end of the system prompt among messages
 
 
 class Served(msgspec.Struct, frozen=True):
-    """Of one request, in tokens.
+    """The cached tokens of one request.
 
     Attributes:
-        read: From the cache.
-        written: To it, where that has a price; everything else costs as input.
+        read: Tokens from the cache.
+        written: Tokens to the cache, if that has a price; all others cost as input.
     """
 
     read: int = 0
@@ -73,7 +73,7 @@ class _CachePart(msgspec.Struct, frozen=True):
 
 
 class PrefixCache:
-    """The last request of a conversation, and how much of the next one it has already."""
+    """The last request of a conversation, and how much of the next one the cache has."""
 
     def __init__(self, rules: CacheRules = CACHES["plain"], dialect: Dialect | None = None) -> None:
         self._rules = rules
@@ -84,11 +84,11 @@ class PrefixCache:
         self._used_s: dict[int, float] = {}  # when the prefix up to a message was last used
 
     def served(self, request: Request, *, at_s: float = 0.0) -> Served:
-        """What of ``request`` the cache has; afterwards it holds this one.
+        """Return how much of ``request`` the cache serves; afterwards the cache holds it.
 
         Args:
-            request: The next one of the conversation.
-            at_s: When it is sent, on any clock.
+            request: The next request of the conversation.
+            at_s: When it is sent, in seconds on any clock.
         """
         if not self._rules.exists:
             return Served()
@@ -107,7 +107,7 @@ class PrefixCache:
     def _by_prefix(
         self, parts: Sequence[_CachePart], sums: Sequence[int], n_same: int, at_s: float
     ) -> Served:
-        """The longest common prefix with the last request, a share of a message included."""
+        """Return the longest common prefix with the last request, even with a part of a message."""
         rules = self._rules
         read = 0
         if n_same >= 0 and self._is_alive(_SYSTEM, at_s):
@@ -123,7 +123,7 @@ class PrefixCache:
         return Served(read, sums[-1] - read if rules.charges_writes else 0)
 
     def _by_marks(self, request: Request, sums: Sequence[int], n_same: int, at_s: float) -> Served:
-        """The longest prefix that ends at a mark of an earlier request and still stands."""
+        """Return the longest prefix that ends at an earlier request's mark and is still alive."""
         marks = [*([_SYSTEM] if request.anchors.system else []), *request.anchors.messages]
         marks = [place for place in marks if sums[place + 1] >= self._rules.minimum]
         alive = {
@@ -147,7 +147,7 @@ class PrefixCache:
         return used_s is not None and not (life_s and at_s - used_s > life_s)
 
     def _n_same(self, parts: Sequence[_CachePart]) -> int:
-        """How many messages at the beginning are those of the last request."""
+        """Count the first messages that equal those of the last request."""
         for index, (old, new) in enumerate(zip(self._last, parts, strict=False)):
             if old is not new and old.data != new.data:
                 return index
@@ -164,7 +164,7 @@ class PrefixCache:
 
 
 def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> bool:
-    """Does the provider look back to ``place`` from one of the marks of this request?"""
+    """Does the provider look back to ``place`` from one of this request's marks?"""
     return any(
         place == mark
         or (

@@ -1,4 +1,4 @@
-"""A recorded conversation run again: the requests that the engine would make of it. Pure."""
+"""Runs a recorded conversation again: the requests that the engine would make of it. Pure."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ from indwell.messages import (
 from indwell.replay.cache import CACHES, CacheRules
 from indwell.replay.summaries import Summarise, simulating
 
-MOST_ACTIONS = 24  # before one request; more than the layers of any ladder may take is a loop
+MOST_ACTIONS = 24  # actions before one request; more than all layers of a ladder may take is a loop
 
 
 class DoneBefore(msgspec.Struct, frozen=True):
     """What was done before one request.
 
     Attributes:
-        layers: That made a step, in order.
-        spills: Files that they wrote.
-        summary_price: Of the summariser's calls, in prices of ``CompactionFacts.rates``.
+        layers: The layers that made a step, in order.
+        spills: Number of files that they wrote.
+        summary_price: Price of the summariser's calls, in units of ``CompactionFacts.rates``.
         troubles: Why no model wrote a summary that one should have written.
-        is_loop: It did not come to an end.
+        is_loop: Whether it did not end.
     """
 
     layers: tuple[str, ...] = ()
@@ -83,12 +83,12 @@ class Driver:
     def fit(
         self, conversation: Conversation, incoming: int, *, is_cached: bool
     ) -> tuple[Conversation, DoneBefore]:
-        """Let compaction run to its end.
+        """Run compaction to its end.
 
         Args:
-            conversation: Before what is new joins it.
-            incoming: Tokens of that.
-            is_cached: Does a cache hold the last request still?
+            conversation: The conversation before the new blocks join it.
+            incoming: Tokens of the new blocks.
+            is_cached: Whether a cache still holds the last request.
         """
         preset, budget = self._preset, conversation.config.budget
         if preset.repeats and (pointing := repeats(conversation.messages)):
@@ -145,7 +145,7 @@ def _made(done: DoneBefore, step: CompactionStep) -> DoneBefore:
     )
 
 
-PREFIX_TOKENS = 6_000  # of system prompt and tool schemas; the study's constant
+PREFIX_TOKENS = 6_000  # tokens of system prompt and tool specs; the study's constant
 SPILL_FOLDER = "spill"
 _LINE = "This line stands for the system prompt and the tools of a session.\n"
 
@@ -154,14 +154,15 @@ class Point(msgspec.Struct, frozen=True):
     """The state at one request.
 
     Attributes:
-        conversation: What is sent.
-        request: Made of it.
-        reply: What was recorded as the answer.
-        tokens: Of the prompt.
+        conversation: The conversation that is sent.
+        request: The request made of it.
+        reply: The recorded reply.
+        tokens: Tokens of the prompt.
         arrived: Blocks that joined since the last request, as they were before any compaction.
         done: What was compacted just before.
-        fits: Is the prompt within the window? If not, no endpoint would take it; it is counted as a
-            broken rule, and priced as if it had been sent, for the recording shows its answer.
+        fits: Whether the prompt is within the window. Otherwise no endpoint would take it; it
+            counts as a broken rule, and is priced as if it had been sent, because the recording has
+            its reply.
     """
 
     conversation: Conversation
@@ -177,14 +178,14 @@ class ReplayRules(msgspec.Struct, frozen=True):
     """How a recording is run again.
 
     Attributes:
-        preset: The ladder.
+        preset: The preset.
         window: Tokens that a request may have.
-        ratio: Tokens of a simulated summary, as a share of what it stands for; 0: extraction by
-            code, which costs nothing.
-        prefix_tokens: Of system prompt and tools.
-        facts: Prices and what else the engine is told.
-        cache: The provider's rules; the engine knows whether the last request is still there.
-        summarise: Who writes summaries; None: they are simulated.
+        ratio: Tokens of a simulated summary, as a share of what it replaces; 0: extraction by code,
+            which costs nothing.
+        prefix_tokens: Tokens of system prompt and tools.
+        facts: Prices and other inputs of the engine.
+        cache: The provider's rules; the engine knows whether the last request is still cached.
+        summarise: Writes summaries; None: they are simulated.
     """
 
     preset: Preset
@@ -199,12 +200,12 @@ class ReplayRules(msgspec.Struct, frozen=True):
 def points(
     messages: tuple[Message, ...], rules: ReplayRules, moments_s: Sequence[float] = ()
 ) -> Iterator[Point]:
-    """The requests of a recording, one before each reply, in order.
+    """Return the requests of a recording, one before each reply, in order.
 
     Args:
-        messages: Roles alternate, every call is answered; the user's come first.
+        messages: Messages of alternating roles with all results; the user's come first.
         rules: Preset, window and prices.
-        moments_s: When each request was made; empty: one right after the other.
+        moments_s: The time of each request in seconds; empty: one right after the other.
     """
     driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
     conversation = Conversation(
@@ -234,7 +235,7 @@ def _taken_in(
     *,
     is_cached: bool,
 ) -> Point:
-    """Take what the user's side brought, compact, and make the request."""
+    """Add the user's side, compact, and make the request."""
     window = conversation.config.window
     said = conversation.messages[-1].blocks if conversation.messages else ()
     results = tuple(one for one in asked.blocks if isinstance(one, ToolResult))
@@ -264,7 +265,7 @@ def _taken_in(
 
 
 def _bounded(words: str, window: int) -> str:
-    """The words, or what stands for them where they are too long (H12)."""
+    """Return the words, or what replaces them if they are too long (H12)."""
     return (
         oversize_words(words, f"{SPILL_FOLDER}/words.txt") if is_oversize(words, window) else words
     )
@@ -290,7 +291,7 @@ def _reply(message: Message) -> Reply:
 
 
 def _prefix(tokens: int) -> Text:
-    """A system block that counts for so many tokens."""
+    """Return a system block that counts for so many tokens."""
     block = system_block(_LINE * (tokens // estimate_tokens(_LINE)))
     counts = msgspec.structs.replace(block.meta, tokens=tokens - BLOCK_OVERHEAD)
     return msgspec.structs.replace(block, meta=counts)

@@ -1,4 +1,4 @@
-"""What compaction lost of what the agent needed: identifiers, lines to edit, ways back. Pure."""
+"""Measures what compaction lost of what the agent needed: identifiers, lines to edit. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.course import Point
 
 Reading: TypeAlias = Literal["any", "newest"]
-"""Whose alteration makes a pair: that of any source, or only of the newest one."""
+"""Which altered source makes a pair: any source, or only the newest one."""
 
 _ALL_IN_ONE = ("transcript-", "left-out-")
-"""How files are named that hold all of a cut; a way to such a file is none to a single item."""
+"""The names of files with a whole cut; such a path does not recover a single item."""
 _MARKS = frozenset({"compactor", "summary", "reminder"})
-_HEAD = 2  # texts of a shortened call before the lines that are left: its path, where all of it is
+_HEAD = 2  # texts of a shortened call before its remaining lines: its path, and where all of it is
 _ENDS = "./-@"  # signs that do not count at the ends of a name (``traces``)
 _OLD = ("old_string", "old_str", "search")
 
@@ -31,10 +31,10 @@ class Loss(msgspec.Struct, frozen=True):
 
     Attributes:
         pairs: Identifiers used whose source was altered.
-        kept: Those that are still visible.
+        kept: Those of them that are still visible.
         lines: Lines that an edit must match, whose source was altered.
-        lines_kept: Those that are still visible.
-        recoverable: Of all that was lost: named at the cut with the file that holds it.
+        lines_kept: Those of them that are still visible.
+        recoverable: Lost items for which the cut names the file that holds them.
         pieces: Tokens of each source that must be read again for this request.
     """
 
@@ -79,7 +79,7 @@ class LossMeter:
         self._result_of: dict[str, str] = {}
 
     def at(self, point: Point) -> Loss:
-        """What the recorded reply of this request misses."""
+        """Return what the recorded reply of this request misses."""
         for block in point.arrived:
             self._source(block)
         for spill in point.done.spills:
@@ -121,7 +121,7 @@ class LossMeter:
         )
 
     def _source(self, block: Block) -> None:
-        """Enter an original block."""
+        """Add an original block."""
         text = words_of(block)
         path = ""
         if isinstance(block, ToolUse):
@@ -138,7 +138,7 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """See what the request shows, and what has been altered by now; only what is new costs."""
+        """Find what the request shows, and what was altered by now; only new blocks cost work."""
         same = _n_same(self._messages, messages)
         gone, come = _texts(self._messages[same:]), _texts(messages[same:])
         self._messages = tuple(messages)
@@ -175,7 +175,7 @@ class LossMeter:
             self._alter(text, -1)
 
     def _alter(self, text: str, sign: int) -> None:
-        """A source is not shown as it was any more, or is again."""
+        """Note that a source is no longer shown as it was, or is again."""
         (self._altered.add if sign > 0 else self._altered.remove)(text)
         traces = self._sources[text].traces
         for name in traces.names:
@@ -203,7 +203,7 @@ class LossMeter:
         return any((path := self._sources[text].path) and self._markers[path] for text in sources)
 
     def _charge(self, needed: Sequence[str] | dict[str, None]) -> Iterator[int]:
-        """The pieces to read again; a piece that was read stays known until it is altered again."""
+        """Return the pieces to read again; a read piece stays known until it is altered again."""
         for text in needed:
             source = self._sources[text]
             now = self._result_of.get(source.call, "")
@@ -213,7 +213,7 @@ class LossMeter:
 
 
 def _n_same(before: Sequence[Message], now: Sequence[Message]) -> int:
-    """How many messages at the beginning are the very same."""
+    """Count the identical messages at the beginning."""
     for index, (one, two) in enumerate(zip(before, now, strict=False)):
         if one is not two:
             return index
@@ -221,7 +221,7 @@ def _n_same(before: Sequence[Message], now: Sequence[Message]) -> int:
 
 
 def _texts(messages: Sequence[Message]) -> list[tuple[str, Block]]:
-    """What a model reads of each block that says anything."""
+    """Return what a model reads of each block."""
     return [
         (text, block)
         for message in messages
@@ -231,7 +231,7 @@ def _texts(messages: Sequence[Message]) -> list[tuple[str, Block]]:
 
 
 def _edited_lines(reply: Message) -> set[str]:
-    """The lines that the edits of a reply must match."""
+    """Return the lines that the edits of a reply must match."""
     lines = set[str]()
     for block in reply.blocks:
         if isinstance(block, ToolUse) and call_of(block).kind == "edit":
@@ -252,13 +252,13 @@ def _old_texts(arguments: str) -> Iterator[str]:
 
 
 def _marks(block: Block) -> frozenset[str]:
-    """The files that the mark in a rewritten block names: whole paths, and their last parts."""
+    """Return the files that a rewritten block's marker names: paths, and their last parts."""
     names = names_in(_mark(block))
     return names | {name.rsplit("/", 1)[-1] for name in names}
 
 
 def _mark(block: Block) -> str:
-    """The words of a rewritten block that say what was cut, and not what was left of it."""
+    """Return the words of a rewritten block that say what was cut, without what was left."""
     match block:
         case ToolUse(name=name, arguments=arguments):
             first, *rest = call_words(name, arguments).split("\n")
@@ -277,11 +277,11 @@ _LETTERS = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 class Traces(msgspec.Struct, frozen=True):
-    """Of one text.
+    """The traces of one text.
 
     Attributes:
         names: Its identifiers.
-        lines: Its lines without line numbers and trailing blanks, blank and tiny ones left out.
+        lines: Its lines without line numbers and trailing blanks; blank and tiny ones are left out.
     """
 
     names: frozenset[str] = frozenset()
@@ -295,7 +295,7 @@ class Reader:
         self._known: dict[str, Traces] = {}
 
     def traces(self, text: str) -> Traces:
-        """What ``text`` holds."""
+        """Return the traces of ``text``."""
         known = self._known.get(text)
         if known is None:
             keys = (line_key(line) for line in text.splitlines())
@@ -305,7 +305,7 @@ class Reader:
 
 
 def words_of(block: Block) -> str:
-    """What a model reads of a block; of a call its arguments as they are meant."""
+    """Return what a model reads of a block; of a call its arguments as meant."""
     match block:
         case Text() | ToolResult():
             return block.text
@@ -317,7 +317,7 @@ def words_of(block: Block) -> str:
 
 @lru_cache(maxsize=4_096)
 def call_words(name: str, arguments: str) -> str:
-    """A call's arguments as text, a line break between two of them."""
+    """Return a call's arguments as text, with line breaks between them."""
     try:
         given = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -326,11 +326,11 @@ def call_words(name: str, arguments: str) -> str:
 
 
 def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) -> Traces:
-    """What a rewritten text still says: on original lines, and in sentences that state something.
+    """Return what a rewritten text still says, on original lines and in sentences.
 
     Args:
-        text: The rewritten one.
-        is_original: Lines (as ``line_key`` gives them) of the texts that it was made of.
+        text: The rewritten text.
+        is_original: Lines (by ``line_key``) of the texts that it was made of.
     """
     names, lines = set[str](), set[str]()
     for line in text.splitlines():
@@ -348,7 +348,7 @@ def said_in(text: str, is_original: frozenset[str] | set[str] | dict[str, Any]) 
 
 
 def _n_words(sentence: str) -> int:
-    """Words that are no identifiers."""
+    """Count the words that are no identifiers."""
     return sum(bool(_LETTERS.search(word)) and not names_in(word) for word in sentence.split())
 
 

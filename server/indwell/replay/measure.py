@@ -23,15 +23,15 @@ from indwell.replay.summaries import Summarise
 from indwell.sessions.imports import Recorded
 
 RATIOS = TokenRates()
-"""Prices as most lists have them, beside that of an input token."""
+"""Prices of most lists, relative to an input token."""
 
 _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")
 MILLION = 1_000_000
-_SHOWN = 120  # characters of a closing line by which it is known again inside a summary
-_TELLING = 20  # characters of a line that can stand nowhere else by chance
+_SHOWN = 120  # characters of a closing line by which it is recognised inside a summary
+_TELLING = 20  # characters of a line that can occur nowhere else by chance
 _SUMMED_UP = lazy_pattern(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
 _RUN = lazy_pattern(r"(\d+)(?: to (\d+))?")
-_WORDS = "words-"  # files that hold words of the user are named so (``summarising.plans``)
+_WORDS = "words-"  # files with the user's words have such names (``summarising.plans``)
 
 
 def replayed(
@@ -50,13 +50,13 @@ def replayed(
     """Run a recording again under a preset, and measure it.
 
     Args:
-        session: From ``sessions.imports``.
-        preset: Itself or its name.
+        session: A session from ``sessions.imports``.
+        preset: The preset or its name.
         window: Tokens a request may have.
         ratio: See ``course.Rules``.
         cache: The provider's rules.
-        rates: Prices for a million tokens.
-        pause_s: Between two requests, where the recording has no times.
+        rates: Prices per million tokens.
+        pause_s: Seconds between two requests, if the recording has no times.
         reading: Which sources make a pair; see ``loss``.
         reader: Shared by several replays of one recording, so that its texts are read once.
         summarise: See ``course.Rules``.
@@ -75,7 +75,7 @@ def replayed(
 
 
 def request_moments(session: Recorded, pause_s: float) -> tuple[float, ...]:
-    """When each request was made, in seconds; as recorded, else one ``pause_s`` after the other."""
+    """Return each request's time in seconds: as recorded, else one ``pause_s`` after another."""
     n_requests = len(session.messages) // 2
     if session.times_s:
         return session.times_s[: 2 * n_requests : 2]
@@ -116,7 +116,7 @@ def _figures(
 
 
 def reread_cost(prompt: int, piece: int, cache: CacheRules, rates: TokenRates) -> float:
-    """Price of reading something again: one more request, and the piece at its end."""
+    """Return the price of reading something again: one more request, with the piece at its end."""
     if not cache.exists:
         return (prompt + piece) * rates.input
     new = rates.cache_write if cache.charges_writes else rates.input
@@ -127,22 +127,22 @@ class RequestSums(msgspec.Struct, frozen=True):
     """Sums over requests.
 
     Attributes:
-        requests: Calls of the main model; re-reads are not among them.
+        requests: Calls of the main model, without re-reads.
         tokens: Prompt tokens sent.
-        cached: Those that a cache served.
-        cost: In the prices that the replay was given, a million times; re-reads and summaries
-            included.
-        reread_cost: Of that, for what was lost and needed again.
-        summary_cost: Of that, for the summariser's calls.
+        cached: Tokens that a cache served.
+        cost: A million times the price, in the units that the replay was given; with re-reads and
+            summaries.
+        reread_cost: The part of it for what was lost and needed again.
+        summary_cost: The part of it for the summariser's calls.
         rereads: Pieces read again.
         pairs, kept, lines, lines_kept, recoverable: As in ``loss.Loss``.
-        compactions: Requests before which anything was compacted.
-        largest_request: Tokens.
+        compactions: Requests before which something was compacted.
+        largest_request: Tokens of the largest request.
         unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
             rule, by rule; the last three as in ``promises.Broken``.
-        seconds: Of computing.
+        seconds: Seconds of computing.
         sizes: Tokens of each request, in order.
-        troubles: Why summaries were not written by the model that was asked for.
+        troubles: Why summaries were not written by the requested model.
     """
 
     requests: int = 0
@@ -176,11 +176,11 @@ class RequestSums(msgspec.Struct, frozen=True):
 
     @property
     def violations(self) -> int:
-        """How often a rule was broken."""
+        """Return how often rules were broken."""
         return sum(self.broken().values())
 
     def broken(self) -> dict[str, int]:
-        """The same by rule, in words."""
+        """Return the broken rules in words."""
         return {
             "calls without results": self.unpaired,
             "over the window": self.too_large,
@@ -191,7 +191,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         }
 
     def shown(self) -> dict[str, float]:
-        """As ``--json`` prints it; a share of nothing is 1."""
+        """Return the sums as ``--json`` prints them; a share of nothing is 1."""
         lost = self.pairs - self.kept + self.lines - self.lines_kept
         return {
             "requests": self.requests,
@@ -210,22 +210,22 @@ class RequestSums(msgspec.Struct, frozen=True):
 
 
 def share(part: float, whole: float) -> float:
-    """The share of ``part`` in ``whole``; 1.0 if ``whole`` is 0."""
+    """Return the share of ``part`` in ``whole``; 1.0 if ``whole`` is 0."""
     return round(part / whole, 4) if whole else 1.0
 
 
 def total(figures: Iterable[RequestSums]) -> RequestSums:
-    """Their sum."""
+    """Return their sum."""
     return sum(figures, RequestSums())
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """What one request does not keep.
+    """Promises that one request breaks.
 
     Attributes:
-        words: Words of the user are nowhere.
-        task: Those of the current task do not stand in the request.
-        finished: A finished request stands there, and nothing says that it is finished.
+        words: Words of the user that are nowhere.
+        task: Words of the current task that are not in the request.
+        finished: A finished request that nothing marks as finished.
     """
 
     words: bool = False
@@ -251,7 +251,7 @@ class Promises:
         self._files: dict[str, str] = {}
 
     def at(self, point: Point) -> Broken:
-        """What the request of this point does not keep."""
+        """Return the promises that the request of this point breaks."""
         self._files |= {
             one.name: one.text for one in point.done.spills if one.name.startswith(_WORDS)
         }
@@ -278,7 +278,7 @@ class Promises:
         )
 
     def _hear(self, words: Sequence[Text]) -> None:
-        """Take new words of the user; what was asked before is over, finished or not."""
+        """Add new words of the user; earlier requests are over, finished or not."""
         if not words:
             return
         message = Message("user", tuple(words), words[-1].meta.turn)
@@ -311,7 +311,7 @@ def _is_noted(one: _Finished, notes: str) -> bool:
 
 
 def _is_summed_up(turn: int, notes: str) -> bool:
-    """Does a line of the task card that stands for many turns say that this one is finished?"""
+    """Does a line of the task card for many turns say that this one is finished?"""
     return any(
         int(first) <= turn <= int(last or first)
         and not any(int(a) <= turn <= int(b or a) for a, b in _RUN.findall(but))

@@ -1,7 +1,7 @@
-"""Summaries of a replay without a model: what one could have written, and what it would cost. Pure.
+"""Simulates the summaries of a replay: what a model could write, and what it would cost. Pure.
 
-What the calls would have cost is counted by the rules that choose who writes a summary
-(``context.compaction.summarising.summary``). A real endpoint can stand in their place (``cli``).
+The costs follow the rules that choose who writes a summary
+(``context.compaction.summarising.summary``). A real endpoint can replace the simulation (``cli``).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from indwell.context.history import transcript
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text
 
-INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.system``)
+INSTRUCTIONS = 400  # tokens of a summariser's instructions (``prompt.system``)
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summarise_call``
 
 
 class WrittenSummary(msgspec.Struct, frozen=True):
-    """A summary that stands.
+    """A finished summary.
 
     Attributes:
-        step: That puts it in its place.
-        price: Of the calls that wrote it, in prices of ``CompactionFacts.rates``, per million.
+        step: The step that inserts it.
+        price: Price of the calls that wrote it, in units of ``CompactionFacts.rates``, per million.
         trouble: Why no model wrote it, if one should have.
     """
 
@@ -50,15 +50,15 @@ class WrittenSummary(msgspec.Struct, frozen=True):
 Summarise: TypeAlias = Callable[
     [Conversation, SummaryPlan, CompactionFacts, Preset], WrittenSummary
 ]
-"""Has the summary written that a plan asks for."""
+"""Lets the summary of a plan be written."""
 
 
 def simulating(ratio: float) -> Summarise:
-    """Summaries by an extract of the stated size.
+    """Return a summariser that extracts a summary of the stated size.
 
     Args:
-        ratio: Their tokens, as a share of what they stand for; 0: what the engine falls back to
-            when there is no model at all, which costs nothing (H28).
+        ratio: Its tokens, as a share of what it replaces; 0: the engine's extraction without a
+            model, which costs nothing (H28).
     """
 
     def summarise(
@@ -77,7 +77,7 @@ def simulating(ratio: float) -> Summarise:
 def price_of(
     conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, output: int
 ) -> float:
-    """What the main model asks for a summary of ``output`` tokens: appended, if it can be."""
+    """Return the main model's price for a summary of ``output`` tokens: appended, if possible."""
     live = conversation.messages[plan.start : plan.stop]
     sizes = SummarySizes(
         prefix=prompt_tokens(conversation),
@@ -97,7 +97,7 @@ def price_of(
 def _step(
     conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset, text: str
 ) -> CompactionStep:
-    """As ``agent.compaction.summarise_call`` makes it: audited, with card and files."""
+    """Build the step as ``agent.compaction.summarise_call`` does: audited, with card and files."""
     card: Text | None = None
     least: Text | None = None
     if preset.card:

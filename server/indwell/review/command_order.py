@@ -18,12 +18,12 @@ WAITS = (
 
 
 class CommandHold:
-    """A session's right to run a command; ``release`` gives it back, once.
+    """A session's right to run a command; ``release`` ends it.
 
     Args:
-        order: Of the workspace.
-        session: Whose it is.
-        lasts: A background command has it.
+        order: The order of the workspace.
+        session: The session that holds it.
+        lasts: Whether it is for background commands.
     """
 
     def __init__(self, order: CommandOrder, session: str, *, lasts: bool) -> None:
@@ -32,14 +32,14 @@ class CommandHold:
         self._order: CommandOrder | None = order
 
     def release(self) -> None:
-        """Give it back; a second time does nothing."""
+        """Release it; a second call does nothing."""
         order, self._order = self._order, None
         if order is not None:
             order.released(self)
 
 
 class CommandOrder:
-    """Who may run commands in one workspace now, and who waits, in order; on the event loop."""
+    """The sessions that may run commands in one workspace, and those that wait, in order."""
 
     def __init__(self) -> None:
         self._holds: set[CommandHold] = set()
@@ -50,15 +50,16 @@ class CommandOrder:
     ) -> CommandHold:
         """Wait until no other session runs a command.
 
-        Who asks first is first: a session that runs one command may begin the next beside it only
-        while no other session waits. A session with a background command may do so always, as the
-        others cannot begin before that command has ended. A command that the session has just
-        begun may become a background command at once: the session has the right already.
+        The order is first come, first served: a session that runs one command may begin another one
+            only while no other session waits. A session with a background command always may,
+            because the others cannot begin before that command has ended. A command that the
+            session has just begun may become a background command at once, because the session
+            already has the right.
 
         Args:
-            session: Its id.
+            session: The session's id.
             waits: Called if the caller has to wait.
-            lasts: The hold is for background commands.
+            lasts: Whether the hold is for background commands.
         """
         hold = CommandHold(self, session, lasts=lasts)
         if self._may_join(session, lasts=lasts):
@@ -70,7 +71,7 @@ class CommandOrder:
             waits()
             await ready
         except BaseException:
-            if hold in self._holds:  # it was granted in the moment of the cancellation
+            if hold in self._holds:  # it was granted at the moment of the cancellation
                 hold.release()
             else:
                 self._waiting.remove((hold, ready))
@@ -79,7 +80,7 @@ class CommandOrder:
         return hold
 
     def released(self, hold: CommandHold) -> None:
-        """A hold was given back: the next session may begin."""
+        """Let the next session begin after a release."""
         self._holds.discard(hold)
         self._grant()
 
@@ -90,7 +91,7 @@ class CommandOrder:
         return has_right or not self._waiting
 
     def _grant(self) -> None:
-        """Let begin who may: the first, and those of its session that stand right behind it."""
+        """Grant the first waiting hold, and those of its session right behind it."""
         while self._waiting:
             hold, ready = self._waiting[0]
             if any(one.session != hold.session for one in self._holds):

@@ -1,4 +1,4 @@
-"""The parts of a chat document: its session, its turns, the draft; and moving the draft. Pure."""
+"""The parts of a chat document (session, turns, draft), and plans that move the draft. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TURN = "## Indwell · turn "
 _MOST_DIGITS = 9
 
 SESSION = lazy_pattern(r"<!-- indwell: session ([0-9a-z][0-9a-z-]{0,63}) -->[ \t]*")
-_SQUEEZED = 48  # characters other than blanks that tell one end of a text from another
-_WINDOW = 600  # characters in which they are looked for
+_SQUEEZED = 48  # characters other than blanks that identify the end of a text
+_WINDOW = 600  # characters in which they are searched
 
 Kind: TypeAlias = Literal["you", "waiting", "turn"]
 
 
 class Heading(NamedTuple):
-    """A line of ours: from ``start`` up to ``end``, which is behind its line break."""
+    """A heading of ours, from ``start`` up to ``end``, which is behind its line break."""
 
     kind: Kind
     turn: int
@@ -37,11 +37,11 @@ class TextSplice(NamedTuple):
 
 
 class ChatDraft(NamedTuple):
-    """What the user is writing.
+    """The words that the user is writing.
 
     Attributes:
-        heading: The line above it.
-        start: Where the words begin, blanks left out.
+        heading: The heading above them.
+        start: Where the words begin, without blanks.
         stop: Where they end.
     """
 
@@ -51,34 +51,34 @@ class ChatDraft(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What stands below a turn's heading; new text of it goes to ``end``."""
+    """The text below a turn's heading; new text is inserted at ``end``."""
 
     heading: Heading
     end: int
 
 
 Plan: TypeAlias = Callable[[str], Sequence[TextSplice]]
-"""What to put into a text; nothing is a plan too."""
+"""What to insert into a text; may be empty."""
 
 
 def turn_line(turn: int) -> str:
-    """The heading of a turn."""
+    """Return the heading of a turn."""
     return f"{_TURN}{turn}"
 
 
 def session_line(session: str) -> str:
-    """The first line of a document that belongs to a session."""
+    """Return the first line of a document that belongs to a session."""
     return f"<!-- indwell: session {session} -->"
 
 
 def session_of(text: str) -> str:
-    """The session that the first line names; empty if none is."""
+    """Return the session that the first line names; empty if none."""
     found = SESSION.fullmatch(text[: _line_end(text, 0)].rstrip("\r").removeprefix("\ufeff"))
     return found[1] if found else ""
 
 
 def headings(text: str) -> Iterator[Heading]:
-    """All headings of ours, in order."""
+    """Return all headings of ours, in order."""
     at = 0 if text.startswith("## ") else text.find("\n## ") + 1
     while at or text.startswith("## "):
         found = _heading(text, at)
@@ -90,7 +90,7 @@ def headings(text: str) -> Iterator[Heading]:
 
 
 def backwards(text: str) -> Iterator[Heading]:
-    """All headings of ours, the last one first."""
+    """Yield all headings of ours, the last one first."""
     stop = len(text)
     while (at := text.rfind("\n## ", 0, stop)) >= 0:
         found = _heading(text, at + 1)
@@ -102,7 +102,7 @@ def backwards(text: str) -> Iterator[Heading]:
 
 
 def draft_of(text: str) -> ChatDraft | None:
-    """What would be sent; None if the last heading is none of the user's."""
+    """Return what would be sent; None if the last heading is not the user's."""
     last = next(backwards(text), None)
     if last is None or last.kind != "you":
         return None
@@ -115,12 +115,12 @@ def draft_of(text: str) -> ChatDraft | None:
 
 
 def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
-    """The newest section of a turn.
+    """Return the newest section of a turn.
 
     Args:
-        text: Of the document.
-        turn: Its number.
-        near: Where its heading stood last; looked at first.
+        text: The text of the document.
+        turn: The number of the turn.
+        near: The last known offset of its heading, which is tried first.
     """
     found = None
     if near is not None and (near == 0 or text[near - 1 : near] == "\n"):
@@ -138,9 +138,9 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
 
 
 def ends_alike(text: str, end: int, written: str) -> bool:
-    """Does ``text`` end at ``end`` as what was ``written`` does, white space aside?
+    """Does ``text`` up to ``end`` end like the ``written`` text, ignoring white space?
 
-    Editors wrap, indent and strip blanks at the ends of lines.
+    Editors wrap, indent and strip blanks at line ends.
     """
     there = "".join(text[max(0, end - _WINDOW) : end].split())[-_SQUEEZED:]
     ours = "".join(written[-_WINDOW:].split())[-_SQUEEZED:]
@@ -158,13 +158,13 @@ def spliced(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def line_break(text: str) -> str:
-    """The line break of a document, by its first line."""
+    """Return the line break of a document, by its first line."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def edited(text: str, splices: Sequence[TextSplice]) -> str:
-    """The text with new pieces in its own line breaks."""
+    """Return the text with new pieces in its own line breaks."""
     end = line_break(text)
     if end == "\n":
         return spliced(text, splices)
@@ -172,12 +172,12 @@ def edited(text: str, splices: Sequence[TextSplice]) -> str:
 
 
 def in_breaks(text: str, end: str) -> str:
-    """A text with another line break."""
+    """Return a text with another line break."""
     return text.replace("\r\n", "\n").replace("\n", end)
 
 
 def bound(text: str, session: str) -> tuple[TextSplice, ...]:
-    """Let the first line name a session."""
+    """Return the splices that let the first line name a session."""
     line = session_line(session)
     end = _line_end(text, 0)
     first = text[:end].rstrip("\r")
@@ -187,7 +187,7 @@ def bound(text: str, session: str) -> tuple[TextSplice, ...]:
 
 
 def noted(text: str, note: str) -> tuple[TextSplice, ...]:
-    """Put a paragraph of ours above the draft."""
+    """Return the splices that insert a paragraph of ours above the draft."""
     draft = draft_of(text)
     if draft is None:
         return (TextSplice(len(text), len(text), f"\n\n{note}\n\n{YOU}\n\n"),)
@@ -195,7 +195,7 @@ def noted(text: str, note: str) -> tuple[TextSplice, ...]:
 
 
 def content_end(text: str, heading: Heading) -> int:
-    """Where what stands below a heading ends, blanks left out."""
+    """Return where the text below a heading ends, without blanks."""
     after = next_heading(text, heading.end)
     end = len(text) if after is None else after.start
     while end > heading.end and text[end - 1].isspace():
@@ -204,7 +204,7 @@ def content_end(text: str, heading: Heading) -> int:
 
 
 def next_heading(text: str, start: int) -> Heading | None:
-    """The first heading of ours from an offset on."""
+    """Return the first heading of ours from an offset on."""
     at = start if text.startswith("## ", start) else text.find("\n## ", max(0, start - 1)) + 1
     while at > 0 or text.startswith("## ", at):
         found = _heading(text, at)
@@ -236,16 +236,16 @@ def _line_end(text: str, start: int) -> int:
 
 
 def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, ...]:
-    """Put a turn's section below the words that it answers.
+    """Insert a turn's section below the words that it answers.
 
-    They are found where they wait, or at the beginning of what the user is writing; what is typed
-    behind them is the next draft. Where they are not any more, they are put in above the draft.
+    The words are found where they wait, or at the beginning of the draft; what follows them stays
+    the draft. If they are gone, they are inserted above the draft.
 
     Args:
-        text: Of the document.
-        words: As they stood in the document when they were sent.
-        section: Heading and all that there is of the turn.
-        shown: The words as they are put in, with no line of ours among them.
+        text: The text of the document.
+        words: The words as they were in the document when they were sent.
+        section: The heading and the present text of the turn.
+        shown: The words as they are inserted, without any line like a heading of ours.
     """
     waiting = _waiting(text, words)
     if waiting is not None:
@@ -263,7 +263,7 @@ def begun(text: str, words: str, section: str, shown: str) -> tuple[TextSplice, 
 
 
 def queued(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Let the words wait under a heading of their own, with room for the next below."""
+    """Move the words below a heading of their own, with room for the next below."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -275,16 +275,16 @@ def queued(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def waits(text: str, words: str) -> bool:
-    """Do the words stand under a heading of their own?"""
+    """Are the words below a heading of their own?"""
     return _waiting(text, words) is not None
 
 
 def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Words that waited go back into the draft."""
+    """Move waiting words back into the draft."""
     waiting = _waiting(text, words)
     if waiting is None:
         return given_back(text, words)
-    words = text[waiting.end : content_end(text, waiting)].lstrip()  # all that stands there now
+    words = text[waiting.end : content_end(text, waiting)].lstrip()  # everything that is there now
     after = next_heading(text, waiting.end)
     stop = len(text) if after is None else after.start
     rest = spliced(text, (gone := TextSplice(waiting.start, stop, ""),))
@@ -294,7 +294,7 @@ def withdrawn(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def given_back(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Put words at the beginning of the draft, unless it has them."""
+    """Insert words at the beginning of the draft, unless it has them."""
     draft = draft_of(text)
     if draft is None:
         return _put_back(text, words)
@@ -312,7 +312,7 @@ def _put_back(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
-    """Take words out of the draft, which begins with them; nothing happens if it does not."""
+    """Remove words from the beginning of the draft; do nothing if it does not begin with them."""
     draft = draft_of(text)
     if draft is None or not text.startswith(words, draft.start):
         return ()
@@ -323,7 +323,7 @@ def cleared(text: str, words: str) -> tuple[TextSplice, ...]:
 
 
 def _waiting(text: str, words: str) -> Heading | None:
-    """Where words wait: alone, or among others that the user wrote beside them since."""
+    """Return where words wait: alone, or among others that the user wrote beside them."""
     if not words:
         return None
     found = None
@@ -339,7 +339,7 @@ def _waiting(text: str, words: str) -> Heading | None:
 
 
 def _answered(text: str, waiting: Heading, words: str, section: str) -> tuple[TextSplice, ...]:
-    """Words that waited get their turn; what the user wrote beside them goes to the draft."""
+    """Place the turn of words that waited; what the user wrote beside them goes to the draft."""
     start, stop = waiting.end, content_end(text, waiting)
     at = text.index(words, start)
     around = (text[start:at].strip(), text[at + len(words) : stop].strip())

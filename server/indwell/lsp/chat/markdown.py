@@ -7,8 +7,8 @@ import re
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import short_line
 
-_MOST_SPAN = 400  # characters of a code span that is waited for
-_MOST_TARGET = 200  # of a target, up to what tells its kind
+_MOST_SPAN = 400  # characters of a code span that are waited for
+_MOST_TARGET = 200  # characters of a target, up to what tells its kind
 
 _SIGN = lazy_pattern(r"[\\<!\]`$]")
 _TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")
@@ -18,21 +18,21 @@ _SAFE = lazy_pattern(
     re.IGNORECASE,
 )
 _UNKNOWN = lazy_pattern(rf"(?:\(|:[ \t]{{0,80}})?(?:{_NAME}|https?:/?|/)", re.IGNORECASE)
-_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula ends where it likes
+_UNSURE_IN_SPAN = frozenset("|$")  # a table's cell or a formula may end there
 
 
 class Inline:
-    """The words between two blank lines, line by line."""
+    """Processes the text between two blank lines, line by line."""
 
     def __init__(self) -> None:
-        self._is_sure = True  # nothing is open that began on an earlier line
+        self._is_sure = True  # no construct from an earlier line is open
 
     def line(self, text: str) -> str:
-        """The whole of a line, or all the rest of it."""
+        """Process a whole line, or all the rest of it."""
         return self._scan(f"{text}\n", is_whole=True)[0][:-1]
 
     def feed(self, text: str) -> tuple[str, str]:
-        """A piece of a line: what can be given, and what must come again with more behind it."""
+        """Process a piece of a line; return what can be shown and what must come again."""
         return self._scan(text, is_whole=False)
 
     def _scan(self, text: str, *, is_whole: bool) -> tuple[str, str]:
@@ -50,7 +50,7 @@ class Inline:
         return "".join(given), ""
 
     def _sign(self, text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-        """How a sign is shown, and how much of the text that was; None if more must come."""
+        """Return how a sign is shown, and how much text it took; None if more must come."""
         if text[at] == "`":
             return self._ticks(text, at, is_whole=is_whole)
         if text[at] == "$":
@@ -93,7 +93,7 @@ class Inline:
 
 
 def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
-    """A bracket's end: with a target behind it, that is safe or made none."""
+    """Process the end of a bracket: a target behind it must be safe, or is disabled."""
     if text[at + 1] not in "(:":
         return "]", 1
     if not is_whole and _UNKNOWN.fullmatch(text, at + 1):
@@ -103,8 +103,8 @@ def _target(text: str, at: int, *, is_whole: bool) -> tuple[str, int] | None:
     return f"]\\{text[at + 1]}", 2
 
 
-_MOST = 1_000  # characters of a line's beginning that are held until it is known what the line is
-_OURS_HELD = 60  # the same of a line in a fence that may be a heading of ours
+_MOST = 1_000  # characters of a line's beginning that are held until the kind of the line is known
+_OURS_HELD = 60  # the same for a line in a fence that may be a heading of ours
 
 _OURS = lazy_pattern(r"^(?=##[ \t]+(?:You|Indwell)\b)", re.MULTILINE)
 _HEADING = lazy_pattern(r"^([ \t]*)(#{1,2})(?=[ \t]|$)")
@@ -125,35 +125,35 @@ _ODD = lazy_pattern(
 
 
 def plain(text: str) -> str:
-    r"""One kind of line break, and what hides or reorders text as its code point."""
+    r"""Return text with one kind of line break, and with hidden characters as code points."""
     return _ODD.sub(lambda one: f"\\u{ord(one[0]):04x}", _BREAKS.sub("\n", text))
 
 
 def inert(text: str) -> str:
-    """Text for a fence: none of its lines is a heading of ours."""
+    """Return text for a fence, in which no line is a heading of ours."""
     return _OURS.sub(" ", plain(text))
 
 
 def quoted(text: str) -> str:
-    """Text as a block quote; no line of it can be anything else."""
+    """Return text as a block quote, of which no line can be anything else."""
     blocks = re.split(r"(\n(?:[ \t]*\n)+)", plain(text).strip())
     words = "".join("\n".join(map(Inline().line, one.split("\n"))) for one in blocks)
     return "\n".join(f"> {line}".rstrip() for line in words.split("\n"))
 
 
 class Neutral:
-    """Takes the words of one reply in pieces, and gives them fit for the document."""
+    """Takes one reply in pieces, and returns text that is safe in the document."""
 
     def __init__(self) -> None:
-        self._rest = ""  # of a line that is not known yet, or of a sign in it
-        self._is_inside = False  # the beginning of this line was given already
-        self._fence = ""  # that is open
-        self._indent = 0  # columns that are taken off its lines
-        self._is_paragraph = False  # the line before this one has words
+        self._rest = ""  # of a line of unknown kind, or of an unfinished sign
+        self._is_inside = False  # the beginning of this line was already returned
+        self._fence = ""  # the open fence
+        self._indent = 0  # columns that are removed from its lines
+        self._is_paragraph = False  # the previous line is part of a paragraph
         self._words = Inline()
 
     def feed(self, text: str) -> str:
-        """Take more; gives what is known to be harmless by now."""
+        """Add a piece; return what is known to be harmless by now."""
         text = self._rest + text
         held = "\r" if text.endswith("\r") else ""  # a line feed may follow
         *lines, last = plain(text[: len(text) - len(held)]).split("\n")
@@ -163,7 +163,7 @@ class Neutral:
         return "".join(given)
 
     def finish(self) -> str:
-        """The reply is over: what was held, and the end of a fence that it left open."""
+        """Finish the reply: return what was held, and close a fence that it left open."""
         lines = plain(self._rest).split("\n") if self._rest else []
         rest = "\n".join(map(self._line, lines))
         self._rest, self._is_inside, self._is_paragraph = "", False, False
@@ -174,7 +174,7 @@ class Neutral:
         return rest
 
     def _beginning(self, line: str) -> str:
-        """What of an unfinished line can be given already."""
+        """Return the part of an unfinished line that can already be shown."""
         self._rest = line
         if not self._is_inside:
             if self._is_unknown(line):
@@ -194,7 +194,7 @@ class Neutral:
         return given
 
     def _is_unknown(self, line: str) -> bool:
-        """May it still become something else than a line of words?"""
+        """May the line still become something else than plain text?"""
         if len(line) > _MOST:
             return False
         if not self._fence:
@@ -204,7 +204,7 @@ class Neutral:
         return is_ours or _UNKNOWN_INSIDE.fullmatch(line) is not None
 
     def _line(self, line: str) -> str:
-        """The whole of a line, or the rest of one that has begun."""
+        """Process a whole line, or the rest of one that has begun."""
         if self._is_inside:
             self._is_inside = False
             return line if self._fence else self._words.line(line)
@@ -240,26 +240,26 @@ class Neutral:
         return self._words.line(_HEADING.sub(r"\1###", line))
 
     def _opened(self, fence: re.Match[str], *, was_paragraph: bool) -> str:
-        """A fence goes to column 0; one in a quote, whose end nobody sees, is none."""
+        """Open a fence at column 0; a fence in a quote, whose end is unclear, is not opened."""
         prefix, run = fence["prefix"], fence["run"]
-        info = fence["info"].replace("|", "/")  # else some read it as the head of a table
+        info = fence["info"].replace("|", "/")  # else some editors read it as a table's head
         if ">" in prefix:
             return self._words.line(f"{prefix}\\{run}{info}")
         self._fence, self._is_paragraph = run, False
         self._words = Inline()
         self._indent = len(prefix.expandtabs(4))
         marks = prefix.rstrip()
-        gap = "\n" if was_paragraph else ""  # a lone mark would underline the words above it
+        gap = "\n" if was_paragraph else ""  # a lone mark would underline the line above it
         return f"{gap}{marks}\n{run}{info}" if marks else f"{run}{info}"
 
 
 def _forced(line: str) -> str:
-    """A line whose beginning says nothing for too long: words, whatever it would have been."""
+    """Treat a line as text if its beginning stays unclear for too long."""
     return f"\\{line[: _MOST + 1].lstrip()}{line[_MOST + 1 :]}"
 
 
 def _dedented(line: str, columns: int) -> str:
-    """A line without so many columns of white space, if it has them."""
+    """Return a line without up to so many columns of white space."""
     if not columns:
         return line
     words = line.lstrip(" \t")
@@ -268,13 +268,13 @@ def _dedented(line: str, columns: int) -> str:
 
 
 SUMMARY_CHARACTERS = 160
-MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the session's log has all
+MOST_CHARACTERS = 6_000  # of a diff or an output in the document; the session's log has all of it
 _HEAD = 4_000
 _TICKS = lazy_pattern(r"`{3,}")
 
 
 def details(summary: str, *parts: str) -> str:
-    """A fold with a line that stays visible; without parts only the line."""
+    """Return a fold with a visible line; without parts only the line."""
     line = escaped(short_line(summary, SUMMARY_CHARACTERS))
     if not any(parts):
         return f"<details><summary>{line}</summary></details>"
@@ -283,7 +283,7 @@ def details(summary: str, *parts: str) -> str:
 
 
 def fence(text: str, language: str = "") -> str:
-    """A text in a fence that is longer than any in it; a long one with its head and tail."""
+    """Return a text in a fence longer than any in the text; a long text as head and tail."""
     body = inert(bounded(text)).strip("\n")
     longest = max((len(run[0]) for run in _TICKS.finditer(body)), default=2)
     mark = "`" * (longest + 1)
@@ -291,7 +291,7 @@ def fence(text: str, language: str = "") -> str:
 
 
 def bounded(text: str) -> str:
-    """At most about ``MOST_CHARACTERS``, with what was left out said."""
+    """Return at most about ``MOST_CHARACTERS``, and say what was left out."""
     if len(text) <= MOST_CHARACTERS:
         return text
     tail = MOST_CHARACTERS - _HEAD
@@ -301,10 +301,10 @@ def bounded(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text for an element of HTML."""
+    """Escape text for an HTML element."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def code(text: str) -> str:
-    """A short text as inline code on one line; a backtick becomes an apostrophe."""
+    """Return a short text as inline code on one line; a backtick becomes an apostrophe."""
     return f"`{short_line(text, SUMMARY_CHARACTERS).replace('`', chr(39)) or ' '}`"

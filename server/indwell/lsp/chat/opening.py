@@ -39,13 +39,13 @@ async def opened(
     """Open a chat; it never takes the focus.
 
     Args:
-        host: Of the editor.
-        chats: Its chats.
-        arguments: Which chat.
-        note: A paragraph of ours that it is to have above the draft.
+        host: The server's state for this editor.
+        chats: The editor's chats.
+        arguments: Which chat to open.
+        note: A paragraph to insert above the draft.
 
     Raises:
-        UserError: There is no such session, or the chat cannot be made.
+        UserError: There is no such session, or the chat cannot be created.
     """
     path, session = await _found(host, chats, arguments)
     if note:
@@ -54,7 +54,7 @@ async def opened(
 
 
 async def _found(host: Host, chats: Chats, arguments: ChatArguments) -> tuple[Path, str | None]:
-    """The file of a chat, with all that was said in its session."""
+    """Return the file of a chat, with everything that was said in its session."""
     root = host.root
     if arguments.uri is not None:
         return await _named(host, arguments.uri), None
@@ -81,7 +81,7 @@ async def _found(host: Host, chats: Chats, arguments: ChatArguments) -> tuple[Pa
 
 
 async def _put(host: Host, chats: Chats, path: Path, note: str) -> None:
-    """Put a paragraph above the draft, if the document takes it."""
+    """Insert a paragraph above the draft, if the document accepts it."""
 
     def plan(text: str) -> str:
         return edited(text, noted(text, note))
@@ -90,7 +90,7 @@ async def _put(host: Host, chats: Chats, path: Path, note: str) -> None:
     if document is None:
         await asyncio.to_thread(changed_on_disk, path, [path.parent], plan)
         return
-    with contextlib.suppress(EditRefused):  # whoever asks for it has shown it before
+    with contextlib.suppress(EditRefused):  # the caller has already shown it
         await chats.paper.change(document, plan)
 
 
@@ -118,18 +118,18 @@ def _today() -> str:
 
 
 async def mark_rewound(chats: Chats, session: str, turn: int) -> None:
-    """Say in the open chat of a session that it was taken back to the end of a turn."""
+    """Note in the open chat of a session that it was rewound to the end of a turn."""
     document = chats.of_session(session)
     if document is None:
         return
     try:
         await chats.paper.change(document, partial(_marked, turn=turn))
     except EditRefused:
-        return  # the session is right, and nothing depends on the mark
+        return  # the session is right, and nothing depends on the note
 
 
 async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: int | None) -> None:
-    """Say what was made; where the origin is a chat, its fork gets one too."""
+    """Tell the user about a fork; if the origin is a chat, the fork gets a chat, too."""
     if host.client.features.has("events"):
         return
     where = ending_of(turn)
@@ -146,7 +146,7 @@ async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: i
 
 
 def ending_of(turn: int | None) -> str:
-    """Where a conversation goes on from."""
+    """Return where a conversation continues from."""
     if turn is None:
         return "the end of the last turn"
     return f"the end of turn {turn}" if turn else "the beginning"
@@ -166,20 +166,20 @@ def _marked(text: str, turn: int) -> str:
 
 
 class QuestionPlace:
-    """Implements ``ChatPlace``; what is sent in the chat is said to the running turn.
+    """Implements ``ChatPlace``; words sent in the chat steer the running turn.
 
     Args:
-        host: Of the editor.
-        chats: Its chats.
+        host: The server's state for this editor.
+        chats: The editor's chats.
     """
 
     def __init__(self, host: Host, chats: Chats) -> None:
         self._host, self._chats = host, chats
 
     def is_open(self, session: str) -> bool:
-        """Is the running turn written into an open chat, by a user who is there?
+        """Is the running turn written into an open chat?
 
-        Whether any window shows it no server knows.
+        No server knows whether a window shows it.
         """
         running = self._host.turns.running_in(session)
         return running is not None and running.in_chat and self._chats.is_streaming(session)
@@ -188,7 +188,7 @@ class QuestionPlace:
         """Open the chat with the question above the place for the answer.
 
         Raises:
-            UserError: It cannot be made.
+            UserError: It cannot be created.
         """
         is_written = self._chats.is_streaming(question.session)
         asked = "" if is_written else question_words(question.text, question.options)
@@ -210,14 +210,14 @@ class QuestionPlace:
         await self._chats.catch_up(document)
 
     async def _clear(self, document: Document, ended: Ticket) -> None:
-        """Take out of the draft what the turn was given, unless it was given back."""
+        """Remove words from the draft that the turn received, unless they were given back."""
         steered = self._chats.steered.get(document.uri)
         back = ended.finished.draft if ended.finished is not None else ""
         if steered is None or steered.ticket is not ended:
             return
         for raw in steered.raws:
             if raw.replace("\r\n", "\n") not in back:
-                with contextlib.suppress(EditRefused):  # it stays, and can be seen
+                with contextlib.suppress(EditRefused):  # they stay, and can be seen
                     await self._chats.paper.change(document, partial(_without, words=raw))
 
 

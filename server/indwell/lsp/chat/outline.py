@@ -1,4 +1,4 @@
-"""What editors show of a chat document: symbols, folds, links, actions, lenses. Pure."""
+"""The outline of a chat document: symbols, folds, links, code actions, code lenses. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indwell.lsp.workspace.line_blocks import units_in_line
 from indwell.service.mentions import Mention, mention_of, mentions_in
 
 Place = Callable[[int], dict[str, int]]
-"""The position of an offset, as JSON."""
+"""Returns the position of an offset, as JSON."""
 
 NAME_CHARACTERS = 80
 MOST_LINKS = 2_000
@@ -24,15 +24,15 @@ _NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # SymbolKind
 _OPEN, _CLOSE = "<details><summary>", "</details>"
 _FEED, _BREAK = lazy_pattern(r"\n"), lazy_pattern(r"\r\n|\n|\r")
 _LINK = lazy_pattern(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
-_SCHEME = lazy_pattern(r"[^/]*:")  # none of ours has one: we write a colon as %3A
+_SCHEME = lazy_pattern(r"[^/]*:")  # our links have none: we write a colon as %3A
 _ELSEWHERE = lazy_pattern(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
 class TextPositions:
-    """Positions in one text, many of them; it is read once, and may be used in a thread.
+    """Many positions in one text, which is read once; may be used in a thread.
 
     Args:
-        text: The whole of it.
+        text: The whole text.
         encoding: The negotiated position encoding.
     """
 
@@ -42,14 +42,14 @@ class TextPositions:
         self._starts = [0, *(one.end() for one in ends)]
 
     def __call__(self, offset: int) -> dict[str, int]:
-        """The position of an offset."""
+        """Return the position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         before = self._text[self._starts[line] : offset]
         return {"line": line, "character": units_in_line(before, len(before), self._encoding)}
 
 
 class Fold(NamedTuple):
-    """A tool or a thought: from the line of its summary to the end of its last line."""
+    """A folding range of a tool or a thought, from its summary to its last line."""
 
     start: int
     stop: int
@@ -57,7 +57,7 @@ class Fold(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A place that leads to a file: relative to the chat's folder, or as words mention it."""
+    """A link to a file: relative to the chat's folder, or as words mention it."""
 
     start: int
     stop: int
@@ -66,7 +66,7 @@ class Link(NamedTuple):
 
 
 def folds(text: str) -> Iterator[Fold]:
-    """All details, in order."""
+    """Return all folds, in order."""
     at = 0 if text.startswith(_OPEN) else text.find(f"\n{_OPEN}") + 1
     while at or text.startswith(_OPEN):
         end = _line_end(text, at)
@@ -85,7 +85,7 @@ def folds(text: str) -> Iterator[Fold]:
 
 
 def symbols(text: str, place: Place) -> list[dict[str, Any]]:
-    """One for each heading, with the tools below it."""
+    """Return one symbol for each heading, with the tools below it."""
     found = list(headings(text))
     inside = list(folds(text))
     result: list[dict[str, Any]] = []
@@ -110,7 +110,7 @@ def symbols(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
-    """Tools and thoughts, and every turn but the newest with its words."""
+    """Return folding ranges for tools, thoughts, and all turns but the newest with its words."""
     found = list(headings(text))
     ranges = [_range(one.start, one.stop, place) for one in folds(text)]
     last = max((n for n, one in enumerate(found) if one.kind == "turn"), default=-1)
@@ -124,7 +124,7 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
 
 
 def links(text: str) -> tuple[Link, ...]:
-    """Our links to hunks, and what the user's words mention; the newest, if there are many."""
+    """Return our links to hunks, and files in the user's words; of many the newest."""
     found = [
         Link(m.start(), m.end(), m["to"], None)
         for m in _LINK.finditer(text)
@@ -141,7 +141,7 @@ def links(text: str) -> tuple[Link, ...]:
 
 
 def line_of(target: str) -> tuple[str, int]:
-    """A link's path, and its line, 1-based; 0 if it names none."""
+    """Return a link's path, and its line from 1; 0 if it names none."""
     mention = mention_of(target)
     return unquote(mention.path), mention.first
 
@@ -167,7 +167,7 @@ def _range_of(start: int, stop: int, place: Place) -> dict[str, Any]:
 
 
 def _range(start: int, stop: int, place: Place) -> dict[str, Any]:
-    """Lines from the first to the last with text on it."""
+    """Return the range from the first to the last line with text."""
     end = place(stop)
     last = end["line"] if end["character"] else end["line"] - 1
     return {"startLine": place(start)["line"], "endLine": last, "kind": "region"}
@@ -181,20 +181,20 @@ def _line_end(text: str, start: int) -> int:
 
 _KIND = "source.indwell"
 _AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}  # a key finds "Send" in both
-MOST_TURNS = 30  # that have lenses; the newest
+MOST_TURNS = 30  # turns with lenses: the newest ones
 
 
 class ChatState(NamedTuple):
-    """What is known when offers are asked for.
+    """The state on which code actions and lenses depend.
 
     Attributes:
         uri: The document.
-        session: That it belongs to; empty if none.
-        running: A turn of this document's session runs.
-        busy: A turn of another one does.
+        session: Its session; empty if none.
+        running: Whether a turn of this document's session runs.
+        busy: Whether a turn of another session runs.
         pending: Turns of the session with changes to accept or reject.
-        plan: The model proposed a plan, and nothing was said of it yet.
-        asked: A question of the model's waits in the running turn.
+        plan: Whether a plan of the model awaits the user's answer.
+        asked: Whether a question of the model waits in the running turn.
     """
 
     uri: str
@@ -207,13 +207,13 @@ class ChatState(NamedTuple):
 
 
 def _stop(state: ChatState) -> dict[str, Any]:
-    """Stops the turn of this chat; of a session that has no id yet, the one that is opened."""
+    """Return the command that stops the chat's turn; a session without id yet is being opened."""
     stop = {"title": "Stop", "command": "indwell.cancel"}
     return {**stop, "arguments": [{"session": state.session}]} if state.session else stop
 
 
 def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
-    """The commands for what the user is writing."""
+    """Return the commands for the draft."""
     draft = layout.draft_of(text)
     has_words = draft is not None and draft.stop > draft.start
     found = []
@@ -231,7 +231,7 @@ def sending(text: str, state: ChatState) -> list[dict[str, Any]]:
 
 
 def of_plan(state: ChatState) -> list[dict[str, Any]]:
-    """What can be done with the plan of the session."""
+    """Return the commands for the plan of the session."""
     if not state.plan:
         return []
     return [
@@ -245,7 +245,7 @@ def of_plan(state: ChatState) -> list[dict[str, Any]]:
 
 
 def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
-    """Code actions: sending anywhere, and what can be done with the turn at an offset."""
+    """Return code actions: sending anywhere, and those for the turn at an offset."""
     commands = [
         {**one, "title": _AS_ACTION.get(one["title"], one["title"])} for one in sending(text, state)
     ]
@@ -256,7 +256,7 @@ def actions(text: str, state: ChatState, at: int) -> list[dict[str, Any]]:
 
 
 def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
-    """Lenses: sending above the draft, the others at the headings of the newest turns."""
+    """Return lenses: sending above the draft, the others at the headings of the newest turns."""
     found: list[dict[str, Any]] = []
     n_turns = 0
     own = _own_start(text)
@@ -279,7 +279,7 @@ def lenses(text: str, state: ChatState, place: Place) -> list[dict[str, Any]]:
 
 
 def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
-    """What can be done with a turn of the session."""
+    """Return the commands for a turn of the session."""
     which = {"session": state.session, "turn": turn}
     found = []
     if turn in state.pending:
@@ -295,9 +295,9 @@ def of_turn(state: ChatState, turn: int) -> list[dict[str, Any]]:
 
 
 def _own_start(text: str) -> int:
-    """The offset at which the turns of the chat's session begin; the first line names the session.
+    """Return where the turns of the chat's session begin, which the first line names.
 
-    A chat may hold turns of an earlier session above them; their numbers do not go on rising.
+    A chat may hold turns of an earlier session above them, and then the numbers restart.
     """
     start, later = len(text), 0
     for heading in layout.backwards(text):

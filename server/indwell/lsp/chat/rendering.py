@@ -38,7 +38,7 @@ _VERBS = {
 
 
 def call_line(name: str, target: str, figure: str, seconds: float | None) -> str:
-    """What was done with what, how it went, and how long it took, where that is known."""
+    """Describe a call: the tool, its target, its result, and its duration if known."""
     verb = _VERBS.get(name, name)
     is_plain = name in _OF_FILES or not (target and figure)
     between = " " if is_plain else " · "  # a command has blanks of its own
@@ -47,12 +47,12 @@ def call_line(name: str, target: str, figure: str, seconds: float | None) -> str
 
 
 def seconds_words(seconds: float) -> str:
-    """A time as a chat shows it."""
+    """Return a duration as a chat shows it."""
     return f"{seconds:.1f} s"
 
 
 def question_words(question: str, options: Sequence[str]) -> str:
-    """A question of the model's as a block quote, with its options and how to answer."""
+    """Return a question of the model as a block quote, with its options and how to answer."""
     parts = [f"> **The model asks:**\n{quoted(question)}"]
     if options:
         parts.append(quoted("\n".join(f"{at}. {one}" for at, one in enumerate(options, 1))))
@@ -61,21 +61,21 @@ def question_words(question: str, options: Sequence[str]) -> str:
 
 
 Link = Callable[[str, int], str]
-"""Where a line of a file is, for a link; empty if there can be none."""
+"""Returns a link to a line of a file; empty if there can be none."""
 
-MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept at all
-MOST_LINKS = 12  # to the hunks of one edit
-_REASON = 300  # characters of why a turn ended
+MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept
+MOST_LINKS = 12  # links to the hunks of one edit
+_REASON = 300  # characters of the reason why a turn ended
 _HUNK = lazy_pattern(  # where it begins in the new text, and the lines before the first changed one
     r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
 )
 
 
 class Rendering:
-    """One turn of a document.
+    """The text of one turn in a document.
 
     Args:
-        turn: Its number.
+        turn: The number of the turn.
         link: Makes links to lines of files.
 
     """
@@ -83,7 +83,7 @@ class Rendering:
     def __init__(self, turn: int, link: Link) -> None:
         self._pieces = [turn_line(turn)]
         self._link = link
-        self._blanks = ""  # that stand between ``text`` and what comes
+        self._blanks = ""  # blanks between ``text`` and what follows
         self._reply = Neutral()
         self._is_reply = False
         self._thought: list[str] = []
@@ -92,16 +92,16 @@ class Rendering:
         self._outputs: dict[str, list[str]] = {}
         self._of_agents: dict[str, list[str]] = {}
         self._n_output: dict[str, int] = {}
-        self._todo = ""  # as the model wrote it last, not shown yet
+        self._todo = ""  # the newest list of the model, not shown yet
 
     @property
     def text(self) -> str:
-        """All of it so far, from the heading on; it never ends with white space."""
+        """All text so far, from the heading on; it never ends with white space."""
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
     def take(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
-        """Go on with what happened."""
+        """Add an event."""
         if event.agent and not isinstance(event, events.Notice):
             self._take_of_agent(event)
             return
@@ -130,7 +130,7 @@ class Rendering:
                     self._block(note)
 
     def _take_of_agent(self, event: events.Event) -> None:
-        """What a sub-agent does stands folded in its call, when that has ended."""
+        """Add an event of a sub-agent; its work is folded in its call when that has ended."""
         match event:
             case events.EditApplied(id=call):
                 self._diffs.setdefault(call, []).append(event)
@@ -230,13 +230,13 @@ class Rendering:
 
 
 def _words(text: str) -> str:
-    """Markdown of the model's that is whole, fit for the document."""
+    """Return complete Markdown of the model, made safe for the document."""
     shown = Neutral()
     return (shown.feed(text) + shown.finish()).strip()
 
 
 def _note(event: events.Event) -> str:
-    """What stands in the answer, mostly as a quote; what waits, is asked or was spent does not."""
+    """Add a note, mostly as a quote; queue, questions and usage add none."""
     match event:
         case events.PlanChanged(state="proposed", text=text):
             return f"**The plan** (approve or edit it above your draft)\n\n{_words(text)}"
@@ -267,12 +267,12 @@ def _receipt(done: events.TurnFinished) -> str:
     return " · ".join(parts)
 
 
-MOST_CHARACTERS = 200_000  # that are put back; the rest stands in the transcript
-_RESULT = 4_000  # of a tool's result
+MOST_CHARACTERS = 200_000  # characters restored into a document; the rest is in the transcript
+_RESULT = 4_000  # characters of a tool's result
 
 
 def restored(turns: Sequence[RecordedTurn], session: str) -> str:
-    """These turns, oldest first; of many the newest, and where the others are."""
+    """Return these turns, oldest first; of many the newest, and where the others are."""
     shown: list[str] = []
     room = MOST_CHARACTERS
     for turn in reversed(turns):
@@ -292,7 +292,7 @@ def restored(turns: Sequence[RecordedTurn], session: str) -> str:
 
 
 def own_words(words: str) -> str:
-    """The user's words as they are put into a document by us."""
+    """Return the user's words as we insert them into a document."""
     shown = Neutral()
     return (shown.feed(words.strip()) + shown.finish()).strip()
 
@@ -339,7 +339,7 @@ def _told(told: events.Event | RecordedCall) -> str:
 
 
 def _inner(call: RecordedCall) -> str:
-    """What a sub-agent did, as it stood there when it did it."""
+    """Return a sub-agent's work as it was shown at its time."""
     done = call.finished
     figure = "not ended" if done is None else "failed" if done.is_error else done.figure
     parts = [quoted(done.message)] if done is not None and done.is_error else []

@@ -1,7 +1,7 @@
 """The chat document's requests: opens chats, and sends a draft as a prompt, steering or a command.
 
-Where an editor allows it, the server registers for ``*.chat.md`` only; elsewhere the answer for any
-other document is nothing.
+Where an editor allows it, the server registers for ``*.chat.md`` only; otherwise it answers nothing
+for any other document.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ from indwell.service.turns.queue import Ticket
 from indwell.workspace.base import Workspace
 
 ANEW = "Begin a new session"
-OPENING_S = 2.0  # for a chat's first turn to open its session
+OPENING_S = 2.0  # seconds in which a chat's first turn should open its session
 ANY_CHAT = ChatArguments()
 NEWEST = SendArguments()
 
 
 def rest_of(draft: str, taken: Sequence[str]) -> str:
-    """What of a draft is new.
+    """Return the new words of a draft.
 
     Args:
-        draft: All of it, blanks at its ends aside.
-        taken: What was sent already, in its order; what does not stand there any more counts
-            for nothing.
+        draft: The whole draft, without blanks at its ends.
+        taken: Words that were already sent, in order; those that are no longer there are ignored.
     """
     at = 0
     for words in taken:
@@ -62,10 +61,10 @@ def rest_of(draft: str, taken: Sequence[str]) -> str:
 
 
 async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
-    """Send the draft; gives the turn that began, or the prompt that waits.
+    """Send the draft; return the turn that began, or the prompt that waits.
 
     Raises:
-        UserError: It cannot be sent, in plain words; it stays where it is.
+        UserError: It cannot be sent; the message says why, and the draft stays.
     """
     document = chats.document(arguments.uri)
     chats.asking.check_free(document)
@@ -79,7 +78,7 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
 
 
 async def _taken(host: Host, chats: Chats, document: Document, arguments: SendArguments) -> object:
-    """One send; the next of this document begins when its words are taken."""
+    """Make one send; the next one of this document begins when its words are taken."""
     text = document.text
     draft = layout.draft_of(text)
     if draft is None:
@@ -110,7 +109,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
 
 
 class OutgoingPrompt:
-    """What is sent: as it stands in the document, as the model gets it, and where to."""
+    """A prompt on its way: as it is in the document, as the model gets it, and its target."""
 
     def __init__(self, raw: str, words: str, target: str) -> None:
         self.raw, self.words, self.target = raw, words, target
@@ -134,11 +133,11 @@ async def _sent(host: Host, chats: Chats, document: Document, draft: OutgoingPro
 
 
 async def _followed(chats: Chats, document: Document, sent: SentWords) -> None:
-    """See to it that words which no turn has taken are in the draft, with the reason above."""
+    """Restore words into the draft that no turn has taken, with the reason above."""
     ticket = sent.ticket
     await ticket.ended.wait()
     chats.sent.remove(sent)
-    if sent.is_placed is None and sent in chats.standing:  # no turn writes them down
+    if sent.is_placed is None and sent in chats.standing:  # no turn writes them into the document
         chats.standing.remove(sent)
     if ticket.error is not None:
         await _change(chats, document, partial(moving.withdrawn, words=sent.raw))
@@ -165,7 +164,7 @@ async def _steered(
     except UserError:
         known.raws.remove(raw)
         raise
-    if result.is_choice:  # the answer stands where the question does
+    if result.is_choice:  # the answer is where the question is
         known.raws.remove(raw)
         await _change(chats, document, partial(moving.cleared, words=raw))
     else:
@@ -193,15 +192,15 @@ async def _obeyed(
 
 
 async def _called(host: Host, words: str) -> Collection[str]:
-    """The names of skills, where the words could be one."""
+    """Return the names of skills, if the words could be one."""
     return await names_of(host) if words.startswith("/") else ()
 
 
 async def _target(host: Host, chats: Chats, document: Document) -> str:
-    """The session of a document, or ``new``.
+    """Return the session of a document, or ``new``.
 
     Raises:
-        UserError: It names one that is not of this workspace, and the user wants no new one.
+        UserError: The named session is not of this workspace, and the user wants no new one.
     """
     named = chats.session_of(document)
     own = next((one for one in chats.sent if one.uri == document.uri), None)
@@ -220,7 +219,7 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
 
 
 async def _own_session(sent: SentWords) -> str:
-    """The session that the first words of a chat begin; others must not begin one more."""
+    """Wait for the session that a chat's first words open, so that others do not open another."""
     try:
         await sent.ticket.begins(OPENING_S)
     except UserError:
@@ -231,7 +230,7 @@ async def _own_session(sent: SentWords) -> str:
 
 
 async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -> tuple[str, ...]:
-    """What of the words names files that go along; what cannot is said."""
+    """Return the files that the words name; tell the user which ones cannot be sent."""
     workspace = host.sessions.workspace
     found = [one.mention for one in mentions_in(words)]
     if not found or workspace is None:
@@ -252,7 +251,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
 
 
 def _is_file_name(mention: Mention) -> bool:
-    """Does it look like one? What does not may be a person."""
+    """Does it look like a file name? Otherwise it may be a person."""
     return bool(mention.first) or "." in mention.path or "/" in mention.path
 
 
@@ -260,11 +259,11 @@ async def _is_there(workspace: Workspace, name: str) -> bool:
     try:
         return await asyncio.to_thread(exists, workspace.resolve(name))
     except ToolError:
-        return True  # it leads out of the workspace, or is none of its files
+        return True  # it leads out of the workspace, or is no file of it
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:
-    """A paragraph of ours above the draft, unless it is the last one there."""
+    """Insert a paragraph of ours above the draft, unless it is the last one there."""
     note = quoted(words)
 
     def plan(text: str) -> Sequence[TextSplice]:
@@ -277,7 +276,7 @@ async def _note(chats: Chats, document: Document, words: str) -> None:
 
 
 async def _change(chats: Chats, document: Document, plan: layout.Plan) -> None:
-    """Change the document if that can be; nothing depends on it."""
+    """Change the document if possible; nothing depends on it."""
     try:
         await chats.paper.change(document, lambda text: edited(text, plan(text)))
     except EditRefused:
@@ -285,7 +284,7 @@ async def _change(chats: Chats, document: Document, plan: layout.Plan) -> None:
 
 
 def register_chat(server: Server, host: Host) -> ChatViews:
-    """Both commands, and the requests about chats."""
+    """Register both commands, and the requests about chats."""
     chats = Chats(host)
     views = ChatViews(host, chats)
     host.client.chat = QuestionPlace(host, chats)
@@ -319,7 +318,7 @@ def register_chat(server: Server, host: Host) -> ChatViews:
 
 
 async def ask_for_chats(host: Host) -> None:
-    """Register for chats alone with an editor that takes that."""
+    """Register for chats only, with an editor that allows it."""
     dynamic = host.client.features.dynamic
     found = [
         sync.Registration(
@@ -335,7 +334,7 @@ async def ask_for_chats(host: Host) -> None:
 
 
 async def _looked(host: Host, uri: str, look: Callable[[Document], Awaitable[Any]]) -> msgspec.Raw:
-    """What is asked, as JSON; null for what is no open chat."""
+    """Answer a request as JSON; null for what is no open chat."""
     document = host.documents.get(uri) if is_chat(uri) else None
     if document is None:
         return msgspec.Raw(b"null")

@@ -21,17 +21,17 @@ from indwell.lsp.workspace.documents import Document, Documents
 from indwell.workspace.base import AppliedChange
 
 State: TypeAlias = Literal["new", "there", "changed", "gone"]
-"""Of the section: not put in yet, as it was written, not as it was written, taken out."""
+"""The state of a section: not inserted yet, as written, changed, removed."""
 
 
 class AnsweredPrompt(NamedTuple):
-    """The words that a turn answers: as they stood in the document, and fit to be put in."""
+    """The words that a turn answers: as they were in the document, and in a form to insert."""
 
     words: str
     shown: str
 
 
-_KNOWN_BY = 40  # characters at its end that a piece is known by
+_KNOWN_BY = 40  # characters at the end of a piece that identify it
 
 
 class _Planned(NamedTuple):
@@ -42,12 +42,12 @@ class _Planned(NamedTuple):
 
 
 class Writing:
-    """One turn in one document.
+    """The state of one turn in one document.
 
     Args:
-        turn: Its number.
-        asked: What it answers.
-        session: That the first line shall name; empty if it does.
+        turn: The number of the turn.
+        asked: The words that it answers.
+        session: The session that the first line should name; empty if it does.
     """
 
     def __init__(self, turn: int, asked: AnsweredPrompt, session: str) -> None:
@@ -60,43 +60,43 @@ class Writing:
 
     @property
     def state(self) -> State:
-        """As it was found last."""
+        """The state as last found."""
         return self._planned.state
 
     @property
     def written(self) -> str:
-        """What of the turn stands there, as far as we put it in."""
+        """The text of the turn that we have inserted."""
         return self._now.written
 
     def delivered(self, words: str) -> None:
-        """The running turn has these words; they leave the draft."""
+        """Note words that the running turn has received and that leave the draft."""
         self._delivered.append(words)
 
     def reopened(self) -> None:
-        """The document was opened anew: what stands there is to be found out."""
+        """Forget the state, because the document was opened again."""
         self._was_there |= self._now.state != "new"
         self._now = self._now._replace(state="new", near=None)
 
     def commit(self) -> None:
-        """What was planned last is written."""
+        """Note that the last plan was applied."""
         self._now, self._is_doubtful, self._is_planned = self._planned, False, False
 
     def doubt(self) -> None:
-        """What was planned last was not taken; perhaps it still comes."""
+        """Note that the last plan was not applied, though it may still be."""
         self._is_doubtful = True
 
     def plan(
         self, text: str, whole: str, *, is_last: bool = False, back: tuple[str, ...] = ()
     ) -> str:
-        """What the document should read.
+        """Plan the next text of the document.
 
         Args:
-            text: That it reads.
-            whole: All of the turn so far, from its heading on.
-            is_last: Nothing more comes.
-            back: Words that go back into the draft.
+            text: Its present text.
+            whole: The whole turn so far, from its heading on.
+            is_last: Whether no more follows.
+            back: Words that return to the draft.
         """
-        self._is_doubtful |= self._is_planned  # it was sent, and nobody knows what became of it
+        self._is_doubtful |= self._is_planned  # it was sent, and its fate is unknown
         self._is_planned = True
         if self._now.state == "new":
             text = self._first(text, whole, is_last=is_last)
@@ -146,7 +146,7 @@ class Writing:
         return edited(text, (TextSplice(section.end, section.end, new),))
 
     def _come(self, text: str, section: Section, whole: str) -> str:
-        """What stands there by now, if an edit that was given up has come after all."""
+        """Return the inserted text by now, if an abandoned edit has been applied after all."""
         written = self._now.written
         last = text[max(section.heading.start, section.end - _KNOWN_BY) : section.end]
         last = last.replace("\r\n", "\n")
@@ -154,20 +154,20 @@ class Writing:
         return whole[: at + len(last)] if at + len(last) > len(written) and at >= 0 else written
 
 
-MOST_TRIES = 8  # of one edit, against a user who types all the while
-LABEL = ""  # Neovim prints a label of each edit, and these come ten times a second
+MOST_TRIES = 8  # tries of one edit against a user who types all the time
+LABEL = ""  # Neovim prints the label of each edit, and these come ten times a second
 
 Plan = Callable[[str], str]
-"""What a text should read."""
+"""Returns the wanted text."""
 
 
 class Paper:
     """Writes into open chat documents.
 
     Args:
-        documents: What the editor has open.
-        client: Takes the edits.
-        timeout_s: How long the editor may take to answer one.
+        documents: The editor's open documents.
+        client: Applies the edits.
+        timeout_s: Seconds that the editor may take for an edit.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Paper:
         """Change a document; None if there was nothing to change.
 
         Raises:
-            EditRefused: It was closed, or the editor did not take the edit.
+            EditRefused: It was closed, or the editor did not apply the edit.
         """
         async with self._locks[document.uri]:
             for _ in range(MOST_TRIES):
@@ -212,12 +212,12 @@ class Paper:
         return self._made
 
 
-EVERY_S = 0.1  # at most ten edits a second
-ASKS_S = 1.0  # an editor that takes longer for an edit probably asks its user about each
-REFUSED_S = 1.0  # from an edit that was not taken to the next try; doubled each time
+EVERY_S = 0.1  # seconds; at most ten edits a second
+ASKS_S = 1.0  # seconds; a slower editor probably asks its user about each edit
+REFUSED_S = 1.0  # seconds from a refused edit to the next try; doubled each time
 MOST_S = 30.0
 LAST_TRIES_S = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
-"""Before the tries when the turn has ended: somebody may be asked about each edit."""
+"""Seconds before the tries after the turn's end, because a user may be asked about each edit."""
 
 _SAID: dict[State, str] = {
     "changed": "the chat was changed where the answer is being written; the rest of it comes "
@@ -226,22 +226,21 @@ _SAID: dict[State, str] = {
 }
 
 OnDisk = Callable[[Document, Plan], Awaitable[None]]
-"""Takes the document as it was closed, and what its file should read."""
+"""Takes the document as it was closed, and the text that its file should get."""
 
 
 class Stream:
-    """A turn that is written down.
+    """A turn that is being written into a document.
 
     Args:
-        rendering: Makes its Markdown.
-        writing: Knows how much of it stands in the document.
-        words: Of the user, that come back if the model never got them; empty if they were not
-            written in this document.
-        given: Words that the turn was given, as they stand in this document; empty if they came
-            from elsewhere.
-        opened: The document as the editor has it open now, if it does.
-        paper: Writes.
-        say: Tells the user something.
+        rendering: Renders its Markdown.
+        writing: Its state in the document.
+        words: The user's words, which return to the draft if the model never gets them; empty if
+            they were not written in this document.
+        given: Words to the turn as they are in this document; empty if they came from elsewhere.
+        opened: Returns the document as the editor has it open; None if it is closed.
+        paper: Writes the edits.
+        say: Shows the user a message.
         on_disk: Writes the end into a document that was closed meanwhile.
     """
 
@@ -268,21 +267,21 @@ class Stream:
 
     @property
     def document(self) -> Document | None:
-        """Where it was written last."""
+        """The document into which it was last written."""
         return self._document
 
     @property
     def is_open(self) -> bool:
-        """Has the editor the document open now?"""
+        """Does the editor have the document open now?"""
         return self._opened() is not None
 
     @property
     def state(self) -> State:
-        """Of the section, as it was found last."""
+        """The state of the section as last found."""
         return self._writing.state
 
     def take(self, event: events.Event) -> None:
-        """Go on with what happened."""
+        """Add an event."""
         self._rendering.take(event)
         match event:
             case events.Steered(text=text, delivered=True):
@@ -299,7 +298,7 @@ class Stream:
         self._news.set()
 
     async def run(self) -> None:
-        """Write until the turn has ended and all of it stands there."""
+        """Write until the turn has ended and all of it is in the document."""
         loop = asyncio.get_running_loop()
         refused_s = REFUSED_S
         while not self._over.is_set():

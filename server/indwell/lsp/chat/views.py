@@ -1,4 +1,4 @@
-"""Answers what editors ask about a chat document: actions, lenses, symbols, completion."""
+"""Answers the editor's requests about a chat document: actions, lenses, symbols, completion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from indwell.workspace.paths import display
 
 
 async def skills_of(host: Host) -> Mapping[str, Skill]:
-    """Those that count now, by name; none where no folder is open."""
+    """Return the available skills, by name; none if no folder is open."""
     workspace = host.sessions.workspace
     if workspace is None:
         return {}
@@ -34,7 +34,7 @@ async def skills_of(host: Host) -> Mapping[str, Skill]:
 
 
 async def names_of(host: Host) -> Collection[str]:
-    """The names of those that could be called, also if their folder is not trusted: it is said."""
+    """Return the names of all skills that may be called, untrusted ones included."""
     workspace = host.sessions.workspace
     if workspace is None:
         return ()
@@ -43,25 +43,25 @@ async def names_of(host: Host) -> Collection[str]:
 
 
 async def skill_rows(host: Host) -> SkillsResult:
-    """The same as the answer to a request."""
+    """Return the skills as the answer to a request."""
     found = await skills_of(host)
     return SkillsResult(
         tuple(SkillRow(one.name, one.description, one.origin) for one in found.values())
     )
 
 
-LONG = 100_000  # characters of a chat; looking at less takes a few milliseconds
-SYMBOLS_CHARACTERS = 400_000  # of a file whose definitions are offered as ranges
+LONG = 100_000  # characters of a chat; a shorter one takes a few milliseconds
+SYMBOLS_CHARACTERS = 400_000  # characters of a file whose definitions are offered as ranges
 
 Look: TypeAlias = Callable[[str, outline.Place], list[dict[str, Any]]]
 
 
 class ChatViews:
-    """What is shown of the chats of one editor.
+    """Answers requests about the chats of one editor.
 
     Args:
-        host: Of the editor.
-        chats: Its chats.
+        host: The server's state for this editor.
+        chats: The editor's chats.
     """
 
     def __init__(self, host: Host, chats: Chats) -> None:
@@ -70,11 +70,11 @@ class ChatViews:
 
     @property
     def chats(self) -> Chats:
-        """Those that it shows."""
+        """The chats."""
         return self._chats
 
     def actions(self, uri: str, line: int, character: int) -> list[dict[str, Any]]:
-        """The code actions of a chat at a position."""
+        """Return the code actions of a chat at a position."""
         document = self._host.documents.get(uri)
         if document is None:
             return []
@@ -83,27 +83,28 @@ class ChatViews:
         return offers.actions(document.text, self._state(document), at)
 
     def lenses(self, uri: str) -> list[dict[str, Any]]:
-        """The lenses of a chat."""
+        """Return the lenses of a chat."""
         document = self._host.documents.get(uri)
         if document is None:
             return []
         return offers.lenses(document.text, self._state(document), self._place(document))
 
     async def symbols(self, document: Document) -> list[dict[str, Any]]:
-        """Turns and tools."""
+        """Return turns and tools."""
         return await self._beside(outline.symbols, document)
 
     async def folds(self, document: Document) -> list[dict[str, Any]]:
-        """Tools, thoughts, older turns."""
+        """Return tools, thoughts and older turns."""
         return await self._beside(outline.folding_ranges, document)
 
     async def links(self, document: Document) -> list[dict[str, Any]]:
-        """Hunks, and files that words mention."""
-        self._chats.names.known(self._roots())  # here: a list is begun on the event loop
+        """Return links to hunks, and to files that words mention."""
+        # Here, because its list is created on the event loop.
+        self._chats.names.known(self._roots())
         return await self._beside(partial(self._links, document), document)
 
     async def _beside(self, look: Look, document: Document) -> list[dict[str, Any]]:
-        """Look at a text; at a long one in a thread, for it takes 50 ms a megabyte."""
+        """Examine a text, a long one in a thread, because it takes 50 ms per megabyte."""
         text, encoding = document.text, self._host.documents.encoding
         if len(text) < LONG:
             return look(text, outline.TextPositions(text, encoding))
@@ -119,7 +120,7 @@ class ChatViews:
         return found
 
     async def completion(self, document: Document, position: types.Position) -> dict[str, Any]:
-        """What fits behind the cursor; the editor asks again with the next key."""
+        """Return completions at the cursor; the editor asks again with the next key."""
         encoding = self._host.documents.encoding
         at = document.offset(position, encoding)
         start = document.offset(types.Position(line=position.line, character=0), encoding)
@@ -135,7 +136,7 @@ class ChatViews:
             skills=await self._skills() if line.startswith("/") else (),
         )
         end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
-        begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same
+        begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same text
         rows = []
         for number, item in enumerate(items):
             range_ = begins.get(item.n_before)
@@ -156,7 +157,7 @@ class ChatViews:
         return {"isIncomplete": True, "items": rows}
 
     async def _skills(self) -> tuple[tuple[str, str], ...]:
-        """What the user can call by its name, with what it is for."""
+        """Return the skills that the user can call, with their descriptions."""
         found = await skills_of(self._host)
         return tuple((f"/{one.name}", short_line(one.description, 100)) for one in found.values())
 
@@ -190,7 +191,7 @@ class ChatViews:
         return place
 
     async def _lines_of(self, name: str) -> tuple[NamedLines, ...]:
-        """What is marked in an open file, and its definitions."""
+        """Return the selection in an open file, and its definitions."""
         roots = self._roots()
         found: list[NamedLines] = []
         for document in self._host.documents:
@@ -205,7 +206,7 @@ class ChatViews:
         return tuple(found)
 
     def _target(self, document: Document, link: outline.Link) -> str:
-        """Where a link leads, if that is a file of the workspace."""
+        """Return where a link leads, if that is a file of the workspace."""
         roots = self._roots()
         if link.mention is not None:
             path, line = link.mention.path, link.mention.first

@@ -1,4 +1,4 @@
-"""Values of the agent and the store as results of the protocol. Pure."""
+"""Converts values of the agent and the session store to results of the protocol. Pure."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 
-TEXT_CHARACTERS = 20_000  # of one text of an event; a screen shows far less
+TEXT_CHARACTERS = 20_000  # characters of one text of an event; a screen shows far less
 PAGE_LIMIT = 100  # sessions or turns of one answer
-PAGE_CHARACTERS = 1_000_000  # of all events of one answer; it always has one turn
+PAGE_CHARACTERS = 1_000_000  # characters of all events of one answer; it always has one turn
 
 
 def started(ticket: Ticket) -> protocol.StartedResult:
-    """A turn that has begun, or a prompt that waits."""
+    """Return a turn that has begun, or a prompt that waits."""
     if ticket.session is None:
         return protocol.StartedResult(session=None, turn=None, queued=ticket.waiting.id)
     return protocol.StartedResult(session=ticket.session.id, turn=ticket.number, queued=None)
 
 
 def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
-    """How a turn ended."""
+    """Return how a turn ended."""
     return protocol.TurnResult(
         session=ticket.session.id if ticket.session else None,
         turn=finished.turn,
@@ -55,7 +55,7 @@ def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
 
 
 def queue_result(queue: Queue) -> views.QueueResult:
-    """What waits."""
+    """Return the queue."""
     return views.QueueResult(
         queue.seq,
         queue.held,
@@ -75,7 +75,7 @@ def queue_result(queue: Queue) -> views.QueueResult:
 def sessions_result(
     found: Sequence[Overview], current: str | None, *, more: bool
 ) -> views.SessionsResult:
-    """A page of the list of sessions."""
+    """Return a page of the list of sessions."""
     rows = (
         views.SessionRow(
             id=one.id,
@@ -94,7 +94,7 @@ def sessions_result(
 
 
 def resume_result(resumed: Resumed) -> views.ResumeResult:
-    """A session that was taken up."""
+    """Return a resumed session."""
     return views.ResumeResult(
         session=resumed.session.id,
         turns=resumed.session.turns,
@@ -107,7 +107,7 @@ def resume_result(resumed: Resumed) -> views.ResumeResult:
 def session_result(
     session: str, reading: LogReading, *, before: int | None, limit: int
 ) -> views.SessionResult:
-    """A page of a session's turns: the last ones, or those before a turn; takes a while."""
+    """Return a page of a session's turns: the last ones, or those before a turn; takes a while."""
     turns = events_of(reading.records)
     wanted = [one for one in turns if before is None or one.turn < before]
     page = _newest(wanted, page_size(limit))
@@ -129,12 +129,12 @@ def session_result(
 
 
 def plan_result(plan: Plan) -> PlanResult:
-    """A plan, and where it stands."""
+    """Return a plan with its state."""
     return PlanResult(plan.state, plan.text, plan.path)
 
 
 def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, ...]:
-    """The last turns, as many as one answer holds."""
+    """Return the last turns, as many as one answer holds."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
@@ -147,7 +147,7 @@ def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, .
 
 
 def _turn(turn: RecordedTurn) -> tuple[views.TurnRow, int]:
-    """A turn with its long texts cut, and how many characters its texts have."""
+    """Return a turn with its long texts cut, and the number of its characters."""
     size = cut = 0
     told: list[Event] = []
     for event in turn.events:
@@ -167,12 +167,12 @@ def _texts(event: Event) -> dict[str, str]:
 
 
 def page_size(wanted: int) -> int:
-    """How many entries an answer has when ``wanted`` were asked for."""
+    """Return how many entries an answer has when ``wanted`` were requested."""
     return max(1, min(wanted, PAGE_LIMIT))
 
 
 def models_result(offered: Sequence[OfferedModel], chosen: str) -> views.ModelsResult:
-    """What the endpoint offers."""
+    """Return the endpoint's models."""
     rows = (
         views.ModelRow(
             one.name, one.window, one.price_in, one.price_out, one.tools, one.name == chosen
@@ -183,7 +183,7 @@ def models_result(offered: Sequence[OfferedModel], chosen: str) -> views.ModelsR
 
 
 def login_result(outcome: LoginOutcome) -> views.LoginResult:
-    """How a login ended."""
+    """Return how a login ended."""
     return views.LoginResult(
         ok=outcome.ok,
         model=outcome.model,
@@ -198,7 +198,7 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
 
 
 def events_result(session: str, missed: Missed) -> views.EventsResult:
-    """Events that a client did not see."""
+    """Return events that a client did not see."""
     return views.EventsResult(
         session=session,
         events=tuple(

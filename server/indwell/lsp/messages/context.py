@@ -13,16 +13,16 @@ from indwell.messages import Tier
 
 @attrs.frozen(eq=False, repr=False)
 class Attachment(Value):
-    """A piece that goes with a prompt; which fields count is a matter of ``kind``.
+    """Something attached to a prompt; ``kind`` decides which fields count.
 
     Attributes:
         kind: ``image``: ``mime`` and ``data``. ``text``, pasted or from a terminal: ``text``.
-            ``problems``: those that the editor knows of ``uri``, or of all documents.
-        label: How people call it; it stands beside it wherever it is shown.
+            ``problems``: those that the editor reports for ``uri``, or for all documents.
+        label: Its name for people, shown beside it everywhere.
         mime: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
         data: Base64.
-        text: As it is.
-        uri: Of a document.
+        text: The text, unchanged.
+        uri: The URI of a document.
     """
 
     kind: Literal["image", "text", "problems"]
@@ -59,15 +59,16 @@ class DetachResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ContextParams(Value):
-    """Nothing to say: the next request is that of the current session."""
+    """No fields: the next request is that of the current session."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class BlockRow(Value):
     """One block of the next request; ``anchor`` if a cache mark stands behind it.
 
-    ``message`` is its message's index (-1: tools and system); it stands for the messages ``first``
-    to ``last`` of the transcript, ``altered`` if compaction made it what it is; ``why`` says so.
+    ``message`` is the index of its message (-1: tools and system); it stands for the messages
+    ``first`` to ``last`` of the transcript; ``altered`` if compaction changed it; ``why`` gives the
+    reason.
     """
 
     message: int
@@ -90,7 +91,7 @@ class BlockRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class HeadroomRow(Value):
-    """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` away."""
+    """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` tokens away."""
 
     layer: str
     at: int
@@ -100,10 +101,10 @@ class HeadroomRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class HealthRow(Value):
-    """What calls, cache and compactions came to, named as in ``request.cache_health``.
+    """Figures of calls, cache and compactions, named as in ``request.cache_health``.
 
-    ``turn`` of the newest turn, ``session`` of all; ``misses`` are the calls in a row that got
-    nothing from the cache although a prefix should have hit.
+    ``turn`` is about the newest turn, ``session`` about all; ``misses`` counts consecutive calls
+    without a cached token although a prefix should have hit.
     """
 
     turn: Mapping[str, Any]
@@ -113,11 +114,11 @@ class HealthRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ContextResult(Value):
-    """What the next request would contain.
+    """The contents of the next request.
 
-    ``window`` and ``budget`` in tokens (null before the first turn), ``used`` as estimated,
-    ``share`` of the budget from 0 on; tokens by source and by tier; ``preset`` with its rungs;
-    ``health`` of the session so far, null before the first turn.
+    ``window`` and ``budget`` are in tokens (null before the first turn), ``used`` is estimated,
+    ``share`` is its part of the budget from 0 on; tokens by source and by tier; ``preset`` with its
+    rungs; ``health`` of the session so far, null before the first turn.
     """
 
     session: str | None

@@ -1,4 +1,4 @@
-"""The typed messages of ``indwell/diagnostics``: which problems documents have, when they settled.
+"""The typed messages of ``indwell/diagnostics``: the problems of documents once they settle.
 
 Field names are single words, so they are the same here and on the wire.
 """
@@ -13,12 +13,12 @@ from indwell.lsp.messages.values import Value
 
 @attrs.frozen(eq=False, repr=False)
 class DiagnosticsParams(Value):
-    """Which problems have these documents, as they read now?
+    """Asks for the problems of these documents as they read now.
 
     Attributes:
         uris: Documents, open or not.
-        wait: Seconds that the servers may still need; answer as soon as they have settled. At 0
-            answer what is known.
+        wait: Seconds that the checkers may still need; answer as soon as they have settled. With 0,
+            answer at once.
     """
 
     uris: tuple[str, ...]
@@ -27,12 +27,12 @@ class DiagnosticsParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SourceDiagnostics(Value):
-    """The newest report of one checker on a document: of a language server, a linter.
+    """The newest report of one checker on a document, such as a language server or a linter.
 
     Attributes:
-        name: As people know it.
-        diagnostics: None is a list without entries.
-        version: Of the text that it looked at; left out if that is not known, or if it has not
+        name: Its name for people.
+        diagnostics: Null is an empty list.
+        version: The version of the text that it checked; left out if unknown, or if it has not
             reported on this document yet.
     """
 
@@ -43,15 +43,15 @@ class SourceDiagnostics(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DocumentDiagnostics(Value):
-    """All problems of one document, of all servers but ours.
+    """All problems of one document, from all servers but ours.
 
     Attributes:
-        uri: As it was asked for.
+        uri: The URI of the request.
         diagnostics: Those of no checker in ``sources``.
-        version: Of the text that every server looked at, if that is known; without it, and with
+        version: The version of the text that every checker looked at, if known; without it, or with
             an older one, they verify nothing.
-        sources: Each checker that works in the document, with what it says. Only who tells them
-            apart can tell which of several has looked at a text.
+        sources: Each checker of the document, with its report. Only a client that separates them
+            can tell which of several has checked a text.
     """
 
     uri: str
@@ -62,6 +62,6 @@ class DocumentDiagnostics(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DiagnosticsResult(Value):
-    """One entry for each document about which somebody knows; the others are left out."""
+    """One entry for each document with known problems; others are left out."""
 
     documents: tuple[DocumentDiagnostics, ...]

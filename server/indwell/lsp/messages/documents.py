@@ -12,13 +12,13 @@ from indwell.lsp.messages.values import CommandArguments, Value
 
 @attrs.frozen(eq=False, repr=False)
 class ChatArguments(CommandArguments):
-    """The argument of ``indwell.chat``; all of it optional.
+    """The argument of ``indwell.chat``; all fields are optional.
 
     Attributes:
-        uri: The document to open; it is made if it is not there.
-        session: The session whose document is meant; the current one if both are left out.
-        new: Begin a new chat, whatever is current.
-        wait: Answer only when it is there.
+        uri: The document to open; created if missing.
+        session: The session of the document; the current one if both are left out.
+        new: Whether to begin a new chat.
+        wait: Whether to answer only when it is open.
     """
 
     uri: str | None = None
@@ -29,7 +29,7 @@ class ChatArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class ChatResult(Value):
-    """The document: where it is, and whether the editor has opened it."""
+    """The document: its URI, and whether the editor has opened it."""
 
     uri: str
     path: str
@@ -39,13 +39,13 @@ class ChatResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SendArguments(CommandArguments):
-    """The argument of ``indwell.send``; all of it optional.
+    """The argument of ``indwell.send``; all fields are optional.
 
     Attributes:
-        uri: The chat document; the one that was opened last if it is left out.
+        uri: The chat document; by default the one that was opened last.
         how: ``steer`` gives the words to the running turn, ``next`` lets them wait behind it;
             ``auto`` steers if a turn of this chat runs.
-        wait: Answer only when the words are on their way.
+        wait: Whether to answer only when the words are on their way.
     """
 
     uri: str | None = None
@@ -58,12 +58,12 @@ class OpenArguments(CommandArguments):
     """The argument of ``indwell.open``.
 
     Attributes:
-        what: Which document. ``diff``: what is pending; ``base``: a file without it, or before a
-            turn; ``request``: what the model would get next; ``transcript``: a session.
-        uri: Of the file that a diff or base is of; a diff without it is of all files.
-        turn: Only what this turn changed, or the file before it; of the current session if none
-            is named.
-        session: Whose changes, or whose transcript (the current one's if it is left out).
+        what: The kind of document. ``diff``: pending changes; ``base``: a file without them, or
+            before a turn; ``request``: what the model would get next; ``transcript``: a session.
+        uri: The file of a diff or base; a diff without it covers all files.
+        turn: Only the changes of this turn, or the file before it; a turn of the current session if
+            none is named.
+        session: The session of the changes or of the transcript (by default the current one).
     """
 
     what: Literal["diff", "base", "request", "transcript"]
@@ -74,7 +74,7 @@ class OpenArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class OpenResult(Value):
-    """The URI (of a file where the client asks for no texts), and whether it is shown."""
+    """The URI (a file's, if the client asks for no texts), and whether it is shown."""
 
     uri: str
     shown: bool
@@ -82,14 +82,14 @@ class OpenResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ForkArguments(CommandArguments):
-    """The argument of ``indwell.fork``; all of it optional.
+    """The argument of ``indwell.fork``; all fields are optional.
 
     Attributes:
-        session: The one that stays as it is; the current one if it is left out.
-        turn: The new one goes on from the end of this turn; the last one that has ended if it is
-            left out, and 0 is before the first one.
-        model: Goes on with this one of the user's models instead of that turn's own.
-        wait: Answer only when it is done.
+        session: The session to copy; by default the current one.
+        turn: The fork continues from the end of this turn; by default the last one that has ended;
+            0 is before the first one.
+        model: One of the user's models, in place of that turn's own.
+        wait: Whether to answer only when it is done.
     """
 
     session: str | None = None
@@ -103,11 +103,11 @@ class RewindArguments(CommandArguments):
     """The argument of ``indwell.rewind``.
 
     Attributes:
-        turn: The conversation goes on from the end of this turn; 0 is before the first one.
-        session: The current one if it is left out.
+        turn: The conversation continues from the end of this turn; 0 is before the first one.
+        session: By default the current one.
         model: As in ``ForkArguments``.
-        files: Take the files back too; if it is left out, plain editors ask, others do not.
-        wait: Answer only when it is done.
+        files: Whether to restore the files, too; if left out, plain editors ask, others do not.
+        wait: Whether to answer only when it is done.
     """
 
     turn: int
@@ -119,7 +119,7 @@ class RewindArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class ChangesParams(Value):
-    """Which pending changes: of a file, of a turn, of a session; each narrows it, none means all.
+    """Selects pending changes of a file, a turn, a session; each field narrows it, none means all.
 
     A ``turn`` without a ``session`` is one of the current session.
     """
@@ -131,20 +131,20 @@ class ChangesParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ChangeRow(Value):
-    """One pending change; ``turn`` and ``session`` of the newest turn that has a part in it.
+    """One pending change; ``turn`` and ``session`` name the newest turn that made a part of it.
 
     Attributes:
-        id: Of its contents: the same as long as what it shows is the same, wherever it moves.
-        uri: As the editor names the document.
-        path: As people read it.
-        range: Of its new lines; where there are none, the start of the line to reach it by.
-        old: The lines that went, with their ends.
-        new: The lines that came.
-        turn: Counts from 1.
-        session: Its id.
-        touched: The user has changed lines of it since; rejecting it asks first.
-        kind: ``create`` and ``delete`` are of whole files, ``opaque`` is no text or too large.
-        note: For people; says what an opaque change is.
+        id: The id of its contents: the same as long as it shows the same, wherever it moves.
+        uri: The document's URI in the editor.
+        path: Its path for people.
+        range: The range of its new lines; without any, the start of the line to reach it by.
+        old: The removed lines with their line breaks.
+        new: The added lines.
+        turn: The number of the turn, from 1.
+        session: The session's id.
+        touched: Whether the user has changed its lines since; a reject then asks first.
+        kind: ``create`` and ``delete`` concern whole files; ``opaque`` is no text or too large.
+        note: For people; describes an opaque change.
     """
 
     id: str
@@ -162,9 +162,9 @@ class ChangeRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ChangesResult(Value):
-    """Pending changes by file and line; ``files``, ``added`` and ``removed`` are counts of them.
+    """Pending changes by file and line; ``files``, ``added`` and ``removed`` are their counts.
 
-    ``pending`` is how many there are in the whole workspace.
+    ``pending`` is their number in the whole workspace.
     """
 
     changes: tuple[ChangeRow, ...]
@@ -176,17 +176,18 @@ class ChangesResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class VerdictArguments(CommandArguments):
-    """The argument of ``indwell.accept`` and ``indwell.reject``: which pending changes.
+    """The argument of ``indwell.accept`` and ``indwell.reject``: selects pending changes.
 
-    Each field narrows it; at least one is needed. Ids that are not pending any more do nothing.
+    Each field narrows the selection; at least one is needed. Ids that are no longer pending are
+    ignored.
 
     Attributes:
         hunks: Ids of changes.
-        uri: Those of this document.
-        turn: Those of this turn; of the current session if ``session`` is left out.
-        session: Those of this session.
-        all: All of them.
-        wait: Answer only when it is done.
+        uri: Changes of this document.
+        turn: Changes of this turn; of the current session if ``session`` is left out.
+        session: Changes of this session.
+        all: Whether to take all changes.
+        wait: Whether to answer only when it is done.
     """
 
     hunks: tuple[str, ...] = ()
@@ -199,7 +200,7 @@ class VerdictArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class KeptRow(Value):
-    """A change that a verdict did not settle, and why; ``id`` is empty for a whole file."""
+    """A change that a verdict did not settle, with the reason; ``id`` is empty for a whole file."""
 
     id: str
     uri: str
@@ -209,15 +210,15 @@ class KeptRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class VerdictResult(Value):
-    """What a verdict did.
+    """The result of a verdict.
 
     Attributes:
-        verdict: Which one.
+        verdict: The verdict.
         hunks: Ids of the changes that it settled.
-        kept: What is as it was before, and why.
-        gone: Ids that were named and are not pending any more; nothing was done for them.
-        message: All of it in one sentence.
-        running: It is still at work, or the user is being asked; a message tells of the end.
+        kept: Unchanged changes, with the reasons.
+        gone: Named ids that are no longer pending; nothing was done for them.
+        message: The result in one sentence.
+        running: Whether it is still at work, or the user is asked; a message reports the end.
     """
 
     verdict: Literal["accept", "reject"]

@@ -1,6 +1,6 @@
-"""What the editor says it can do, from ``initialize``, as one frozen value. Pure.
+"""The editor's capabilities from ``initialize``, as one frozen value. Pure.
 
-A missing capability is a hint, not proof: editors exist that obey what they do not declare.
+A missing capability is a hint, not proof: some editors do more than they declare.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 CHAT_FEATURES = ("completion", "documentLink", "documentSymbol", "foldingRange")
-"""What is asked about chat documents only: registered for those, where that can be."""
+"""Requests about chat documents only; registered for those where possible."""
 
 CHAT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "completion": {"triggerCharacters": ["@", "/", "#"], "resolveProvider": False},
@@ -28,21 +28,23 @@ class ClientFeatures(msgspec.Struct, frozen=True):
     """Capabilities that change what is sent.
 
     Attributes:
-        progress: Takes server-made work-done progress.
-        show_document: Opens a document when asked.
-        configuration: Answers ``workspace/configuration``.
-        watches_files: Tells of changed files of a folder, when asked to.
-        create_files: Makes new files, as part of a workspace edit.
-        delete_files: Deletes files so.
-        annotations: Shows what a change is, and who wants it.
-        refreshes_lenses: Asks for code lenses again when told to.
-        text_documents: Asks for the texts of virtual documents (3.18).
+        progress: Whether it accepts work-done progress from the server.
+        show_document: Whether it opens a document on request.
+        configuration: Whether it answers ``workspace/configuration``.
+        watches_files: Whether it reports changed files of a folder on request.
+        create_files: Whether a workspace edit may create files.
+        delete_files: Whether a workspace edit may delete files.
+        annotations: Whether it shows change annotations.
+        refreshes_lenses: Whether it reads code lenses again on request.
+        text_documents: Whether it asks for the texts of virtual documents (3.18).
         dynamic: Those of ``CHAT_FEATURES`` that can be registered for some documents.
-        says_encoding: Names its position encodings, so it counts as it says.
-        is_restricted: The editor itself does not trust the workspace; only this much is believed of
-            what it says about trust, for clients fill such claims from the folder (TRU-11, TRU-12).
-        numbers: A digit and Enter answer its questions, and they may be meant for a file (Neovim,
-            without the lines of ours that ask for a word).
+        says_encoding: Whether it names its position encodings, so that its positions can be relied
+            on.
+        is_restricted: Whether the editor itself does not trust the workspace. Of its statements
+            about trust only this one counts, because the folder can influence them (TRU-11,
+            TRU-12).
+        numbers: Whether its questions are answered by a digit and Enter that may be meant for a
+            file (Neovim, without the lines of ours that ask for a word).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
@@ -62,12 +64,12 @@ class ClientFeatures(msgspec.Struct, frozen=True):
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is one of our own extensions on: see the table in ``docs/protocol.md``."""
+        """Is one of our own extensions on? See the table in ``docs/protocol.md``."""
         return name in self.experimental
 
 
 def features_of(capabilities: Mapping[str, Any], client: str = "") -> ClientFeatures:
-    """Read the capabilities of ``initialize``; whatever has an impossible type is not there.
+    """Read the capabilities of ``initialize``; values of impossible types are ignored.
 
     ``client`` is the editor's name.
     """
@@ -99,7 +101,7 @@ def features_of(capabilities: Mapping[str, Any], client: str = "") -> ClientFeat
 
 
 def dynamic_chat_features(capabilities: Mapping[str, Any]) -> frozenset[str]:
-    """Which of ``CHAT_FEATURES`` the editor lets us register for some documents only."""
+    """Return which of ``CHAT_FEATURES`` the editor lets us register for some documents only."""
     known = _table(capabilities, "textDocument")
     return frozenset(
         name for name in CHAT_FEATURES if _table(known, name).get("dynamicRegistration") is True
@@ -113,7 +115,7 @@ def has_text_documents(capabilities: Mapping[str, Any]) -> bool:
 
 
 def names_encodings(capabilities: Mapping[str, Any]) -> bool:
-    """Does the editor name position encodings? Of those that do not, not all count utf-16."""
+    """Does the editor name position encodings? Editors that do not may not count utf-16."""
     return bool(_table(capabilities, "general").get("positionEncodings"))
 
 

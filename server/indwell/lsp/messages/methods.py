@@ -1,7 +1,7 @@
 """The typed messages of our own: ``indwell/*`` methods and the arguments of commands.
 
-``METHODS`` is the table that the converter, ``docs/protocol.md`` and the TypeScript mirror are made
-or checked from. Field names are single words, so they are the same here and on the wire.
+The converter, ``docs/protocol.md`` and the TypeScript types are made from the table ``METHODS`` or
+checked against it. Field names are single words, so they are the same here and on the wire.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from indwell.settings.model import Mode
 
 @attrs.frozen(eq=False, repr=False)
 class DidChangeSelectionParams(Value):
-    """The user marked something; the text comes from the synced buffer, never from here."""
+    """The user selected something; the text comes from the synchronised buffer, never from here."""
 
     uri: str
     version: int
@@ -37,7 +37,7 @@ class DidChangeSelectionParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DidFocusParams(Value):
-    """The document the user looks at now, or none."""
+    """The document that the user looks at now, or none."""
 
     uri: str | None = None
 
@@ -54,10 +54,10 @@ class DidChangeDiagnosticsParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PromptParams(Value):
-    """The user's words; ``session`` is an id, ``new``, or left out for the current one.
+    """The user's words; ``session`` is an id, ``new``, or left out for the current session.
 
-    ``mode`` holds for this turn only; left out, the one in force. ``mentions`` name files that go
-    along: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
+    ``mode`` applies to this turn only; the current mode if left out. ``mentions`` name files to
+    attach: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
     listing of a folder.
     """
 
@@ -70,7 +70,7 @@ class PromptParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SteerParams(Value):
-    """Words for the running turn; ``session`` is an id, or left out for whichever runs."""
+    """Words for the running turn; ``session`` is an id, or left out for any session."""
 
     text: str
     session: str | None = None
@@ -78,9 +78,9 @@ class SteerParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SteerResult(Value):
-    """The turn that takes them, at its next model call.
+    """The turn that takes the words, at its next model call.
 
-    ``is_choice``: they chose an option of the model's question, and are no words besides.
+    ``is_choice``: they chose an option of the model's question, and nothing else.
     """
 
     session: str
@@ -91,9 +91,9 @@ class SteerResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class QueueParams(Value):
-    """See or change the queue; ``seq`` is the state that was seen, so that nobody's change is lost.
+    """Reads or changes the queue; ``seq`` is the state that the client saw: no change is lost.
 
-    ``id`` names the prompt to ``remove``, ``move`` (to the place ``to``, 0-based) or ``edit`` (to
+    ``id`` names the prompt to ``remove``, ``move`` (to the 0-based place ``to``) or ``edit`` (to
     ``text``).
     """
 
@@ -106,10 +106,10 @@ class QueueParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TurnResult(Value):
-    """How a turn ended; ``draft`` gives words back that never reached the model.
+    """How a turn ended; ``draft`` returns words that never reached the model.
 
-    A prompt that was taken out of the queue ends as ``cancelled``, with turn 0 and no session.
-    ``verified`` says how the changes stand; it is empty if there are none.
+    A prompt that was removed from the queue ends as ``cancelled``, with turn 0 and no session.
+    ``verified`` says how the changes are verified; it is empty if there are none.
     """
 
     session: str | None
@@ -142,22 +142,22 @@ class SaveParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SaveResult(Value):
-    """Those that were saved."""
+    """The documents that were saved."""
 
     saved: tuple[str, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
 class TaskArguments(CommandArguments):
-    """The one argument of ``indwell.fix`` and its siblings; plain JSON, all of it optional.
+    """The argument of ``indwell.fix`` and its siblings; plain JSON, all fields are optional.
 
     Attributes:
         uri: The document; the focused one if left out.
         version: Its version when the action was offered.
-        range: Where; the selection if left out.
-        diagnostics: Problems there.
+        range: The place; the selection if left out.
+        diagnostics: The problems there.
         text: The user's words, for ``refactor`` and ``ask``.
-        wait: Answer only when the turn has ended, with its result.
+        wait: Whether to answer only when the turn has ended, with its result.
     """
 
     uri: str | None = None
@@ -173,8 +173,8 @@ class ModeArguments(CommandArguments):
     """The argument of ``indwell.mode``.
 
     Attributes:
-        mode: From the next call on.
-        session: An open one; the current one, and those that are begun later, if left out.
+        mode: The mode from the next call on.
+        session: An open session; if left out, the current one and all later ones.
     """
 
     mode: Mode
@@ -186,7 +186,7 @@ class CancelArguments(CommandArguments):
     """The argument of ``indwell.cancel``; it may be left out.
 
     Attributes:
-        session: Whose turn is stopped; that of the current one if left out.
+        session: The session whose turn is stopped; by default the current one.
     """
 
     session: str | None = None
@@ -197,7 +197,7 @@ class NewSessionArguments(CommandArguments):
     """The argument of ``indwell.newSession``; it may be left out.
 
     Attributes:
-        inherit: The id of a session whose task goes along: requests, files, what is to be done.
+        inherit: The id of a session whose task is continued: requests, files, what is to be done.
     """
 
     inherit: str = ""
@@ -205,13 +205,13 @@ class NewSessionArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class ResumeArguments(CommandArguments):
-    """The argument of ``indwell.resume``; all of it optional.
+    """The argument of ``indwell.resume``; all fields are optional.
 
     Attributes:
-        session: Its id; the user is asked if it is left out.
-        model: Goes on with this one of the user's models instead of the session's own.
-        wait: Answer only when it is done.
-        quiet: What goes wrong is the answer, an error as those of requests are, and no message.
+        session: The session's id; the user is asked if it is left out.
+        model: One of the user's models, in place of the session's own.
+        wait: Whether to answer only when it is done.
+        quiet: Whether a failure is an error answer, as for requests, and shows no message.
     """
 
     session: str | None = None
@@ -222,14 +222,14 @@ class ResumeArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class TrustArguments(CommandArguments):
-    """The argument of ``indwell.trust``; ``wait``: answer only when the user has answered."""
+    """The argument of ``indwell.trust``; ``wait``: whether to answer only after the user has."""
 
     wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
 class StartedResult(Value):
-    """What a command answers at once: session and turn that began, or the queued prompt's id."""
+    """The immediate answer of a command: session and turn that began, or the queued prompt's id."""
 
     session: str | None
     turn: int | None
@@ -298,12 +298,12 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.send": SendArguments,
     "indwell.memory": MemoryArguments,
 }
-"""Every command with the type of its one argument."""
+"""Every command with the type of its argument."""
 
 EventJson: TypeAlias = Mapping[str, Any]
 
 
 def event_json(event: Event) -> EventJson:
-    """An event as it goes over the wire."""
+    """Return an event as it is sent."""
     plain: EventJson = msgspec.to_builtins(event)
     return plain

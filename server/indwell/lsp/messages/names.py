@@ -1,4 +1,4 @@
-"""Names that the answer to ``initialize`` lists; apart, so that it needs no heavy import.
+"""Names in the answer to ``initialize``, in a module of their own without heavy imports.
 
 ``tests/wire/test_handshake.py`` keeps them equal to the tables of ``protocol`` and to the kinds of
 ``code_actions``.

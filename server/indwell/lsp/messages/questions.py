@@ -1,4 +1,4 @@
-"""Typed messages of questions to the user: permissions, the model's questions, and the memory."""
+"""Typed messages of questions to the user: permissions, the model's questions, the memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indwell.policy.approvals import Answer, AskedKind
 
 @attrs.frozen(eq=False, repr=False)
 class HunkShown(Value):
-    """One hunk of an edit that is asked for: its name, where it stands, its lines, escaped."""
+    """One hunk of an edit in question: its name, its place, its lines, escaped."""
 
     id: str
     header: str
@@ -21,22 +21,22 @@ class HunkShown(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PermissionParams(Value):
-    """May this run? ``detail`` is exactly what would run, or the diff of the edit.
+    """Asks for a permission; ``detail`` is exactly what would run, or the diff of the edit.
 
     Attributes:
-        id: Of the question.
+        id: The id of the question.
         title: One line.
-        detail: Whole, with what could hide or reorder text as code points.
-        reason: Why it is asked.
+        detail: The complete text, with characters that could hide or reorder text as code points.
+        reason: Why the user is asked.
         rule: What ``session`` and ``always`` store; empty if they are not offered.
-        cwd: Where a command would run.
-        sandbox: How commands are held here, in words.
+        cwd: The folder in which a command would run.
+        sandbox: How commands are confined here, in words.
         more: What a yes allows beyond that for this one call, in words.
-        why: The model's own words for wanting it; show them as such.
-        wanted: The model asks for ``more`` by itself: show that prominently.
-        risky: The parts of a command that are the reason.
-        hunks: Of an edit with several: each may be answered alone.
-        kind: What is asked for.
+        why: The model's reason in its own words; show it as such.
+        wanted: Whether the model itself asks for ``more``; show that prominently.
+        risky: The parts of a command that cause the question.
+        hunks: The hunks of an edit with several, each of which can be answered.
+        kind: The kind of permission.
     """
 
     id: str
@@ -56,10 +56,10 @@ class PermissionParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PermissionResult(Value):
-    """The user's answer; anything else than these words counts as ``no``.
+    """The user's answer; anything but these words counts as ``no``.
 
-    With any yes, ``hunks`` names those of the question that are allowed, for once, and no others;
-    left out, all of them are.
+    With a yes, ``hunks`` names those of the question that are allowed once, and no others; if left
+    out, all are.
     """
 
     answer: Answer
@@ -68,15 +68,15 @@ class PermissionResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class AskParams(Value):
-    """A question to the user with a line of text, or one of some options, as the answer.
+    """A question to the user, answered by a line of text or by one of some options.
 
     Attributes:
-        prompt: The question; of the model's only what is visible, at most 1,000 characters.
+        prompt: The question; of the model's only the visible text, at most 1,000 characters.
         placeholder: An example of an answer.
-        by: Whose question it is. The model's is never a permission, and has to look like no other.
-        options: Answers to choose from, each a line; words of the user's own are as good.
-        session: Whose turn asks; empty if no turn does.
-        id: Of the model's call that asks, as in ``toolStarted``; empty if none does.
+        by: Who asks. A question of the model is never a permission, and must not look like one.
+        options: Answers to choose from, a line each; the user may answer in words instead.
+        session: The session whose turn asks; empty if none does.
+        id: The id of the model's call that asks, as in ``toolStarted``; empty if none does.
     """
 
     prompt: str
@@ -89,7 +89,7 @@ class AskParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class AskResult(Value):
-    """What was typed, or which of the options was chosen, 0-based; both null if it was closed."""
+    """The typed text, or the 0-based index of the chosen option; both null if it was closed."""
 
     text: str | None = None
     chosen: int | None = None
@@ -97,10 +97,10 @@ class AskResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class MemoryArguments(CommandArguments):
-    """The argument of ``indwell.memory``; all of it optional.
+    """The argument of ``indwell.memory``; all fields are optional.
 
     Attributes:
-        scope: Which facts: of this workspace, or of the user everywhere.
+        scope: Facts about this workspace, or about the user everywhere.
     """
 
     scope: Literal["workspace", "user"] = "workspace"
@@ -108,7 +108,7 @@ class MemoryArguments(CommandArguments):
 
 @attrs.frozen(eq=False, repr=False)
 class MemoryResult(Value):
-    """The file with the facts: where it is, and whether the editor has opened it."""
+    """The file with the facts: its URI, and whether the editor has opened it."""
 
     uri: str
     path: str

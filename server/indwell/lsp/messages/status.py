@@ -1,4 +1,4 @@
-"""Typed messages about the server as a whole: status, providers, skills and background commands."""
+"""Typed messages about the server as a whole: status, providers, skills, background commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from indwell.settings.model import Mode
 
 @attrs.frozen(eq=False, repr=False)
 class SkillsParams(Value):
-    """Nothing is asked with it."""
+    """No fields."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -27,16 +27,16 @@ class SkillRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SkillsResult(Value):
-    """All that count now, by name; those of a workspace only if it is trusted as it is."""
+    """All available skills, by name; those of a workspace only if it is trusted as it is."""
 
     skills: tuple[SkillRow, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
 class CommandsParams(Value):
-    """Asks for a session's background commands; ``stop`` is the id of one that is ended first.
+    """Asks for a session's background commands; ``stop`` is the id of one to stop first.
 
-    ``session`` is the current one if it is left out.
+    ``session`` is by default the current one.
     """
 
     session: str | None = None
@@ -45,9 +45,9 @@ class CommandsParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class CommandsResult(Value):
-    """All background commands of a session, oldest first; null is no session yet.
+    """All background commands of a session, oldest first; null without a session.
 
-    Each is what ``CommandsChanged`` tells of it, with the output of this moment.
+    Each entry is as in ``CommandsChanged``, with its present output.
     """
 
     session: str | None
@@ -56,7 +56,7 @@ class CommandsResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class StatusParams(Value):
-    """Nothing to say."""
+    """No fields."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -72,18 +72,18 @@ class StatusResult(Value):
     """What a status bar and an empty panel show.
 
     Attributes:
-        session: The current one; null before the first prompt.
-        title: Of it; empty where there is none.
-        mode: In force from the next turn on.
-        modes: Those that may be chosen here.
-        model: Chosen; empty if none is.
+        session: The current session; null before the first prompt.
+        title: Its title; empty if there is none.
+        mode: The mode from the next turn on.
+        modes: The modes that may be chosen here.
+        model: The chosen model; empty if none is.
         lacking: Why no model can be called; empty if one can.
-        trusted: Are all folders trusted as they are now?
-        running: The number of the running turn; 0 while its session is being opened. Null from the
-            turn's last event on.
-        version: Of the server.
-        pictures: Does the model take pictures? Null if nobody knows.
-        cost: Of the session, in US dollars; null if there is none, or a price is unknown.
+        trusted: Whether all folders are trusted as they are now.
+        running: The number of the running turn; 0 while its session is being opened. Null after the
+            turn's last event.
+        version: The server's version.
+        pictures: Whether the model takes pictures; null if unknown.
+        cost: The session's US dollars; null without a session or if a price is unknown.
         beside: The turns that run in other sessions, oldest first.
     """
 
@@ -103,12 +103,12 @@ class StatusResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ProvidersParams(Value):
-    """Nothing to say."""
+    """No fields."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class LocalRow(Value):
-    """A model server on this machine; ``note`` says what will disturb, or why it is not ready."""
+    """A model server on this machine; ``note`` names a problem, or why it is not ready."""
 
     name: str
     title: str
@@ -120,7 +120,7 @@ class LocalRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class KnownRow(Value):
-    """A provider of the network by name; ``page`` is where a key is made."""
+    """A provider on the network by name; ``page`` is where a key is made."""
 
     name: str
     title: str
@@ -130,7 +130,7 @@ class KnownRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ProvidersResult(Value):
-    """Who could answer; ``lacking`` as in ``StatusResult``."""
+    """The servers and providers; ``lacking`` as in ``StatusResult``."""
 
     lacking: str
     local: tuple[LocalRow, ...]
@@ -139,21 +139,21 @@ class ProvidersResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class FirstRunParams(Value):
-    """No model can be called, and ``reason`` says why: the client leads the user to one."""
+    """No model can be called, for this ``reason``: the client leads the user to one."""
 
     reason: str
 
 
 @attrs.frozen(eq=False, repr=False)
 class FirstRunResult(Value):
-    """True: one can be called now. False: the user wants none."""
+    """True: a model can be called now. False: the user wants none."""
 
     ok: bool
 
 
 @attrs.frozen(eq=False, repr=False)
 class RenameParams(Value):
-    """A title for a session; an empty one gives it back the title that it had by itself."""
+    """A title for a session; an empty one restores its own title."""
 
     session: str
     title: str
@@ -161,7 +161,7 @@ class RenameParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class RenameResult(Value):
-    """The title that it has now."""
+    """The session's present title."""
 
     session: str
     title: str
@@ -169,13 +169,13 @@ class RenameResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteParams(Value):
-    """The session that is to go, for good."""
+    """The session to delete for good."""
 
     session: str
 
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteResult(Value):
-    """Is it gone?"""
+    """Whether it is deleted."""
 
     deleted: bool

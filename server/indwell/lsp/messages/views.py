@@ -15,15 +15,15 @@ from indwell.providers.endpoint import State
 
 @attrs.frozen(eq=False, repr=False)
 class PlanParams(Value):
-    """See a session's plan, change its text, or say what is to become of it.
+    """Reads a session's plan, changes its text, or decides about it.
 
     Attributes:
-        session: Its id; the current one if it is left out.
-        action: ``approve`` begins the turn that carries it out, in the mode of before; ``reject``
+        session: The session's id; by default the current one.
+        action: ``approve`` begins the turn that carries it out, in the former mode; ``reject``
             stays in mode plan; ``edit`` makes ``text`` the plan.
-        text: With ``edit`` the new text. With ``approve`` the text that was on the screen, which
-            is the plan then; what stands in the plan's document if it is left out.
-        words: With ``reject``: what is wrong, which is the next prompt.
+        text: With ``edit`` the new text. With ``approve`` the text that was shown, which becomes
+            the plan; by default the text of the plan's document.
+        words: With ``reject``: what is wrong, which becomes the next prompt.
     """
 
     action: Literal["show", "approve", "reject", "edit"] = "show"
@@ -34,12 +34,12 @@ class PlanParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PlanResult(Value):
-    """Where the plan stands now.
+    """The present state of the plan.
 
     Attributes:
-        state: ``none`` where the model has proposed none.
+        state: ``none`` if the model has proposed none.
         text: Markdown; empty if there is none.
-        path: Of the document in which the user may edit it; empty if there is none.
+        path: The document in which the user may edit it; empty if there is none.
     """
 
     state: PlanState
@@ -49,13 +49,13 @@ class PlanResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PlanArguments(CommandArguments):
-    """The argument of ``indwell.plan``; all of it optional.
+    """The argument of ``indwell.plan``; all fields are optional.
 
     Attributes:
         action: ``open`` shows the plan's document; the others as in ``PlanParams``.
-        session: The current one if it is left out.
-        words: With ``reject``: what is wrong, which is the next prompt.
-        wait: Answer only when it is done.
+        session: By default the current one.
+        words: With ``reject``: what is wrong, which becomes the next prompt.
+        wait: Whether to answer only when it is done.
     """
 
     action: Literal["open", "approve", "reject"] = "open"
@@ -96,7 +96,7 @@ class QueuedResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class QueueResult(Value):
-    """The queue; ``held`` says why nothing begins, and is empty if it goes on."""
+    """The queue; ``held`` says why nothing begins, and is empty otherwise."""
 
     seq: int
     held: str
@@ -107,7 +107,7 @@ class QueueResult(Value):
 class SessionsParams(Value):
     """A page of the list: ``limit`` sessions older than ``before``.
 
-    With ``query`` only those that have it in their title or in the user's words.
+    With ``query`` only sessions with it in their title or in the user's words.
     """
 
     limit: int = 20
@@ -117,9 +117,9 @@ class SessionsParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SessionRow(Value):
-    """One session of the list; ``open`` if it is the current one, ``notices`` if it is damaged.
+    """One session of the list; ``open`` for the current one, ``notices`` if it is damaged.
 
-    ``title`` is the one that the user gave it, else the beginning of the first words.
+    ``title`` is the user's title, else the beginning of the first words.
     """
 
     id: str
@@ -143,7 +143,7 @@ class SessionsResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SessionParams(Value):
-    """A page of a session: the last ``limit`` turns, of those before the turn ``before``."""
+    """A page of a session: the last ``limit`` turns before the turn ``before``."""
 
     session: str | None = None
     before: int | None = None
@@ -152,15 +152,15 @@ class SessionParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TurnRow(Value):
-    """One turn, as the events that told it.
+    """One turn, as its events.
 
     Attributes:
         turn: Its number.
         at: When it began.
-        left: A rewind left it behind: the conversation goes on without it.
+        left: Whether a rewind removed it from the conversation.
         cut: Characters left out of long texts.
         events: ``turnStarted`` is the first. ``turnFinished`` is the last; it is missing while the
-            turn runs, or if the process was killed. Those of one call stand together.
+            turn runs, or if the process was killed. The events of one call stand together.
     """
 
     turn: int
@@ -172,7 +172,7 @@ class TurnRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TodoRow(Value):
-    """One thing to do, of the list that the model keeps; ``after``: numbers of what comes first."""
+    """One item of the model's to-do list; ``after``: numbers of the items before it."""
 
     text: str
     state: TodoState
@@ -183,8 +183,8 @@ class TodoRow(Value):
 class SessionResult(Value):
     """A page of a session's turns, oldest first; ``more`` if there are turns before it.
 
-    ``todo`` is the newest list of what is to be done; empty if the model keeps none. ``plan`` is
-    the newest plan; null if the model has proposed none.
+    ``todo`` is the newest to-do list; empty if the model keeps none. ``plan`` is the newest plan;
+    null if the model has proposed none.
     """
 
     session: str
@@ -201,9 +201,9 @@ class SessionResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ResumeResult(Value):
-    """A session that was taken up; ``draft`` gives words back that never reached the model.
+    """A resumed session; ``draft`` returns words that never reached the model.
 
-    ``notices`` say what nobody knows, such as what came of a command that ran when all ended.
+    ``notices`` report unknowns, such as the result of a command that ran when everything ended.
     """
 
     session: str
@@ -215,12 +215,12 @@ class ResumeResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ModelsParams(Value):
-    """Nothing to say."""
+    """No fields."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class ModelRow(Value):
-    """A model on offer; prices in US dollars for a million tokens, null where nobody says."""
+    """A model on offer; prices in US dollars per million tokens, null if unknown."""
 
     name: str
     window: int | None
@@ -232,14 +232,14 @@ class ModelRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ModelsResult(Value):
-    """What the endpoint offers."""
+    """The endpoint's models."""
 
     models: tuple[ModelRow, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
 class SetModelParams(Value):
-    """The model's name, as the endpoint calls it."""
+    """The endpoint's name of the model."""
 
     model: str
 
@@ -255,8 +255,8 @@ class SetModelResult(Value):
 class LoginParams(Value):
     """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several.
 
-    ``keep`` says who keeps the key: the system's keyring, or the client, to which the server then
-    gives the origin that it is for.
+    ``keep`` says who stores the key: the system's keyring, or the client, which then gets the
+        origin of the key.
     """
 
     provider: str
@@ -268,7 +268,7 @@ class LoginParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class StepRow(Value):
-    """One thing that was tried of an endpoint, and what to do about it."""
+    """One step of a connection test, and what to do about it."""
 
     name: str
     state: State
@@ -278,9 +278,9 @@ class StepRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class LoginResult(Value):
-    """How a login ended; never holds the key. ``models``: no model was chosen of these.
+    """How a login ended; never holds the key. ``models``: none of these was chosen.
 
-    ``origin`` is the one that the client has to keep the key for; empty if it need not.
+    ``origin`` is the one for which the client has to store the key; empty if it need not.
     """
 
     ok: bool
@@ -310,7 +310,7 @@ class NumberedEvent(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class EventsResult(Value):
-    """Events after a number; ask again after ``next``; ``complete`` is false if some are gone."""
+    """Events after a number; continue after ``next``; ``complete`` is false if some are gone."""
 
     session: str
     events: tuple[NumberedEvent, ...]

@@ -1,4 +1,4 @@
-"""Brings what commands change into the ledger, so that review and rewind cover it."""
+"""Records what commands change in the ledger, so that review and rewind cover it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
-MOST_PENDING = 50  # files of one command that somebody still reviews one by one
-NAMED = 3  # of the files that are not covered
+MOST_PENDING = 50  # files of one command that the user still reviews one by one
+NAMED = 3  # names of files that are not covered
 
 NOT_COVERED = (
     "a command changed {what}, of which no older text is kept ({why}); review and rewind cannot "
@@ -48,17 +48,17 @@ MANY = (
 
 
 class Coverage:
-    """Looks at the workspace around each command.
+    """Examines the workspace before and after each command.
 
     Args:
         workspace: The user's files.
-        ledger: Where the changes go.
-        copies: Keeps bytes that no text can bring back.
-        secret: Absolute paths whose bytes are not to be kept; blocks.
-        hide: A text without the secrets in it; the same object if there are none.
+        ledger: Receives the changes.
+        copies: Keeps bytes that no text can restore.
+        secret: Returns absolute paths whose bytes must not be kept; blocks.
+        hide: Returns a text without its secrets; the same object if there are none.
 
     Attributes:
-        beside: Covers what runs on when its call has ended.
+        beside: Covers commands that run on after their call.
     """
 
     def __init__(
@@ -79,7 +79,8 @@ class Coverage:
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
-        self._holds: set[CommandHold] = set()  # of all commands that run, or are being recorded
+        # Of all commands that run, or whose changes are being recorded.
+        self._holds: set[CommandHold] = set()
         self._hold_beside: CommandHold | None = None
         self._beginning = asyncio.Lock()
         self._told: set[str] = set()
@@ -87,9 +88,9 @@ class Coverage:
         self._ahead = threading.Event()
 
     async def look_ahead(self) -> None:
-        """Look, and read what is there, before the first command: it need not wait for that then.
+        """Scan and read the workspace before the first command, so that it need not wait.
 
-        When one begins, this ends. So it does with ``end_ahead``.
+        The start of a command ends this, and so does ``end_ahead``.
         """
         async with self._looking:
             if self._is_used:
@@ -107,11 +108,11 @@ class Coverage:
 
     @asynccontextmanager
     async def turn(self, session: str, tell: Callable[[str], None]) -> AsyncIterator[None]:
-        """Hold the right to run a command, until what the command changed is in the ledger.
+        """Hold the right to run a command, until what it changed is in the ledger.
 
         Args:
-            session: The id of the session whose command it is.
-            tell: Hears why nothing happens for now.
+            session: The id of the session that runs the command.
+            tell: Called with the reason while the command waits.
         """
         hold = await self._acquire(session, lambda: tell(WAITS))
         try:
@@ -129,18 +130,18 @@ class Coverage:
         tell: Callable[[str], None],
         hear: Callable[[Sequence[Path]], None] = lambda _paths: None,
     ) -> AsyncIterator[None]:
-        """Note what happens to files within the block, whatever its end, as done by ``actor``.
+        """Record what happens to files within the block, however it ends, as done by ``actor``.
 
-        What a verdict of the user changes meanwhile, or an edit, stands apart. After a
-        cancellation that goes on by itself, for a stop answers at once; see ``settled``.
-        The caller holds ``turn``, so no command of another session runs meanwhile.
+        Changes by a verdict of the user, or by an edit, are separate. After a cancellation the
+        recording continues by itself, because a stop is answered at once; see ``settled``. The
+        caller holds ``turn``, so no command of another session runs meanwhile.
 
         Args:
-            actor: Whose command it is.
-            tool_use_id: Of its call.
-            accepted: Do changes count as accepted at once?
-            tell: Hears what the user should know of what is not covered, once each.
-            hear: Hears which files were changed, if any were.
+            actor: Who runs the command.
+            tool_use_id: The id of its call.
+            accepted: Whether changes count as accepted at once.
+            tell: Called once for each thing that is not covered.
+            hear: Called with the changed files, if there are any.
         """
         within = Beside()
         async with self.beside.aside():
@@ -162,7 +163,7 @@ class Coverage:
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
     ) -> None:
-        """The same from now on, for what runs on, until ``end_beside``."""
+        """Cover commands that run on from now on, until ``end_beside``."""
         async with self._beginning:
             if self._hold_beside is None:
                 self._hold_beside = await self._acquire(
@@ -175,14 +176,14 @@ class Coverage:
         )
 
     async def end_beside(self, *, runs_on: bool) -> None:
-        """Note what was changed until now, and nothing from now on.
+        """Record what was changed until now, and stop.
 
         Args:
-            runs_on: A background command still runs, between two turns. Commands of other sessions
-                go on waiting: what it changes would be credited to them.
+            runs_on: Whether a background command still runs between two turns. Commands of other
+                sessions keep waiting, because its changes would be credited to them.
         """
         hold = None
-        if not runs_on:  # taken first: what begins meanwhile gets a hold of its own
+        if not runs_on:  # taken first: a command that begins meanwhile gets a hold of its own
             hold, self._hold_beside = self._hold_beside, None
         try:
             await self.beside.end()
@@ -198,9 +199,10 @@ class Coverage:
         return hold
 
     def _release(self, hold: CommandHold) -> None:
-        """Release it once all that was begun is in the ledger.
+        """Release a hold once all of its changes are in the ledger.
 
-        Until then the folder is being compared, and a command of another session would be seen.
+        Until then the folder is being compared, and the comparison would see another session's
+        command.
         """
         recording = {one for one in self._later if not one.done()}
 
@@ -230,7 +232,7 @@ class Coverage:
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()
-        # Files that no time was left to read, while the command runs already.
+        # Files that could not be read in time, because the command already runs.
         reading = [
             asyncio.create_task(asyncio.to_thread(self._lookouts[root].read_on, look))
             for root, look in looks.items()
@@ -258,12 +260,12 @@ class Coverage:
                 await asyncio.shield(task)
 
     async def settled(self) -> None:
-        """Wait until what was begun before is in the ledger."""
+        """Wait until all earlier changes are in the ledger."""
         if self._later:
             await asyncio.wait(set(self._later))
 
     async def close(self) -> None:
-        """The session has ended: wait until all is in the ledger, then keep no bytes any more."""
+        """End with the session: wait until all is in the ledger, then keep no more bytes."""
         self.end_ahead()
         await self.settled()
         for hold in tuple(self._holds):
@@ -333,7 +335,7 @@ class Coverage:
     def _sorted(
         self, made: Sequence[LedgerEntry], noted: Noted
     ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
-        """What stands there, what comes when a buffer is loaded anew, and files typed in."""
+        """Separate present changes, those after a buffer's reload, and typed-in files."""
         stands: list[CommandChange] = []
         may_come: list[CommandChange] = []
         unsaved: list[str] = []
@@ -342,7 +344,7 @@ class Coverage:
             shown = noted.buffers.get(one.path, change.after)
             if shown == change.after or change.opaque is not None:
                 stands.append(change)
-            elif shown == change.before:  # the editor shows the old text still
+            elif shown == change.before:  # the editor still shows the old text
                 (stands if change.after is None else may_come).append(change)
             else:
                 unsaved.append(str(one.path))
@@ -351,7 +353,7 @@ class Coverage:
         return stands, may_come, unsaved
 
     async def _when_loaded(self, actor: Actor, tool_use_id: str, change: CommandChange) -> None:
-        """Let it count as the agent's when the editor shows it."""
+        """Credit it to the agent when the editor shows it."""
         assert change.after is not None
         pending = await self._ledger.begin(
             actor, tool_use_id, change.path, change.before, change.after
@@ -376,7 +378,7 @@ class Coverage:
 
 
 def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
-    """The change in the form that the editor shows: some know one kind of line end only."""
+    """Return the change as the editor shows it, because some know only one kind of line break."""
     before, after = entry.before, entry.after
     if shown is not None and "\r" not in shown:
         before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
@@ -389,7 +391,7 @@ Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
-    """A step that stands in the stretch of no command: each of ``steps`` is begun, as ``aside``."""
+    """Run a step outside all commands' stretches: ``aside`` is entered for each of ``steps``."""
     async with AsyncExitStack() as stack:
         for step in tuple(steps):
             await stack.enter_async_context(step())
@@ -397,30 +399,30 @@ async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
 
 
 class Beside:
-    """The stretches of one command, or of all that run in the background: at most one is open."""
+    """The stretches of one command, or of all background commands: at most one is open."""
 
     def __init__(self) -> None:
         self._make: Make | None = None
         self._stretch: AbstractAsyncContextManager[None] | None = None
-        self._steps = 0  # that are under way, of the agent and its helpers
+        self._steps = 0  # running steps of the agent and its helpers
         self._changing = asyncio.Lock()
         self._opening: set[asyncio.Task[None]] = set()
 
     async def begin(self, make: Make) -> None:
-        """Cover from now on; what is covered already goes on as it is."""
+        """Cover from now on; an open stretch continues."""
         async with self._changing:
             self._make = self._make or make
             await self._open()
 
     async def end(self) -> None:
-        """Cover no more: what happened until now is taken down."""
+        """Stop covering, and record what happened until now."""
         async with self._changing:
             self._make = None
             await self._close()
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """A step that is covered by itself, or takes down itself what it changes."""
+        """Run a step that is covered separately, or records its own changes."""
         self._steps += 1
         try:
             if self._make is not None:
@@ -434,7 +436,7 @@ class Beside:
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
                 current = asyncio.current_task()
-                if not (current and current.cancelling()):  # who stops the step is not to wait
+                if not (current and current.cancelling()):  # whoever stops the step must not wait
                     await asyncio.shield(opening)
 
     async def _open_again(self) -> None:
