@@ -11,11 +11,11 @@ from indwell.messages import Reply, Request
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """An attempt is sent.
+    """An attempt is about to be sent.
 
     Attributes:
         dialect: How the request was written, as JSON.
-        digest: The digest of the body, by ``request_bytes.digest_of``; empty if unknown.
+        digest: The body's digest (``chat.request.digest_of``); empty if unknown.
     """
 
     dialect: str
@@ -35,17 +35,17 @@ class ThinkingDelta(msgspec.Struct, frozen=True):
 
 
 class CallStarted(msgspec.Struct, frozen=True):
-    """The model began to write a tool call; its arguments are still on the way."""
+    """The model began a tool call; its arguments are still arriving."""
 
     name: str
 
 
 class Discarded(msgspec.Struct, frozen=True):
-    """Forget the text streamed for this call so far: the request is sent again."""
+    """Discard the text streamed for this request so far: the request is sent again."""
 
 
 class RetryWait(msgspec.Struct, frozen=True):
-    """Nothing comes for ``seconds``, until the next attempt."""
+    """The next attempt starts after ``seconds``."""
 
     seconds: float
     reason: str
@@ -64,6 +64,6 @@ class Provider(Protocol):
         ``finish="incomplete"`` and without calls.
 
         Raises:
-            ProviderError: The endpoint failed; nothing of the reply may be used.
+            ProviderError: The endpoint failed; no part of the reply may be used.
         """
         ...

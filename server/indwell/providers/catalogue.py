@@ -23,7 +23,7 @@ class KnownModel(msgspec.Struct, frozen=True):
         key_page: The page where a key is made.
         variables: Environment variables that usually hold its key.
         port: Its usual port on this machine; None for a provider on the network.
-        key_path: A path that answers 401 to a bad key, if the list of models is public.
+        key_path: A path that answers 401 to a bad key, for providers with a public list of models.
         begin: What to run if it has no model yet.
     """
 
@@ -147,7 +147,7 @@ LOCAL: tuple[KnownModel, ...] = tuple(row for row in CATALOGUE if row.port is no
 
 
 def row_of(base_url: str) -> KnownModel | None:
-    """Return the row whose host (or port on this machine) an address has; None for another one."""
+    """Return the row with an address's host (on this machine: port); None if there is none."""
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)

@@ -32,10 +32,10 @@ async def find_servers(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = SEARCH_S,
 ) -> tuple[LocalServer, ...]:
-    """Return those that answer like a model server, in the order of ``rows``.
+    """Return the model servers that answer, in the order of ``rows``.
 
     Args:
-        rows: Where to look; by default the usual ports of this machine.
+        rows: The servers to look for; by default those of the catalogue on this machine.
         environment: The source of ``OLLAMA_HOST`` and ``OLLAMA_CONTEXT_LENGTH``.
         timeout_s: Seconds for all of it.
     """
@@ -46,9 +46,9 @@ async def find_servers(
 
 
 def local_rows(environment: Mapping[str, str]) -> tuple[KnownModel, ...]:
-    """Return the usual places on this machine; Ollama's may be set by ``OLLAMA_HOST``.
+    """Return the local rows of the catalogue, with Ollama's address from ``OLLAMA_HOST``.
 
-    Other machines are not asked: nothing is sent that the user did not choose.
+    An address on another machine is ignored: nothing is sent there without the user's choice.
     """
     host = environment.get("OLLAMA_HOST", "").strip()
     try:
@@ -98,7 +98,7 @@ def _server(row: KnownModel, models: tuple[OfferedModel, ...]) -> LocalServer:
 async def _small_context(
     fetcher: Fetcher, models: tuple[OfferedModel, ...], environment: Mapping[str, str]
 ) -> str:
-    """Return a warning: Ollama silently cuts a longer prompt and answers about half a question."""
+    """Return a warning if Ollama's context is small: it silently cuts longer prompts."""
     running = running_contexts(await fetcher.get("/api/ps", at_root=True))
     if running:
         name, size = min(running.items(), key=lambda item: item[1])

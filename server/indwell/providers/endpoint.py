@@ -16,7 +16,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 
 def is_openai(url: str) -> bool:
-    """Is ``url`` OpenAI's own API, in any of its regions?"""
+    """Return whether ``url`` is OpenAI's own API, in any region."""
     host = host_of(url)
     return host == "api.openai.com" or host.endswith(".api.openai.com")
 
@@ -27,7 +27,7 @@ def host_of(url: str) -> str:
 
 
 def endpoint_address(url: str) -> str:
-    """Return the address in the form that every sentence uses.
+    """Return the address as messages show it.
 
     Raises:
         SettingsError: It is no http address.
@@ -42,12 +42,12 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """Return ``url`` as a sentence shows it; empty if it is no address. See ``plain_address``."""
+    """Return ``url`` as messages show it; empty if it is no address. See ``plain_address``."""
     return plain_address(url)
 
 
 def origin_shown(url: str) -> str:
-    """Return the origin of an address that someone else wrote; empty if it has none."""
+    """Return only the origin of ``url``, for an untrusted address; empty if it has none."""
     parts = urlsplit(shown(url))
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
@@ -86,7 +86,7 @@ class EndpointStep(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The sentence, with what to do."""
+        """The result in words, with what the user can do."""
         return f"{self.sentence}; {self.mend}" if self.mend else self.sentence
 
 
@@ -111,7 +111,7 @@ class LocalServer(msgspec.Struct, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Can it be used as it runs now?"""
+        """Return whether it can be used as it is."""
         return bool(self.models) and not self.needs_key
 
 
@@ -121,7 +121,7 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     Attributes:
         ok: Whether endpoint, model and key were tested and stored; otherwise nothing was.
         base_url: The address of the endpoint.
-        model: The chosen model; empty if it did not come that far.
+        model: The chosen model; empty if none was chosen yet.
         steps: The steps in order.
         message: The result in one sentence.
         notes: Further notes for the user, a sentence each.

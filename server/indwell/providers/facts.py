@@ -1,4 +1,4 @@
-"""What is known of a model: window, limits, abilities, prices (H43, H65), from bundled data.
+"""Looks up a model's window, limits, abilities and prices (H43, H65) in bundled data.
 
 Prices and windows come from genai-prices; limits of a reply, tools, images, reasoning and some
 windows come from a bundle of models.dev. Importing this module takes a third of a second, its first
@@ -93,7 +93,7 @@ def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFa
 
 
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
-    """Return the prices of ``model`` in any list, and whose list it is; None if none has them.
+    """Return the prices of ``model`` at any provider, and the provider; None if no list has it.
 
     Use it for comparisons only: ``facts_for`` has what an endpoint charges.
     """
@@ -252,7 +252,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class BundledModel(msgspec.Struct, frozen=True):
-    """The used part of an entry, under the data's own names."""
+    """The fields used from an entry, named as in the data."""
 
     tool_call: bool
     reasoning: bool
@@ -262,7 +262,7 @@ class BundledModel(msgspec.Struct, frozen=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """The names of a provider."""
+    """A provider's name and address."""
 
     id: str
     api: str | None = None
@@ -285,7 +285,7 @@ def bundled_model(model: str, provider_url: str) -> BundledModel | None:
 
 @lru_cache(maxsize=4)
 def _offered(host: str) -> Mapping[str, BundledModel]:
-    """Return the models of one provider; of the 2 MB of JSON (20 ms) nothing else is kept."""
+    """Decode the models of one provider; the rest of the 2 MB of JSON (20 ms) is dropped."""
     try:
         return _read(host)
     except (OSError, EOFError, ToolError, msgspec.MsgspecError) as error:

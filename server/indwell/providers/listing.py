@@ -40,7 +40,7 @@ async def list_models(
     async with fetching(url, key, timeout_s=timeout_s) as fetcher:
         row = row_of(url)
         if row is not None and row.key_path and key:
-            await fetcher.get(row.key_path)  # its list of models is public, but this path is not
+            await fetcher.get(row.key_path)  # needs a valid key, unlike its public list of models
         answer = await fetcher.get("/models")
         # In a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
@@ -52,7 +52,7 @@ async def list_models(
 
 
 def _with_facts(models: Iterable[OfferedModel], url: str) -> list[OfferedModel]:
-    """Add what the endpoint did not report; what it reported stays."""
+    """Fill in only the facts that the endpoint did not report."""
     now = datetime.now(UTC)
     return [_with_fact(model, url, now) for model in models]
 

@@ -118,7 +118,7 @@ def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
     if entry.get("type") in {"embeddings", "embedding"} or _is_no_chat(entry):
         return None
     top, meta, pricing = (_mapping(entry.get(key)) for key in ("top_provider", "meta", "pricing"))
-    most = entry.get("max_context_length")  # LM Studio, which has a state, may have loaded less
+    most = entry.get("max_context_length")  # LM Studio, which reports a state, may have loaded less
     is_most_only = "state" in entry
     running = _first_count(
         entry.get("loaded_context_length"),

@@ -59,7 +59,7 @@ _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
 
 
 class _Client(openai.AsyncOpenAI):
-    """The SDK's client, without its questions about the system.
+    """The SDK's client, without its detection of the platform.
 
     The SDK asks ``platform``, which starts ``uname`` by its bare name; only the endpoint's
     statistics use the answer.
@@ -94,7 +94,7 @@ class OpenAIChat:
         api_key: The key, which is sent to that address only; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
         dialect: The endpoint's dialect; by default the one known for its address.
-        now: The time with which a ``Retry-After`` date is compared.
+        now: Returns the time to compare a ``Retry-After`` date with.
         by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
             make a request were gone; slower.
 
@@ -132,7 +132,7 @@ class OpenAIChat:
         warm_up()
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        """Answer ``request`` in one attempt, except that rejected parameters are removed.
+        """Answer ``request`` in one attempt; an attempt with a rejected parameter is repeated.
 
         A stream that breaks after text or the start of a call is a ``Reply`` with
         ``finish="incomplete"`` and without calls; one beyond all limits has ``finish="endless"``.
@@ -167,7 +167,7 @@ class OpenAIChat:
         return reply.whole(request)
 
     async def aclose(self) -> None:
-        """Close the connections, which otherwise stay open as long as the endpoint likes."""
+        """Close the connections, which otherwise stay open until the endpoint closes them."""
         await self._client.close()
 
     async def _attempt(
@@ -245,7 +245,7 @@ class OpenAIChat:
                 stream_cls=openai.AsyncStream[Any],
             )
         except openai.APIConnectionError as error:
-            hidden = error.__cause__  # it says what is wrong
+            hidden = error.__cause__  # the actual error
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
@@ -259,7 +259,7 @@ def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], No
 
 
 def warm_up() -> None:
-    """Import what the libraries leave for their first request; 30 ms, so in a thread."""
+    """Import what the libraries load at their first request; about 30 ms, so use a thread."""
     for name in _LAZY:
         with suppress(ImportError):
             importlib.import_module(name)

@@ -7,7 +7,7 @@ import msgspec
 from indwell.messages import Usage
 
 MILLION = 1_000_000
-MOST_TOKENS = 10**9  # of one call; no window comes near, and no float overflows
+MOST_TOKENS = 10**9  # limit for one call; above any window, and no float overflows
 
 
 class ModelPrices(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class OwnRates(msgspec.Struct, frozen=True):
 
 
 def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
-    """Return ``prices`` with the user's rates; None unless both ends of a call have a price.
+    """Replace prices by the user's; None while the price of the prompt or the reply is unknown.
 
     An unknown cache rate is that of the prompt. The user's price for the prompt applies to prompts
     of any length, so it removes the tiers and cache rates that were looked up.

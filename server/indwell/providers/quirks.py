@@ -24,7 +24,7 @@ class Row(msgspec.Struct, frozen=True):
     Attributes:
         name: The name in a setting.
         dialect: Its dialect.
-        streams: How its streams differ from others; all of it is understood from every endpoint.
+        streams: How its streams differ; every difference is accepted from all endpoints.
         sources: Where that is documented.
         hosts: Its hosts, with subdomains.
         port: Its default port on this machine; 0 for none.

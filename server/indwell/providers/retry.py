@@ -41,7 +41,7 @@ class Retrying:
         stream that broke is retried, too.
 
     Args:
-        provider: Makes the attempts.
+        provider: The wrapped provider.
         sleep: Waits for some seconds.
         random: Returns a number from 0 up to 1, for the jitter.
         clock: Returns seconds of a monotonic clock.
@@ -67,7 +67,7 @@ class Retrying:
         discarded text is reported again; without one, the last error is raised.
 
         Raises:
-            ProviderError: That of the last attempt, or at once one that waiting does not cure.
+            ProviderError: The last attempt's error, or at once an error that is not temporary.
         """
         attempt = _Attempt(self._provider, on_event)
         failed_at: list[float] = []

@@ -46,7 +46,7 @@ class ScriptedProvider:
     """A ``Provider`` that plays ``steps`` in order, one per call, or calls one function each time.
 
     Args:
-        steps: Replies, errors to raise, hangs, or functions of the request that give one.
+        steps: Replies, errors to raise, hangs, or functions that take the request and return one.
         pace_s: Seconds between two deltas, for a lifelike demo.
         sleep: Waits between them; with 0 it only lets other tasks run.
 
@@ -71,7 +71,7 @@ class ScriptedProvider:
 
         Raises:
             ProviderError: The step is this error.
-            AssertionError: Endpoints refuse such a request, or the script is over.
+            AssertionError: An endpoint would refuse the request, or the script has ended.
         """
         check_legal(request)
         self.requests.append(request)
@@ -110,7 +110,7 @@ def hang(text: str = "") -> Hang:
 
 
 def check_legal(request: Request) -> None:
-    """Fail on what some endpoint refuses: roles, pairs, empty content.
+    """Fail if some endpoint would refuse the request: check roles, pairs and empty content.
 
     Raises:
         AssertionError: The message names the place and the reason.

@@ -2,7 +2,7 @@
 
 What a command changes is found by comparing the folder before and after it. The comparison cannot
 tell the changes of two commands apart, so commands of different sessions never run at once.
-Commands of one session may: all of them are credited to that session.
+Commands of one session may: all their changes are credited to that session.
 """
 
 from __future__ import annotations
@@ -32,14 +32,17 @@ class CommandHold:
         self._order: CommandOrder | None = order
 
     def release(self) -> None:
-        """Release it; a second call does nothing."""
+        """Give the right back; a second call does nothing."""
         order, self._order = self._order, None
         if order is not None:
             order.released(self)
 
 
 class CommandOrder:
-    """The sessions that may run commands in one workspace, and those that wait, in order."""
+    """The sessions that run commands in one workspace, and those that wait, in order.
+
+    Use it on the event loop only.
+    """
 
     def __init__(self) -> None:
         self._holds: set[CommandHold] = set()
@@ -91,7 +94,7 @@ class CommandOrder:
         return has_right or not self._waiting
 
     def _grant(self) -> None:
-        """Grant the first waiting hold, and those of its session right behind it."""
+        """Grant the right to the first in line, and to the same session's entries behind it."""
         while self._waiting:
             hold, ready = self._waiting[0]
             if any(one.session != hold.session for one in self._holds):

@@ -1,6 +1,6 @@
 """What an endpoint accepts beyond core chat completions, learned from its refusals.
 
-Only a 400 changes the dialect, and only what its words name; any other 400 is not retried (LLM-08).
+Only a 400 that names a rejected field changes the dialect; any other 400 is not retried (LLM-08).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CALL_ID_LIMIT = 128  # characters; OpenAI's ids have 29, vLLM's 46; longer ones 
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """How one endpoint deviates; the defaults are the common core.
+    """The dialect of one endpoint; the defaults are the common core.
 
     Attributes:
         cache_marks: Whether it takes ``cache_control`` on content parts and tools.
@@ -72,12 +72,12 @@ _REASONING_WANTED = lazy_pattern(
 
 
 class _Lesson(msgspec.Struct, frozen=True):
-    """One kind of refusal: its words, and the change of the dialect.
+    """A kind of refusal, and how it changes the dialect.
 
     Attributes:
         words: A pattern of the endpoint's message.
         changes: The new values of the dialect's fields.
-        applies: Whether the refusal means anything in this dialect.
+        applies: Whether the refusal can concern a request in this dialect.
         says_unknown: Whether the message must also say that something is not accepted; a bare name
             is not enough if the same name occurs in other error messages.
     """

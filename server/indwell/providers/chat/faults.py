@@ -46,7 +46,7 @@ class Where(msgspec.Struct, frozen=True):
         address: The address without secrets.
         key: The key, which is never shown; empty if there is none.
         timeout_s: The stall time in seconds.
-        now: The time with which a ``Retry-After`` date is compared.
+        now: Returns the time to compare a ``Retry-After`` date with.
     """
 
     address: str
@@ -55,7 +55,7 @@ class Where(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
 
     def redacted(self, words: str) -> str:
-        """Return ``words`` without the key, which some servers repeat, also in its URL spelling."""
+        """Remove the key, also URL-encoded: some servers repeat it."""
         for spelling in (self.key, quote(self.key, safe="")):
             words = words.replace(spelling, "[key]") if spelling else words
         return words
@@ -101,12 +101,12 @@ def refused(
 
 
 def without_advice(sentence: str) -> str:
-    """Return a fault's sentence without advice, for a retry or Indwell's own advice."""
+    """Remove "try again": Indwell retries by itself, or says how to continue."""
     return _TRY_AGAIN.sub("", sentence, count=1)
 
 
 def _target(location: str, where: Where) -> str:
-    """Return the origin that a redirect leads to, as a path may hold anything; empty if invalid."""
+    """Return only the origin of a redirect's target: its path may be unsafe; empty if invalid."""
     try:
         return origin_shown(where.redacted(urljoin(where.address, location)))
     except ValueError:

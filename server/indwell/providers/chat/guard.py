@@ -1,6 +1,6 @@
 """Reads one stream into a reply, and limits its bytes, events, noise and silence.
 
-A stream that ends without saying so was cut off (H41, H42). All events of one network read are
+A stream that ends without an end marker was cut off (H41, H42). All events of one network read are
 reported together, just before the next read suspends, or after 3 ms of work of any kind.
 """
 
@@ -28,11 +28,11 @@ NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # consecutive bytes that yield no event w
 EMPTY_STALLS = 10  # stall times for which empty events may keep the connection waiting
 LINGER_S = 5.0  # seconds in which the usage may still follow the finish reason
 DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so the connection is reusable
-BUSY_S = 0.003  # seconds of work after which the event loop gets its turn
-_PIECE = 4_096  # bytes between two looks at the clock; 1 ms if they are only empty events
+BUSY_S = 0.003  # seconds of work after which other tasks run
+_PIECE = 4_096  # bytes between two checks of the clock; 1 ms if they hold only empty events
 
 _JSON = "application/json"
-_NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
+_NO_STREAMS = (_JSON, "text/html")  # a wrong address answers with one of these
 
 
 class TooLong(BadReply):
@@ -62,7 +62,7 @@ class StreamGuard:
         self._has_data = False
         self._n_noise = 0
         self._busy_since = 0.0
-        self._is_fresh = True  # whether others had the event loop since the last look at the clock
+        self._is_fresh = True  # whether other tasks ran since the clock was last checked
 
     async def read(self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]) -> None:
         """Read to the end of the stream.
@@ -116,11 +116,11 @@ class StreamGuard:
                         self._let_go(reply)
                         await asyncio.sleep(0)
         for event in reader.close():
-            if event.data.endswith((b"}", DONE)):  # anything else was cut off in the middle
+            if event.data.endswith((b"}", DONE)):  # any other event was cut off
                 self._take(event, reply)
 
     def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
-        """Take the events in ``n_bytes`` of the stream."""
+        """Process the events that ``n_bytes`` of the stream completed."""
         n_taken = sum(self._take(event, reply) for event in events)
         self._n_noise = 0 if n_taken else self._n_noise + n_bytes
         if self._n_noise > NOISE_LIMIT:
@@ -130,7 +130,7 @@ class StreamGuard:
             )
 
     def _take(self, event: Event, reply: GrowingReply) -> bool:
-        """Take one event; return whether it had content."""
+        """Process one event; return whether it had content."""
         data = event.data
         if reply.is_done or not data or data.isspace():
             return False
@@ -192,7 +192,7 @@ class StreamGuard:
             raise ListenerFailed(error) from error
 
     def _let_go(self, reply: GrowingReply) -> None:
-        """Note that the event loop gets its turn; data that came restarts the timer."""
+        """Note that other tasks run now, and restart the timer if data arrived."""
         self._is_fresh = True
         if self._has_data:
             self._has_data = False
@@ -210,7 +210,7 @@ class StreamGuard:
 
 
 def _pieces(part: bytes) -> Iterable[bytes]:
-    """Split a part into pieces that can be taken without a pause."""
+    """Split a part into pieces small enough to process without a pause."""
     if len(part) <= _PIECE:
         return (part,)
     return (part[at : at + _PIECE] for at in range(0, len(part), _PIECE))

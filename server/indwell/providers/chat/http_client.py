@@ -51,7 +51,7 @@ class RefusedAnswer(Exception):
 
 
 class ListenerFailed(Exception):
-    """The listener raised: a bug of ours, which no handler of faults may explain away."""
+    """The listener raised: a bug of ours. It bypasses the code that explains endpoint failures."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(repr(error))
@@ -145,7 +145,7 @@ class Before(Generic[T]):
 
 
 _Inside: TypeAlias = Any
-"""A part of a library without any promise about what is examined here."""
+"""A private part of a library, which may change in any release."""
 
 
 async def keep_only_if_clean(response: httpx2.Response) -> None:
@@ -156,7 +156,7 @@ async def keep_only_if_clean(response: httpx2.Response) -> None:
 
 
 class _LastLook(httpx2.AsyncByteStream):
-    """The body of an answer, which checks for further data just before the connection is free."""
+    """A response body that checks for bytes after its end before the connection is reused."""
 
     def __init__(self, body: httpx2.AsyncByteStream, network: _Inside) -> None:
         self._body = body
@@ -172,7 +172,7 @@ class _LastLook(httpx2.AsyncByteStream):
 
 
 def _is_clean(body: _Inside, network: _Inside) -> bool:
-    """Is no data left that was read and belongs to no answer?"""
+    """Return whether every byte that was read belongs to a response."""
     try:
         return not (_in_parser(body) or _in_stream(network._stream))  # noqa: SLF001 -- no other way
     except AttributeError:
@@ -180,7 +180,7 @@ def _is_clean(body: _Inside, network: _Inside) -> bool:
 
 
 def _in_parser(body: _Inside) -> bool:
-    """Does h11 hold bytes behind the end of the body?"""
+    """Return whether h11 holds bytes after the end of the body."""
     for name in ("_stream", "_httpcore_stream", "_stream"):  # httpx's wrappers, httpcore's pool
         body = getattr(body, name)
     data, _ = body._connection._h11_state.trailing_data  # noqa: SLF001 -- no other way
@@ -188,7 +188,7 @@ def _in_parser(body: _Inside) -> bool:
 
 
 def _in_stream(stream: _Inside) -> bool:
-    """Do anyio or TLS hold bytes that the parser has not asked for?"""
+    """Return whether anyio or TLS holds bytes that the parser has not requested."""
     while (below := getattr(stream, "transport_stream", None)) is not None:  # layers of TLS
         if stream._read_bio.pending or stream._ssl_object.pending():  # noqa: SLF001 -- no other way
             return True

@@ -1,7 +1,7 @@
-"""A refusal of an endpoint: its words and codes, our error, and the user's sentence. Pure.
+"""Turns an endpoint's refusal into an error with a message for the user. Pure.
 
 The patterns are messages of OpenAI, OpenRouter, Ollama, llama.cpp, vLLM, Groq and DeepSeek, as
-quoted in their issue trackers. This module knows no clock: a date needs ``now``.
+quoted in their issue trackers. This module reads no clock: callers pass ``now``.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _NO_TOOLS = lazy_pattern(
 
 
 class EndpointRefusal(msgspec.Struct, frozen=True):
-    """An answer that is an error.
+    """A response that refuses the request.
 
     Attributes:
         status: HTTP status; inside a stream the status that the endpoint names, or 500.
         words: The endpoint's own message, cut to ``MAX_QUOTE`` when shown; it must hold no key.
         code: Its machine-readable codes and types, joined by blanks.
         retry_after_s: Seconds that it asks to wait.
-        location: Where a redirect leads, in a form that may be shown; empty if unknown.
+        location: The target of a redirect, safe to show; empty if unknown.
     """
 
     status: int
@@ -103,7 +103,7 @@ def _by_words(
     if codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words):
         return _no_credit(endpoint, quoted)
     if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
-        return None  # their words name keys and limits of many kinds
+        return None  # their messages mention many kinds of keys and limits
     if codes & _OVERFLOW_CODES or _OVERFLOW.search(words):
         return _too_long(endpoint, model, quoted)
     if has_tools and _NO_TOOLS.search(words):

@@ -4,7 +4,7 @@ A chunk is a decoded JSON object of a chat completions stream. Nothing here rais
 value of an impossible type counts as missing.
 
 Local servers send reasoning between ``<think>`` and ``</think>`` if they do not know the model's
-template. Only the beginning of a reply counts: later tags are text about tags.
+template. Only tags at the beginning of a reply count.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class GrowingReply:
         n_chunks: Chunks so far.
         reason: The endpoint's finish reason; empty until it comes.
         is_done: Whether the stream said that it is over; the reader sets this.
-        excess: What exceeded a limit; empty if nothing did.
+        excess: The exceeded limit, for the error message; empty if none.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
@@ -73,7 +73,7 @@ class GrowingReply:
 
     @property
     def can_be_kept(self) -> bool:
-        """Is there something for the user to see, or had a call begun (H41)?"""
+        """Whether any text has arrived, or a tool call has begun (H41)."""
         return self._text.begun or self._calls.begun
 
     @property
@@ -83,12 +83,12 @@ class GrowingReply:
 
     @property
     def broke_off(self) -> bool:
-        """Did the endpoint say that the model behind it broke off?"""
+        """Whether the endpoint said that the model behind it failed."""
         return self.reason in _BROKEN
 
     @property
     def ended(self) -> bool:
-        """Did the endpoint say that the reply is over, and did it end well?"""
+        """Whether the endpoint said that the reply is complete, and the model did not fail."""
         said_so = self.reason or (self.is_done and self.n_chunks)
         return bool(said_so) and not self.broke_off
 
@@ -114,7 +114,7 @@ class GrowingReply:
         return events
 
     def end(self) -> list[StreamEvent]:
-        """Return what was held back until it was clear that no more comes."""
+        """Return the events of the text held back until the end of the stream."""
         if self._tags is None:
             return []
         events: list[StreamEvent] = []
@@ -336,7 +336,7 @@ class ThinkTags:
         return thinking, words
 
     def close(self) -> tuple[str, str]:
-        """Return what was held back, because no more comes."""
+        """Return the reasoning and text held back, at the end of the reply."""
         if self._state == "start":
             self._held = self._before()
         held, self._held = self._held, ""

@@ -1,8 +1,8 @@
-"""A request as the body of a chat completions call (H11), with parts that are encoded once. Pure.
+"""Builds the body of a chat completions request (H11), and encodes each part once. Pure.
 
-Only the parts of the last request are kept, and they are sent without being joined. The bytes are
-those that encoding everything gives, whatever was encoded before. It is thread-safe: the kept parts
-change in one step.
+Only the parts of the last request are kept, and they are sent without being joined. The bytes
+equal those of encoding the whole body, whatever was encoded before. Thread-safe: the kept parts are
+replaced in one step.
 
 The same request gives the same bytes. Layout: one system message; for each user message first its
     tool results, one ``tool`` message each, then at most one ``user`` message; assistant text with
@@ -118,7 +118,7 @@ class RequestEncoder:
         return self.body(request, dialect).joined()
 
     def body(self, request: Request, dialect: Dialect) -> RequestBody:
-        """Return the body in parts; the work grows with what the last request did not have."""
+        """Return the body in parts; the work is proportional to what the last request lacked."""
         last = self._kept if self._kept.dialect == dialect else _KeptParts(dialect)
         marks = marks_of(request, dialect)
         system = last.system_bytes
@@ -192,7 +192,7 @@ def _hashed(
 
 
 def _n_same(kept: Sequence[Message], messages: Sequence[Message]) -> int:
-    """Count the first messages that are the kept ones: the same objects, or equal ones."""
+    """Count the leading messages that equal the kept ones."""
     low, high = 0, min(len(kept), len(messages))
     if kept[:high] == messages[:high]:  # mostly so; it takes 10 ns a message
         return high
@@ -217,7 +217,7 @@ _MARK = {"type": "ephemeral"}  # the only kind of cache mark; lives 5 minutes
 _INVALID_CHARS = 10_000  # characters of arguments that are no JSON; the start shows the mistake
 _BLANK_LINE = "\n\n"
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
-_BRIDGE = "I have the results."  # the assistant's words where its silence is refused
+_BRIDGE = "I have the results."  # an assistant message for endpoints that require one
 _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """The signature that Gemini accepts for a call that it did not make (its documentation)."""
 
@@ -235,7 +235,7 @@ def chat_body(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def marks_of(request: Request, dialect: Dialect) -> Anchors:
-    """Return the cache marks that are really set."""
+    """Return the cache marks that the dialect allows."""
     return request.anchors if dialect.cache_marks else Anchors()
 
 
@@ -259,7 +259,7 @@ def message_entries(message: Message, dialect: Dialect, *, marked: bool) -> list
 
 
 def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
-    """Return the schemas of the tools, the last one marked if the cache may end there."""
+    """Return the schemas of the tools; ``marked`` puts a cache mark on the last one."""
     entries = [_tool(spec) for spec in tools]
     if marked:
         entries[-1]["cache_control"] = _MARK
@@ -267,7 +267,7 @@ def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, A
 
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """Return everything behind the messages and tools."""
+    """Return the fields after the messages and tools."""
     body: dict[str, Any] = {}
     if request.tools and request.tool_choice == "none" and dialect.tool_choice:
         body["tool_choice"] = "none"

@@ -20,7 +20,7 @@ ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smalle
 CALLS_CHARACTERS = 2_000_000  # characters of all calls of one reply, as many as its text may have
 CALLS_LIMIT = 256  # in one reply; the dispatcher takes 64
 NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool has such a name
-_LOOKED_AT = 4_000_000  # characters in which calls' ends are searched in one reply: 4 ms
+_LOOKED_AT = 4_000_000  # characters checked for complete JSON in one reply; 4 ms
 _INDEX_CHARS = 6  # characters of an index that came as text
 _CLOSING = ("}", "]")
 UNNAMED = "unnamed"  # no tool has this name; the result of such a call tells the model so
@@ -127,7 +127,7 @@ class CallAssembler:
         for number, call in enumerate(self._calls):
             if not (call.id or call.name or call.text):
                 continue
-            # Ids that differ only in what cannot be encoded are equal everywhere else.
+            # Ids that differ only in characters that cannot be encoded are the same id elsewhere.
             id_ = mended(call.id)
             if not id_ or id_ in seen or len(id_) > self._id_limit:
                 id_ = _free_id(number, taken | seen)
@@ -150,7 +150,7 @@ class CallAssembler:
         return None if call is None or self._begins_another(call, delta) else call
 
     def _mark(self, call: _Call, delta: CallDelta) -> None:
-        """Note how later pieces will find the call."""
+        """Store the index and id by which later pieces find the call."""
         if call.index is None and delta.index is not None:
             call.index = delta.index
             self._by_index[delta.index] = call
@@ -177,7 +177,7 @@ class CallAssembler:
         return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
 
     def _is_whole(self, call: _Call) -> bool:
-        """Are the arguments complete JSON already? Always no after too many such checks."""
+        """Return whether the arguments are complete JSON; always False after too many checks."""
         if call.last_sign not in _CLOSING:
             return False
         self._n_looked_at += call.n_chars
@@ -185,7 +185,7 @@ class CallAssembler:
 
 
 def mended(text: str) -> str:
-    """Return ``text`` with the halves of characters joined that came in two pieces.
+    """Join the surrogate pairs in ``text`` that were split between two pieces.
 
     A server that cuts by UTF-16 sends an emoji as two escapes in two pieces, and a half alone
     cannot be encoded; one without its partner becomes the replacement character.
@@ -196,7 +196,7 @@ def mended(text: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Is ``text`` one complete JSON value? 1 MB takes a millisecond."""
+    """Return whether ``text`` is one complete JSON value; 1 MB takes a millisecond."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):
@@ -257,12 +257,12 @@ def _named(call: _Call, delta: CallDelta) -> str:
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
-    """Does a piece with an index continue a call that began without one?"""
+    """Return whether a piece with an index continues a call that began without one."""
     return call.index is None and (delta.id == call.id if delta.id else not delta.name)
 
 
 def _goes_on(call: _Call, delta: CallDelta) -> bool:
-    """Does another name continue the same call: at the same place, before any arguments?"""
+    """Return whether a different name continues the call's name: same call, no arguments yet."""
     same_place = delta.index is not None and delta.index == call.index
     return same_place and not call.text and (not delta.id or delta.id == call.id)
 

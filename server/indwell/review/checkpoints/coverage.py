@@ -1,4 +1,4 @@
-"""Records what commands change in the ledger, so that review and rewind cover it."""
+"""Records in the ledger what commands change, so that review and rewind cover it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display
 
 MOST_PENDING = 50  # files of one command that the user still reviews one by one
-NAMED = 3  # names of files that are not covered
+NAMED = 3  # names shown of files that are not covered
 
 NOT_COVERED = (
     "a command changed {what}, of which no older text is kept ({why}); review and rewind cannot "
@@ -58,7 +58,7 @@ class Coverage:
         hide: Returns a text without its secrets; the same object if there are none.
 
     Attributes:
-        beside: Covers commands that run on after their call.
+        beside: Covers background commands, which continue after their call has ended.
     """
 
     def __init__(
@@ -140,7 +140,8 @@ class Coverage:
             actor: Who runs the command.
             tool_use_id: The id of its call.
             accepted: Whether changes count as accepted at once.
-            tell: Called once for each thing that is not covered.
+            tell: Called with notices about changes that are not covered. A notice about lost old
+                texts, or about a folder that is too large, comes only once.
             hear: Called with the changed files, if there are any.
         """
         within = Beside()
@@ -163,7 +164,7 @@ class Coverage:
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
     ) -> None:
-        """Cover commands that run on from now on, until ``end_beside``."""
+        """Like ``around``, for a background command: record from now on, until ``end_beside``."""
         async with self._beginning:
             if self._hold_beside is None:
                 self._hold_beside = await self._acquire(
@@ -176,7 +177,7 @@ class Coverage:
         )
 
     async def end_beside(self, *, runs_on: bool) -> None:
-        """Record what was changed until now, and stop.
+        """Record the background commands' changes until now, and none after that.
 
         Args:
             runs_on: Whether a background command still runs between two turns. Commands of other
@@ -335,7 +336,7 @@ class Coverage:
     def _sorted(
         self, made: Sequence[LedgerEntry], noted: Noted
     ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
-        """Separate present changes, those after a buffer's reload, and typed-in files."""
+        """Sort changes: made now, made once a buffer is reloaded; and files with unsaved text."""
         stands: list[CommandChange] = []
         may_come: list[CommandChange] = []
         unsaved: list[str] = []
@@ -353,7 +354,7 @@ class Coverage:
         return stands, may_come, unsaved
 
     async def _when_loaded(self, actor: Actor, tool_use_id: str, change: CommandChange) -> None:
-        """Credit it to the agent when the editor shows it."""
+        """Credit a change to the agent as soon as the editor shows it."""
         assert change.after is not None
         pending = await self._ledger.begin(
             actor, tool_use_id, change.path, change.before, change.after
@@ -378,7 +379,7 @@ class Coverage:
 
 
 def _as_shown(entry: LedgerEntry, shown: str | None) -> CommandChange:
-    """Return the change as the editor shows it, because some know only one kind of line break."""
+    """Return the change with the editor's line endings: some editors know only one kind."""
     before, after = entry.before, entry.after
     if shown is not None and "\r" not in shown:
         before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
@@ -391,7 +392,7 @@ Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
-    """Run a step outside all commands' stretches: ``aside`` is entered for each of ``steps``."""
+    """Run a step outside the stretches of all commands; ``steps`` are their ``aside`` methods."""
     async with AsyncExitStack() as stack:
         for step in tuple(steps):
             await stack.enter_async_context(step())
@@ -399,7 +400,10 @@ async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
 
 
 class Beside:
-    """The stretches of one command, or of all background commands: at most one is open."""
+    """The stretches of one command, or of all background commands; at most one is open.
+
+    A stretch is a period between two scans; its changes are credited to the command.
+    """
 
     def __init__(self) -> None:
         self._make: Make | None = None
@@ -409,13 +413,13 @@ class Beside:
         self._opening: set[asyncio.Task[None]] = set()
 
     async def begin(self, make: Make) -> None:
-        """Cover from now on; an open stretch continues."""
+        """Open a stretch; one that is open already continues."""
         async with self._changing:
             self._make = self._make or make
             await self._open()
 
     async def end(self) -> None:
-        """Stop covering, and record what happened until now."""
+        """Close the stretch; its changes are recorded."""
         async with self._changing:
             self._make = None
             await self._close()
@@ -436,7 +440,7 @@ class Beside:
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
                 current = asyncio.current_task()
-                if not (current and current.cancelling()):  # whoever stops the step must not wait
+                if not (current and current.cancelling()):  # a cancelled step must end at once
                     await asyncio.shield(opening)
 
     async def _open_again(self) -> None:
