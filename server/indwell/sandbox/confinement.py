@@ -143,7 +143,7 @@ def looked_up(confinement: Confinement) -> Confinement:
     """Return the same bounds with all that ``look`` finds; blocks.
 
     Raises:
-        The scan failed.
+        ToolError: The scan failed.
     """
     if confinement.look is None:
         return confinement

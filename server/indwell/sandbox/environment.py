@@ -73,7 +73,7 @@ def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
     """Encode an argument, path or variable for a child: UTF-8 in any locale (SYS-06).
 
     Raises:
-        It contains half a surrogate pair.
+        UnicodeEncodeError: It contains half a surrogate pair.
     """
     return text if sys.platform == "win32" else text.encode("utf-8", "surrogateescape")
 

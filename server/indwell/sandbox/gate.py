@@ -331,7 +331,7 @@ async def pass_gate(folders: Iterable[Path]) -> None:
     """Return if a command that involves these folders may run.
 
     Raises:
-        A planted file is still there.
+        ToolError: A planted file is still there.
     """
     if standing := await remaining_plants(folders):
         raise ToolError(f"nothing was run: {blocked_message(standing)}")

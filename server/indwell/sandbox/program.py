@@ -161,8 +161,8 @@ async def run_program(
         start: How to start it; ``start_plainly`` by default.
 
     Raises:
-        The program or ``cwd`` cannot be used.
-        After everything it started has ended.
+        ToolError: The program or ``cwd`` cannot be used.
+        asyncio.CancelledError: After everything it started has ended.
     """
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b)
@@ -265,7 +265,7 @@ async def start_plainly(
     """Start a program in a session of its own.
 
     Raises:
-        The program or ``cwd`` cannot be used.
+        ToolError: The program or ``cwd`` cannot be used.
     """
     try:
         return await asyncio.create_subprocess_exec(
@@ -406,7 +406,7 @@ async def shortages() -> AsyncIterator[None]:
     """Report a resource shortage as a tool error.
 
     Raises:
-        Instead of the system's error.
+        ToolError: A resource has run out; it replaces the system's error.
     """
     try:
         yield

@@ -92,9 +92,9 @@ async def spawn(
             command is checked before any other command runs.
 
     Raises:
-        There is no bash, ``cwd`` cannot be used, the command cannot be confined here, or a file
-        that an earlier command planted is still there.
-        After everything it started has ended.
+        ToolError: There is no bash, ``cwd`` cannot be used, the command cannot be confined here, or
+            a file that an earlier command planted is still there.
+        asyncio.CancelledError: After everything it started has ended.
     """
     shell = await asyncio.to_thread(find_program, "bash", never_in)
     if shell is None:

@@ -32,7 +32,7 @@ def mapped(
         n_workers: Processes; None for one a core.
 
     Raises:
-        A worker was killed.
+        UserError: A worker was killed.
     """
     n_workers = min(n_workers or _n_cores(), len(items))
     if n_workers <= 1 or len(items) < FEW:

@@ -107,7 +107,7 @@ def origin_of(base_url: str | None) -> str:
     A default port is left out, so each origin has a single spelling. None means OpenAI.
 
     Raises:
-        It is not an http address.
+        SettingsError: It is not an http address.
     """
     try:
         parts = urlsplit((base_url or OPENAI_URL).strip())

@@ -24,7 +24,7 @@ def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str
         name: The user's name for the file.
 
     Raises:
-        The file is invalid, or too unusual to be edited reliably.
+        SettingsError: The file is invalid, or too unusual to be edited reliably.
     """
     parse_toml(text, name)  # raises the error, with its line
     try:

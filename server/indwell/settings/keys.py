@@ -81,7 +81,7 @@ class KeyStore:
         """Exclude all other logins and logouts of this user, in every process.
 
         Raises:
-            Another one does not finish.
+            SettingsError: Another login or logout does not finish in time.
         """
         with ExitStack() as stack:
             try:
@@ -101,7 +101,7 @@ class KeyStore:
         """Return all origins with an entry, and where its key is; does not access the keyring.
 
         Raises:
-            The key file cannot be read.
+            SettingsError: The key file cannot be read.
         """
         held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")
         return {origin: entry.where for origin, entry in self._entries().items()} | held
@@ -110,7 +110,7 @@ class KeyStore:
         """Return the key of an origin, from the client or stored; None if there is none.
 
         Raises:
-            As for ``stored``.
+            SettingsError: As for ``stored``.
         """
         held = self.held.get(origin)
         return self.stored(origin) if held is None else StoredKey("client", held)
@@ -119,7 +119,7 @@ class KeyStore:
         """Return the stored key of an origin; None if there is none.
 
         Raises:
-            The key file, or the keyring that holds the key, cannot be read.
+            SettingsError: The key file, or the keyring that holds the key, cannot be read.
         """
         entry = self._entries().get(origin)
         match entry:
@@ -142,7 +142,7 @@ class KeyStore:
         """Store a key for an origin, or that it needs none; ``note`` says where.
 
         Raises:
-            It cannot be stored.
+            SettingsError: It cannot be stored.
         """
         self._entries()  # a broken file is the user's to mend, before anybody waits for a lock
         with self.locked():
@@ -170,7 +170,7 @@ class KeyStore:
         """Delete the entry of an origin; False if there was none.
 
         Raises:
-            The keyring or the key file could not be changed.
+            SettingsError: The keyring or the key file could not be changed.
         """
         if origin not in self._entries():
             return False

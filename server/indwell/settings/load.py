@@ -62,8 +62,8 @@ def load(
         workspace_file: Text of the workspace's file; None if missing or not trusted.
 
     Raises:
-        The user's file is invalid, or one of its values or of the environment's that must not be
-        guessed (address, key, mode, provider, deny).
+        SettingsError: The user's file is invalid, or one of its values or of the environment's that
+            must not be guessed (address, key, mode, provider, deny).
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
     from_environment = _environment(environment)
@@ -105,7 +105,7 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
     """Return the folder of sessions: ``INDWELL_STATE``, or the platform's ``default``.
 
     Raises:
-        The variable is not an absolute path, so it would be inside the workspace.
+        SettingsError: The variable is not an absolute path, so it would be inside the workspace.
     """
     text = environment.get("INDWELL_STATE", "").strip()
     if not text:
@@ -179,7 +179,7 @@ def workspace_table(text: str) -> Mapping[str, Any]:
     """Parse the workspace's file into a table.
 
     Raises:
-        It is not TOML, or too long.
+        SettingsError: It is not TOML, or too long.
     """
     if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
         raise SettingsError(

@@ -59,7 +59,7 @@ class MemoryPages:
         """Return the file of a page, created if missing, so that the user can edit it.
 
         Raises:
-            It cannot be created.
+            SettingsError: It cannot be created.
         """
         path = self._paths[scope]
         try:
@@ -75,7 +75,7 @@ class MemoryPages:
         """Add a fact; it replaces the fact with text ``instead_of``, if there is one.
 
         Raises:
-            The page cannot be read or written; nothing was stored.
+            SettingsError: The page cannot be read or written; nothing was stored.
         """
         self._write(fact.scope, lambda page: with_fact(page, fact, instead_of))
 
@@ -83,7 +83,7 @@ class MemoryPages:
         """Delete the facts with these texts.
 
         Raises:
-            The page cannot be read or written; nothing was deleted.
+            SettingsError: The page cannot be read or written; nothing was deleted.
         """
         self._write(scope, lambda page: without(page, scope, texts))
 

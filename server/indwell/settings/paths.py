@@ -29,7 +29,7 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder for sessions and approvals: ``INDWELL_STATE``, or the platform's.
 
     Raises:
-        ``INDWELL_STATE`` is not an absolute path.
+        SettingsError: ``INDWELL_STATE`` is not an absolute path.
     """
     return load.state_folder(environment, platformdirs.user_state_path(_NAME, appauthor=False))
 
@@ -46,7 +46,7 @@ def read_user_file(path: Path) -> str | None:
     """Read a settings file, also through a link (many users link theirs); None if missing.
 
     Raises:
-        It is unreadable, not UTF-8, or far too large.
+        SettingsError: It is unreadable, not UTF-8, or far too large.
     """
     try:
         text = read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()
@@ -72,7 +72,7 @@ def trusted_folders(trusted: tuple[str, ...]) -> tuple[Path, ...]:
     """Resolve the folders that the user trusts.
 
     Raises:
-        One of them is not an absolute path.
+        SettingsError: One of them is not an absolute path.
     """
     folders = []
     for text in trusted:

@@ -63,7 +63,7 @@ class RuleBook:
         """Add a rule.
 
         Raises:
-            It cannot be written; the rule counts for this session only.
+            SettingsError: It cannot be written; the rule counts for this session only.
         """
         if not always:
             self._session |= {rule}
@@ -78,7 +78,7 @@ class RuleBook:
         """Revoke permanent rules; returns how many there were. Blocks.
 
         Raises:
-            The file cannot be read or written; nothing was revoked.
+            SettingsError: The file cannot be read or written; nothing was revoked.
         """
         gone = frozenset(rules)
         before = self._change(lambda known: known - gone)

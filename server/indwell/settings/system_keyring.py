@@ -30,7 +30,7 @@ class SystemRing:
         answer_s: The time limit of one call in seconds.
 
     Raises:
-        The backend stores nothing, or stores it unprotected.
+        KeyringUnusable: The backend stores nothing, or stores it unprotected.
     """
 
     def __init__(self, backend: KeyringBackend, *, answer_s: float = ANSWER_S) -> None:
@@ -74,7 +74,7 @@ def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
         answer_s: The time limit in seconds for opening it, and for each later call.
 
     Raises:
-        There is no usable keyring.
+        KeyringUnusable: There is no usable keyring.
     """
     return SystemRing(_bounded(keyring.get_keyring, answer_s), answer_s=answer_s)
 

@@ -62,7 +62,7 @@ class TrustStore:
         """Store an answer for a folder.
 
         Raises:
-            The file cannot be read or written; it is unchanged.
+            SettingsError: The file cannot be read or written; it is unchanged.
         """
 
         def put(folders: dict[str, FolderAnswer]) -> bool:
@@ -75,7 +75,7 @@ class TrustStore:
         """Delete the answer for a folder; False if there was none.
 
         Raises:
-            The file cannot be read or written; it is unchanged.
+            SettingsError: The file cannot be read or written; it is unchanged.
         """
         return self._change(lambda folders: folders.pop(str(folder), None) is not None)
 
@@ -105,7 +105,7 @@ class TrustStore:
         """Read the answers from the file.
 
         Raises:
-            The file cannot be used.
+            SettingsError: The file cannot be used.
         """
         try:
             kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_TrustFile)

@@ -51,7 +51,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
     """Parse a settings file.
 
     Raises:
-        It is not TOML; names the line.
+        SettingsError: It is not TOML; names the line.
     """
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
@@ -78,7 +78,7 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
         source: The user's name for the source, such as ``config.toml``.
 
     Raises:
-        A value of ``STRICT`` is invalid.
+        SettingsError: A value of ``STRICT`` is invalid.
     """
     values: dict[str, Any] = {}
     notices: list[str] = []
@@ -110,7 +110,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
     """Check a value against its setting's type.
 
     Raises:
-        It does not fit; the message is a clause with value and type.
+        SettingsError: It does not fit; the message is a clause with value and type.
     """
     if name == "api_key":
         return _key(value)
@@ -136,7 +136,7 @@ def _pattern(name: str, written: str) -> str:
     """Parse a rule's pattern, without surrounding blanks.
 
     Raises:
-        It is empty, or contains what no pattern may.
+        SettingsError: It is empty, or contains what no pattern may.
     """
     pattern = written.strip()
     head, colon, rest = pattern.partition(":")
@@ -165,7 +165,7 @@ def _dot_name(written: str) -> str:
     """Parse a name that begins with a dot and may end with a star.
 
     Raises:
-        It is not such a name, or matches all of them.
+        SettingsError: It is not such a name, or matches all of them.
     """
     name = written.strip().removesuffix("/")
     if not _DOT_NAME.fullmatch(name) or not name.isprintable():
@@ -248,7 +248,7 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
     """Check the value of ``hooks``.
 
     Raises:
-        It is not a list of hooks; the message is a clause that names the table.
+        SettingsError: It is not a list of hooks; the message is a clause that names the table.
     """
     if not isinstance(value, list | tuple):
         raise SettingsError("hooks do not fit, expected tables that begin with [[hooks]]")

@@ -93,7 +93,7 @@ def fitting(bounds: Confinement) -> Confinement:
     """Protect as many minor paths as there is room for.
 
     Raises:
-        There is no room for the other paths.
+        ToolError: There is no room for the other paths.
     """
     taken = set(bound_places(bounds))
     n_hidden, room = len(bounds.hidden), MOST_MOUNTS - len(taken) - len(bounds.hidden)

@@ -102,7 +102,7 @@ def prepare_confined(
     """Prepare a command that runs in ``cwd``, within bounds from ``resolve_bounds``.
 
     Raises:
-        It cannot be confined here.
+        ToolError: It cannot be confined here.
     """
     match strength().level:
         case "S3":

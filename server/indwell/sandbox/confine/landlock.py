@@ -89,7 +89,7 @@ def enter(rules: Sequence[Rule], filters: bytes) -> None:
         filters: The assembled seccomp filter, which must block sockets that Landlock ignores.
 
     Raises:
-        The kernel refuses; the thread must not start anything.
+        OSError: The kernel refuses; the thread must not start anything.
     """
     ruleset = _ruleset(rules)
     try:
@@ -324,7 +324,7 @@ async def start_held(
         scratch: A folder for its temporary files, resolved.
 
     Raises:
-        The program or ``cwd`` cannot be used, or the kernel refuses to confine it.
+        ToolError: The program or ``cwd`` cannot be used, or the kernel refuses to confine it.
     """
 
     def start() -> subprocess.Popen[bytes]:

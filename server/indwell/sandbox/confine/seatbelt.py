@@ -46,7 +46,7 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
         proxy_port: The local port of the proxy to its hosts; 0 for none.
 
     Raises:
-        The name of a writable folder contains a control character.
+        ToolError: The name of a writable folder contains a control character.
     """
     kept = (*confinement.protected, *confinement.missing)
     shut = (*confinement.hidden, *kept)
@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
     """Quote a string, so that nothing in it can end it.
 
     Raises:
-        It contains a control character.
+        ToolError: It contains a control character.
     """
     if re.search(r"[\x00-\x1f\x7f]", text):
         raise ToolError(f"{text!r} holds a control character, so no command can be confined to it")

@@ -76,7 +76,7 @@ def filter_program(
             a folder from a file.
 
     Raises:
-        There is no filter for this machine.
+        KeyError: There is no filter for this machine.
     """
     numbers = NUMBERS[machine]
     code: list[Instruction] = [

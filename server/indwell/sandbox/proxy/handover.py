@@ -98,7 +98,7 @@ async def way_to(
         python: The interpreter for the lines that run inside.
 
     Raises:
-        This Python cannot be started again.
+        ToolError: This Python cannot be started again.
     """
     if not python:
         raise ToolError("commands get no network here: the path of Python is not known")

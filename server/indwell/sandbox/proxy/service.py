@@ -54,7 +54,7 @@ async def resolve(place: HostPort) -> Sequence[Address]:
     """Resolve a name to addresses.
 
     Raises:
-        There are none.
+        OSError: The name has no addresses.
     """
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(place.host, place.port)
@@ -65,7 +65,7 @@ async def reach(address: Address, port: int) -> Stream:
     """Connect to an address.
 
     Raises:
-        It does not answer.
+        OSError: It does not answer.
     """
     return await asyncio.open_connection(str(address), port)
 
@@ -206,7 +206,7 @@ async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h1
     """Read until the next event of a connection.
 
     Raises:
-        The input is not HTTP.
+        RemoteProtocolError: The input is not HTTP.
     """
     while (event := connection.next_event()) is h11.NEED_DATA:
         connection.receive_data(await reader.read(_PIECE_B))
