@@ -35,10 +35,12 @@ _BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
-"""An answer, or none: not in time, or because nobody can be asked. Without an answer it is a no.
+"""What came of a question.
 
-``hunks`` is a yes for once to some hunks of an edit. ``beforehand`` is a yes for once by ``run
---allow-commands``; ``uncovered`` is a no, because that option does not cover the question."""
+``hunks`` approves some hunks of an edit once. ``unanswered`` means that no answer came in time, or
+that nobody can be asked; it denies. ``beforehand`` approves once, by ``run --allow-commands``;
+``uncovered`` denies, because that option does not cover the question.
+"""
 
 
 class ShownHunk(msgspec.Struct, frozen=True):

@@ -80,8 +80,8 @@ def kind_of(
 def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], bool]:
     """Return a test for names that no rule mentions: a path of such names alone has no kind.
 
-    A yes is always right; some names of no kind get a no. It is fast enough for the million names
-    that a scan of a large workspace judges one by one.
+    True is always correct; False may be returned for a name that no rule mentions. The test is fast
+    enough for the million names that a scan of a large workspace tests one by one.
 
     Args:
         deny: As in ``kind_of``.

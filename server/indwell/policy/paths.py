@@ -162,7 +162,7 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def is_inside(path: str, folders: tuple[str, ...]) -> bool:
-    """The same where a yes widens access: exact, so a similar name is elsewhere."""
+    """Like ``is_beneath``, but exact: for checks that grant access if the path is inside."""
     parts = exact_parts(path)
     return any(parts[: len(own)] == own for own in map(exact_parts, folders))
 

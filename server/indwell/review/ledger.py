@@ -56,7 +56,7 @@ class ReviewLedger(Looking):
         """Open the ledger of a workspace. ``take_notices`` reports a damaged log.
 
         Args:
-            folder: See ``place.review_folder``; need not exist.
+            folder: See ``review_folder`` in ``sessions.storage.store``; need not exist.
             roots: Changes outside these folders are hidden; empty: all changes are shown.
             hide: Returns a text with its secrets removed. Texts it alters stay off the disk.
             now: For tests.

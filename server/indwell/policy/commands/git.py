@@ -471,7 +471,10 @@ LISTING: Mapping[str, tuple[Options, str]] = {
         "--get --get-all --get-regexp --get-urlmatch --list -l",
     ),
 }
-"""Commands that only read with these options alone, or with names that begin like the second."""
+"""Commands that only read with these options and no operands.
+
+With one of the options in the second text, their operands are only read too.
+"""
 
 SECOND: Mapping[str, frozenset[str]] = {
     "stash": frozenset(["list", "show"]),

@@ -282,10 +282,10 @@ ANY_TEXT = names(
     "echo basename dirname seq true false : yes whoami id groups pwd nproc uname uptime free"
     " tty logname users who expr tr numfmt factor sleep cal locale"
 )
-"""The same, and their words are no paths."""
+"""Like the programs above, and their words are no paths."""
 
 HERE = names("ls dir vdir du tree rg fd find df stat")
-"""They read the folder in which they run."""
+"""Programs that read the folder in which they run."""
 
 TABLE: Mapping[str, tuple[Options, int | None]] = {
     "sort": (

@@ -22,7 +22,7 @@ class CommandPart(msgspec.Struct, frozen=True):
         text: Its source.
         start: Its beginning in the source, in characters from 0.
         end: Its end, exclusive.
-        words: Its words as bash would expand them; ``shell_words.UNKNOWN`` for what only a run can
+        words: Its words as bash would expand them; ``words.UNKNOWN`` for what only a run can
             tell.
         decision: The decision on this part alone.
         rule: The deciding rule: ``read-only``, ``workspace-write``, ``allow: git *``, …

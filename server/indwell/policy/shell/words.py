@@ -105,7 +105,7 @@ def word_of(source: str, shown: str, values: Mapping[str, tuple[str, ...]]) -> W
         values: The possible values of variables.
 
     Raises:
-        Unreadable: It holds more than is known to be harmless.
+        UnreadableWord: It holds more than is known to be harmless.
     """
     if _NAME.fullmatch(source):
         return Word(shown, (source,))
