@@ -26,7 +26,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     ``durable``, the line survives a power cut once this returns.
 
     Raises:
-        The file cannot be opened or written.
+        OSError: The file cannot be opened or written.
     """
     make_private_folder(path.parent)
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
@@ -42,7 +42,7 @@ def read_from(path: Path, offset: int, limit: int) -> bytes:
     """Read up to ``limit`` bytes from ``offset``; empty if the file does not exist.
 
     Raises:
-        The file cannot be read.
+        OSError: The file cannot be read.
     """
     try:
         file = os.open(path, os.O_RDONLY | _SAFE)
@@ -59,7 +59,7 @@ def remove_all_but(folder: Path, keep: int) -> None:
     """Remove all files of a folder except the last ``keep``, ordered by name.
 
     Raises:
-        A file cannot be removed.
+        OSError: A file cannot be removed.
     """
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in paths[:-keep]:
@@ -90,7 +90,7 @@ class AppendLog:
 
     Raises:
         BlockingIOError: Another writer has the log open.
-        The file cannot be opened, is a symbolic link or is not a regular file.
+        OSError: The file cannot be opened, is a symbolic link or is not a regular file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -126,7 +126,7 @@ class AppendLog:
         """Tell whether the open file is still the one at the log's path. Takes a few microseconds.
 
         Raises:
-            Another file has this path (``ESTALE``), or the path cannot be checked.
+            OSError: Another file has this path (``ESTALE``), or the path cannot be checked.
         """
         try:
             there = self._path.lstat()
@@ -141,7 +141,7 @@ class AppendLog:
         """Write the whole log to its path again after the path was removed while the log was open.
 
         Raises:
-            The write failed or another file has the name; the log stays open.
+            OSError: The write failed or another file has the name; the log stays open.
         """
         make_private_folder(self._path.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
@@ -165,8 +165,8 @@ class AppendLog:
         """Write all of ``data`` at the end.
 
         Raises:
-            The disk did not take all of it. ``written`` tells how much was written; the rest may be
-            appended later.
+            OSError: The disk did not take all of it. ``written`` tells how much was written; the
+                rest may be appended later.
         """
         rest = memoryview(data)
         while rest:
@@ -178,8 +178,8 @@ class AppendLog:
         """Flush everything written, so that it survives a power cut.
 
         Raises:
-            The data may not survive. Do not retry: Linux drops the failed pages and reports success
-            the second time.
+            OSError: The data may not survive. Do not retry: Linux drops the failed pages and
+                reports success the second time.
         """
         full = getattr(fcntl, "F_FULLFSYNC", None) if sys.platform == "darwin" else None
         if full is not None:
@@ -202,7 +202,7 @@ def read_bytes_private(
     """Read a whole regular file. ``follow_link``: a symbolic link too (users link their settings).
 
     Raises:
-        Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.
+        OSError: Missing, a symbolic link, not a regular file, over ``limit_b``, or unreadable.
     """
     flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
     file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
@@ -224,7 +224,7 @@ def make_private_folder(path: Path) -> None:
     """Create a folder and its missing parents, readable by the user only.
 
     Raises:
-        The folder cannot be created, or its name is taken by another kind of file.
+        OSError: The folder cannot be created, or its name is taken by another kind of file.
     """
     if path.is_dir():
         return
@@ -240,7 +240,7 @@ def list_names(path: Path) -> tuple[str, ...]:
     """List the names in a folder, sorted; empty if the folder does not exist.
 
     Raises:
-        The folder cannot be listed.
+        OSError: The folder cannot be listed.
     """
     try:
         return tuple(sorted(entry.name for entry in path.iterdir()))
@@ -252,7 +252,7 @@ def check_regular(file: int, path: Path) -> None:
     """Check that the open ``file`` is a regular file.
 
     Raises:
-        It is a folder, a pipe or a device.
+        OSError: It is a folder, a pipe or a device.
     """
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -297,7 +297,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a regular file, in order.
 
     Raises:
-        Missing, a symbolic link, not a regular file, or unreadable; also raised midway.
+        OSError: Missing, a symbolic link, not a regular file, or unreadable; also raised midway.
     """
     file = os.open(path, _FLAGS)
     try:

@@ -59,9 +59,9 @@ def write_atomic(
             undone.
 
     Raises:
-        The file no longer holds ``expected``.
-        The file is gone, exists despite ``create``, or is locked by others.
-        Outside ``roots``, read-only, not a regular file, or the system refuses.
+        TextMoved: The file no longer holds ``expected``.
+        EditRefused: The file is gone, exists despite ``create``, or is locked by others.
+        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
@@ -99,9 +99,9 @@ def replace_with(
         private: As for ``write_atomic``.
 
     Raises:
-        The file no longer matches ``unchanged``.
-        The file is gone, or others keep it locked.
-        Outside ``roots``, read-only, not a regular file, or the system refuses.
+        TextMoved: The file no longer matches ``unchanged``.
+        EditRefused: The file is gone, or others keep it locked.
+        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     with target_of(path, roots, private) as target:
         if target.old is None:
@@ -225,8 +225,8 @@ def target_of(
     """Lock ``path`` beneath ``roots`` for writing; arguments as for ``write_atomic``.
 
     Raises:
-        Others keep the file locked.
-        Outside ``roots``, read-only, not a regular file, or the system refuses.
+        EditRefused: Others keep the file locked.
+        ToolError: Outside ``roots``, read-only, not a regular file, or the system refuses.
     """
     place = find(path, roots, resolved=resolved)
     if not place.parts:
@@ -253,7 +253,7 @@ def check_bytes(target: AtomicTarget, expected: bytes | None) -> None:
     """Check that the file holds the ``expected`` bytes; None accepts any.
 
     Raises:
-        It holds other bytes.
+        TextMoved: It holds other bytes.
     """
     if expected is None:
         return
@@ -271,7 +271,7 @@ def check_same(target: AtomicTarget, unchanged: os.stat_result) -> None:
     """Check that device, inode, size and modification time of the file are as in ``unchanged``.
 
     Raises:
-        One of them differs.
+        TextMoved: One of them differs.
     """
     now = _stat(target.name, target.folder)
     if now is None or _identity(now) != _identity(unchanged):

@@ -52,7 +52,7 @@ def check_path(path: str) -> None:
     """Refuse an invalid path before it reaches the system.
 
     Raises:
-        Empty, contains NUL, cannot be encoded, ``~user``, or too long.
+        ToolError: Empty, contains NUL, cannot be encoded, ``~user``, or too long.
     """
     if not path.strip():
         raise ToolError("the path is empty; name a file or folder of the workspace")
@@ -77,7 +77,7 @@ def locate(path: Path, roots: Sequence[Path]) -> PathBeneath:
     Components that do not exist yet are kept as written.
 
     Raises:
-        The path is invalid or leads outside ``roots``.
+        ToolError: The path is invalid or leads outside ``roots``.
     """
     check_path(str(path))
     try:
@@ -100,7 +100,7 @@ def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> PathBeneath:
     as a deny rule, would not apply to the link's target.
 
     Raises:
-        Outside ``roots``, or a link appeared on the way.
+        ToolError: Outside ``roots``, or a link appeared on the way.
     """
     place = locate(path, roots)
     if resolved and place.path != path:
@@ -115,7 +115,7 @@ def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o66
     """Open a file beneath ``roots`` and return its descriptor; ``flags`` as for ``os.open``.
 
     Raises:
-        Outside ``roots``, missing, or refused by the system.
+        ToolError: Outside ``roots``, missing, or refused by the system.
     """
     return open_place(locate(path, roots), flags, mode)
 
@@ -124,7 +124,7 @@ def open_place(place: PathBeneath, flags: int, mode: int = 0o666) -> int:
     """Open a located path without following any link.
 
     Raises:
-        A component was replaced by a link, is missing, or the system refuses.
+        ToolError: A component was replaced by a link, is missing, or the system refuses.
     """
     with plain_os_errors(place.path):
         if not HAS_DIR_FD:
@@ -170,7 +170,7 @@ def parent_folder(place: PathBeneath, *, create: bool = False) -> Iterator[tuple
         create: Create missing parent folders.
 
     Raises:
-        A component was replaced by a link, is missing, or is not a folder.
+        ToolError: A component was replaced by a link, is missing, or is not a folder.
     """
     *folders, name = place.parts or (".",)
     if not HAS_DIR_FD:
@@ -282,8 +282,8 @@ def open_at(folder: int, path: str, flags: int, mode: int = 0o666) -> int:
     """Open ``path`` beneath the open ``folder``; ``flags`` and ``mode`` as for ``os.open``.
 
     Raises:
-        ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if concurrent
-        renames do not stop, else as ``os.open``.
+        OSError: ELOOP if a component is a link, EXDEV if ``path`` leaves the folder, EAGAIN if
+            concurrent renames do not stop, else as ``os.open``.
     """
     how = _How(flags, mode if flags & os.O_CREAT else 0, _RESOLVE)  # a mode but no O_CREAT: EINVAL
     name = os.fsencode(path)
@@ -328,7 +328,7 @@ def handle(path: str) -> Iterator[int]:
     """Open an absolute path that contains no link.
 
     Raises:
-        It is gone, or a link is on the way.
+        OSError: It is gone, or a link is on the way.
     """
     descriptor = _open(path, _HANDLE)
     try:
@@ -341,7 +341,7 @@ def children(folder: str) -> tuple[Child, ...]:
     """List the entries of a folder, unordered and without links.
 
     Raises:
-        It is gone, not a folder, unreadable, or a link is on the way.
+        OSError: It is gone, not a folder, unreadable, or a link is on the way.
     """
     descriptor = _open(folder, _HANDLE_OF_FOLDER)
     try:

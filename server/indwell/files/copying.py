@@ -16,7 +16,7 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
     """Write all bytes; one system call may take only a part.
 
     Raises:
-        The system does not take all bytes.
+        OSError: The system does not take all bytes.
     """
     view = memoryview(data)
     while view:
@@ -105,7 +105,7 @@ def set_mode(descriptor: int, mode: int) -> bool:
     Some network drives, FUSE and FAT refuse every change; a mode that is right already is kept.
 
     Raises:
-        Any other failure, such as a disk error.
+        OSError: Any other failure, such as a disk error.
     """
     if not hasattr(os, "fchmod") or stat.S_IMODE(os.fstat(descriptor).st_mode) == mode:
         return True

@@ -78,8 +78,8 @@ def overwrite(target: int, new: int, journal: Journal, check: Callable[[], None]
         check: Runs right before the first byte is overwritten; its errors are passed on.
 
     Raises:
-        The system refused both the write and the restore.
-        The system refused; the file is unchanged.
+        NotPutBack: The system refused both the write and the restore.
+        OSError: The system refused; the file is unchanged.
     """
     try:
         old_b = journal.fill(target, new)
@@ -107,7 +107,7 @@ def pour(source: int, offset: int, length: int, target: int) -> None:
     """Replace the content of ``target`` by a part of ``source``, and flush it.
 
     Raises:
-        The system refuses; ``target`` may hold a part.
+        OSError: The system refuses; ``target`` may hold a part.
     """
     if length and hasattr(os, "posix_fallocate"):
         try:  # a full disk is noticed before the first byte is overwritten
@@ -159,7 +159,7 @@ class Journal:
         """Write and flush the undo file; returns the number of old bytes.
 
         Raises:
-            The system refuses.
+            OSError: The system refuses.
         """
         kind = os.fstat(target)
         n_new = os.fstat(new).st_size
@@ -175,7 +175,7 @@ class Journal:
         """Read the end mark; None if the undo file is incomplete.
 
         Raises:
-            The undo file cannot be read.
+            OSError: The undo file cannot be read.
         """
         size = os.fstat(self.descriptor).st_size
         if size < _MARK.size:
@@ -190,7 +190,7 @@ class Journal:
         """Turn into a permanent file with only the old bytes; returns its path.
 
         Raises:
-            The system refuses; the undo file is unchanged.
+            OSError: The system refuses; the undo file is unchanged.
         """
         if self.place is None:
             return self._copied(old_b)
@@ -226,7 +226,7 @@ def new_journal(private: Path | None, path: Path) -> Journal:
     """Create an empty undo file for the resolved ``path``; unnamed if ``private`` has no locks.
 
     Raises:
-        An undo file exists already.
+        EditRefused: An undo file exists already.
         OSError: The system refuses.
     """
     for _ in range(_TRIES if private is not None else 0):
@@ -258,8 +258,8 @@ def left_journal(private: Path, path: Path, *, wait_s: float) -> Journal | None:
     """Lock the undo file that a dead process left for ``path``; None if there is none.
 
     Raises:
-        A living process holds it for longer than ``wait_s``.
-        The system refuses, or the file is not ours.
+        EditRefused: A living process holds it for longer than ``wait_s``.
+        OSError: The system refuses, or the file is not ours.
     """
     place = undo_path(private, path)
     try:
@@ -322,7 +322,7 @@ def put_right(place: PathBeneath, private: Path | None) -> None:
     as it is, and the undo file is tried again the next time.
 
     Raises:
-        Others changed the half-written file; reported once, see ``settle``.
+        ToolError: Others changed the half-written file; reported once, see ``settle``.
     """
     # Runs for each file that is read.
     if private is None or not place.parts or not os.path.lexists(undo_path(private, place.path)):
@@ -346,11 +346,11 @@ def settle(
         wait_s: Seconds to wait for living writers.
 
     Raises:
-        A living process is writing the file.
-        Others changed the file since, so it is neither old, new nor a mixture. The old text is kept
-        in a permanent file; this is reported once.
-        The old text cannot be restored; the undo file stays.
-        Any other failure; the undo file stays.
+        EditRefused: A living process is writing the file.
+        ToolError: Others changed the file since, so it is neither old, new nor a mixture. The old
+            text is kept in a permanent file; this is reported once.
+        NotPutBack: The old text cannot be restored; the undo file stays.
+        OSError: Any other failure; the undo file stays.
     """
     journal = left_journal(private, path, wait_s=wait_s)
     if journal is None:

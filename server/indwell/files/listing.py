@@ -30,7 +30,7 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[FolderEntry, ...]:
     """List a folder beneath ``roots``, sorted.
 
     Raises:
-        Outside ``roots``, missing, not a folder, or unreadable.
+        ToolError: Outside ``roots``, missing, not a folder, or unreadable.
     """
     place = locate(path, roots)
     with plain_os_errors(place.path):

@@ -43,7 +43,7 @@ def one_writer(folder: int | None, path: Path, *, wait_s: float = WAIT_S) -> Ite
         wait_s: Seconds to wait for others.
 
     Raises:
-        Others did not release the lock in time.
+        EditRefused: Others did not release the lock in time.
     """
     if folder is not None and wait_locked(folder, path, wait_s=wait_s):
         yield True  # closing the descriptor ends the lock
@@ -60,8 +60,8 @@ def lock_now(descriptor: int) -> bool:
     """Try to lock an open file or folder; False if another open description holds the lock.
 
     Raises:
-        The file system has no locks.
-        Any other failure.
+        NoLocks: The file system has no locks.
+        OSError: Any other failure.
     """
     if sys.platform == "win32":
         raise NoLocks
@@ -84,7 +84,7 @@ def wait_locked(descriptor: int, path: Path, *, wait_s: float = WAIT_S) -> bool:
     """Wait for the lock of an open file or folder; False if the file system has no locks.
 
     Raises:
-        Others did not release the lock in time.
+        EditRefused: Others did not release the lock in time.
     """
     until = time.monotonic() + wait_s
     try:
@@ -127,8 +127,8 @@ def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
         timeout_s: Seconds to wait for others.
 
     Raises:
-        Others did not release the lock in time.
-        The file cannot be opened, or is a link.
+        TimeoutError: Others did not release the lock in time.
+        OSError: The file cannot be opened, or is a link.
     """
     name = os.path.abspath(path)  # noqa: PTH100 -- links are kept as written
     until = time.monotonic() + timeout_s

@@ -45,7 +45,7 @@ class Fresh:
         own: The temporary name, if the file needs one; the name must be free.
 
     Raises:
-        No file can be created in the folder.
+        OSError: No file can be created in the folder.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Fresh:
         """Rename to ``name``, replacing a file of this name.
 
         Raises:
-            The system refuses; the old file is unchanged.
+            OSError: The system refuses; the old file is unchanged.
         """
         own = self._named()
         if sys.platform == "win32":
@@ -75,7 +75,7 @@ class Fresh:
         """Rename to ``name``, which must be free.
 
         Raises:
-            The name is taken.
+            FileExistsError: The name is taken.
             OSError: The system refuses.
         """
         try:

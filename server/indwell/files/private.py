@@ -29,7 +29,7 @@ def write_private(path: Path, data: bytes) -> Path:
     """Write a new file that only the user can read (0600); returns ``path``.
 
     Raises:
-        The name is taken, even by a dangling link.
+        FileExistsError: The name is taken, even by a dangling link.
         OSError: The system refuses.
     """
     descriptor = os.open(path, _NEW, 0o600)
@@ -44,7 +44,7 @@ def append_own(path: Path, data: bytes) -> None:
     """Append to an existing file of our own; follows no link.
 
     Raises:
-        The file does not exist, or the system refuses.
+        OSError: The file does not exist, or the system refuses.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _CLOSE)
     try:
@@ -59,7 +59,7 @@ def write_durable(path: Path, data: bytes) -> None:
     Two processes may write the same name at once: each writes a temporary file first.
 
     Raises:
-        The name is taken, even by a dangling link.
+        FileExistsError: The name is taken, even by a dangling link.
         OSError: The system refuses.
     """
     _write_and_rename(path, data, _rename_to_free)
@@ -69,7 +69,7 @@ def replace_durable(path: Path, data: bytes) -> None:
     """Like ``write_durable``, but replaces a file: readers see all old bytes or all new ones.
 
     Raises:
-        The system refuses; the old file stays.
+        OSError: The system refuses; the old file stays.
     """
     _write_and_rename(path, data, Path.replace)
 
@@ -78,7 +78,7 @@ def replace_own(path: Path, data: bytes) -> None:
     """Like ``replace_durable``, for data that can be rebuilt: a power cut may damage it.
 
     Raises:
-        The system refuses; the old file stays.
+        OSError: The system refuses; the old file stays.
     """
     half = path.with_name(random_name())
     try:
@@ -121,7 +121,7 @@ def rename_own(path: Path, name: str) -> Path:
     """Rename a file of our own within its folder; returns its new path.
 
     Raises:
-        The file does not exist, or the folder is not writable.
+        OSError: The file does not exist, or the folder is not writable.
     """
     return path.rename(path.with_name(name))
 
@@ -130,7 +130,7 @@ def read_own(path: Path, limit_b: int) -> bytes:
     """Read a regular file of the user or the system; follows links.
 
     Raises:
-        It is a folder, pipe or device, or over ``limit_b``.
+        ToolError: It is a folder, pipe or device, or over ``limit_b``.
         OSError: Missing or not readable.
     """
     descriptor = os.open(path, os.O_RDONLY | _CLOSE | getattr(os, "O_NONBLOCK", 0))
@@ -160,7 +160,7 @@ def remove_own_tree(path: Path) -> bool:
     """Remove a folder tree, following no link; False if it does not exist.
 
     Raises:
-        The system refuses; a part may be removed.
+        OSError: The system refuses; a part may be removed.
     """
     if path.is_symlink() or path.is_file():
         return remove_own(path)

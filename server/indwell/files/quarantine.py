@@ -89,8 +89,8 @@ class Quarantine:
             safe_name: A harmless name for the new place: no tool loads a file of this name.
 
         Raises:
-            The file is still in place: the system refuses, a symbolic link is on the way, or no new
-                place can be created.
+            OSError: The file is still in place: the system refuses, a symbolic link is on the way,
+                or no new place can be created.
         """
         if not HAS_DIR_FD:
             raise OSError(errno.ENOTSUP, "this system moves nothing by handles")
@@ -123,7 +123,7 @@ class Quarantine:
         """Return the quarantine folder, created if missing; it is never in the workspace.
 
         Raises:
-            No such folder can be created.
+            OSError: No such folder can be created.
         """
         if self._home is not None and self._home.is_dir():
             return self._home
@@ -191,7 +191,7 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
     """Create a symbolic link again, unless its name is taken.
 
     Raises:
-        The folder was replaced by a link, or is gone.
+        ToolError: The folder was replaced by a link, or is gone.
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name), contextlib.suppress(FileExistsError):
@@ -203,8 +203,8 @@ def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
     """Create a file again, unless its name is taken.
 
     Raises:
-        The folder was replaced by a link, or is gone.
-        The system refuses, or the name is taken.
+        ToolError: The folder was replaced by a link, or is gone.
+        OSError: The system refuses, or the name is taken.
     """
     place = PathBeneath(root=root, parts=tuple(at.split("/")))
     with parent_folder(place) as (folder, name):
@@ -332,7 +332,7 @@ class _Copying:
         """Copy a name of one folder to a free name in another folder.
 
         Raises:
-            The limits are exceeded, or the system refuses.
+            OSError: The limits are exceeded, or the system refuses.
         """
         self._n_entries += 1
         if self._n_entries > MOST_ENTRIES or depth > MOST_DEPTH:

@@ -46,7 +46,7 @@ def opened_beneath(
     half-done write in place by a dead process is undone first.
 
     Raises:
-        Outside ``roots``, missing, a folder, a pipe or device, or unreadable.
+        ToolError: Outside ``roots``, missing, a folder, a pipe or device, or unreadable.
     """
     place = find(path, roots, resolved=resolved)
     put_right(place, private)
@@ -66,7 +66,7 @@ def read_bytes(
     """Read the file at ``path`` beneath ``roots``; see ``opened_beneath``.
 
     Raises:
-        Outside ``roots``, missing, not a regular file, unreadable, or over ``limit_b``.
+        ToolError: Outside ``roots``, missing, not a regular file, unreadable, or over ``limit_b``.
     """
     with opened_beneath(path, roots, private=private) as opened:
         return read_regular(opened.descriptor, path, limit_b)
@@ -76,7 +76,7 @@ def check_regular(kind: os.stat_result, path: Path) -> None:
     """Refuse anything but a regular file.
 
     Raises:
-        It is a folder, pipe, socket or device.
+        ToolError: It is a folder, pipe, socket or device.
     """
     if stat.S_ISDIR(kind.st_mode):
         raise ToolError(f"{str(path)!r} is a folder")
@@ -90,9 +90,9 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     The size from stat is not trusted: files of /proc have size 0, and a log may grow.
 
     Raises:
-        The file is over ``limit_b``.
-        It is not a regular file.
-        It cannot be read.
+        TooLarge: The file is over ``limit_b``.
+        ToolError: It is not a regular file.
+        OSError: It cannot be read.
     """
     kind = os.fstat(descriptor)
     check_regular(kind, path)
@@ -128,7 +128,7 @@ def read_guarded(path: Path, limit_b: int) -> bytes:
     neither, the folder's access list protects it.
 
     Raises:
-        It is a link, not a regular file, over ``limit_b``, or others can write it.
+        ToolError: It is a link, not a regular file, over ``limit_b``, or others can write it.
         OSError: Missing or not readable.
     """
     descriptor = os.open(path, _GUARDED_FLAGS)

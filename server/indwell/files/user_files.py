@@ -39,7 +39,7 @@ def keep_copy(private: Path | None, path: Path, data: bytes) -> Path:
     """Keep a permanent copy of ``data``, the content of ``path``; returns the copy's path.
 
     Raises:
-        There is no private folder, or it cannot be written.
+        ToolError: There is no private folder, or it cannot be written.
     """
     folder = usable(private)
     if folder is None:
@@ -66,9 +66,9 @@ def delete_exactly(path: Path, roots: Sequence[Path], expected: bytes) -> None:
         expected: All bytes of the file.
 
     Raises:
-        The file holds other bytes.
-        The file is gone.
-        Outside ``roots``, not a regular file, or the system refuses.
+        TextMoved: The file holds other bytes.
+        EditRefused: The file is gone.
+        ToolError: Outside ``roots``, not a regular file, or the system refuses.
     """
     place = find(path, roots, resolved=True)
     if not place.parts:
@@ -120,9 +120,9 @@ def put_back(
         private: See ``write_atomic``.
 
     Raises:
-        The file holds other bytes.
-        The file exists unexpectedly, or no longer exists.
-        Outside ``roots``, or the system refuses.
+        TextMoved: The file holds other bytes.
+        EditRefused: The file exists unexpectedly, or no longer exists.
+        ToolError: Outside ``roots``, or the system refuses.
     """
     place = write_atomic(
         path,
@@ -162,7 +162,7 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
     these bytes is used again. Its mode is never wider than that of ``path``.
 
     Raises:
-        The system refuses, or there are too many copies.
+        OSError: The system refuses, or there are too many copies.
     """
     mode = path.stat().st_mode & 0o777
     for number in range(1, _MOST):

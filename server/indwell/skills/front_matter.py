@@ -43,7 +43,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a value as one line; empty if missing.
 
         Raises:
-            It is a list or a mapping.
+            BadFrontMatter: It is a list or a mapping.
         """
         value = self.values.get(name, "")
         if not isinstance(value, str):
@@ -54,7 +54,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a list of words, as YAML or separated by commas or spaces; None if missing.
 
         Raises:
-            It is anything else.
+            BadFrontMatter: It is anything else.
         """
         value = self.values.get(name)
         if value is None:
@@ -69,7 +69,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a boolean; None if missing.
 
         Raises:
-            It is neither ``true`` nor ``false``.
+            BadFrontMatter: It is neither ``true`` nor ``false``.
         """
         word = self.text(name).lower()
         if not word:
@@ -82,7 +82,7 @@ class MarkdownDocument(msgspec.Struct, frozen=True):
         """Return a whole number of at most nine digits; None if missing.
 
         Raises:
-            It is not such a number.
+            BadFrontMatter: It is not such a number.
         """
         word = self.text(name)
         if not word:
@@ -96,7 +96,8 @@ def read_document(text: str) -> MarkdownDocument:
     """Parse a Markdown file; without front matter all of it is the body.
 
     Raises:
-        The front matter has no end, is too large, or is not YAML of names and plain values.
+        BadFrontMatter: The front matter has no end, is too large, or is not YAML of names and
+            plain values.
     """
     text = text.removeprefix("\ufeff")
     begin = _MARK.match(text)

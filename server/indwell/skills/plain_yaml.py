@@ -89,7 +89,7 @@ class _Plain(yaml.BaseLoader):
         """Compose the next node.
 
         Raises:
-            It is an alias, or there is too much.
+            BadYaml: It is an alias, or there is too much.
         """
         if self.check_event(yaml.AliasEvent):
             raise BadYaml("the front matter may not use aliases (`*name`)")
@@ -105,7 +105,7 @@ class _Plain(yaml.BaseLoader):
         """Scan an opening bracket.
 
         Raises:
-            Too many brackets are open.
+            BadYaml: Too many brackets are open.
         """
         if self.flow_level >= MOST_DEPTH:
             raise BadYaml(_TOO_MUCH)
@@ -116,7 +116,7 @@ def _plain(node: yaml.Node) -> Value:
     """Return the text of a node and of its children.
 
     Raises:
-        A key is not a text, or occurs twice.
+        BadYaml: A key is not a text, or occurs twice.
     """
     if isinstance(node, yaml.ScalarNode):
         return str(node.value)

@@ -58,7 +58,7 @@ def read_skill(text: str, *, folder: str, origin: Origin) -> SkillFile:
     """Parse a ``SKILL.md``; ``folder`` is its location, with slashes.
 
     Raises:
-        It cannot be used; the message says why.
+        BadFrontMatter: It cannot be used; the message says why.
     """
     document = _document(text)
     name = document.text("name") or folder.rpartition("/")[2].lower()
@@ -104,7 +104,7 @@ def _document(text: str) -> MarkdownDocument:
     """Parse the file, with a cache.
 
     Raises:
-        It is invalid.
+        BadFrontMatter: It is invalid.
     """
     found = _read_once(text)
     if isinstance(found, str):

@@ -111,7 +111,7 @@ class Workspace(Protocol):
         """Resolve a path from the model (relative to the first root) within the roots.
 
         Raises:
-            It is invalid or leads outside the workspace.
+            ToolError: It is invalid or leads outside the workspace.
         """
         ...
 
@@ -119,8 +119,8 @@ class Workspace(Protocol):
         """Read a file; an open buffer takes precedence over the disk.
 
         Raises:
-            Read such a file with ``within``, and change it with ``splice``.
-            Missing, a folder, or unreadable.
+            TooLarge: Read such a file with ``within``, and change it with ``splice``.
+            ToolError: Missing, a folder, or unreadable.
         """
         ...
 
@@ -128,7 +128,7 @@ class Workspace(Protocol):
         """Call ``look`` on a file on disk that is too large for ``read``; runs in a thread.
 
         Raises:
-            Missing, unreadable, or not a text with lines.
+            ToolError: Missing, unreadable, or not a text with lines.
         """
         ...
 
@@ -140,9 +140,9 @@ class Workspace(Protocol):
         ``plan`` runs in a thread; its second result is returned.
 
         Raises:
-            The file changed after ``plan`` read it; nothing was written.
-            It is open in the editor, where its buffer takes precedence.
-            As for ``within``, from ``plan``, or the file cannot be written.
+            TextMoved: The file changed after ``plan`` read it; nothing was written.
+            EditRefused: It is open in the editor, where its buffer takes precedence.
+            ToolError: As for ``within``, from ``plan``, or the file cannot be written.
         """
         ...
 
@@ -152,9 +152,9 @@ class Workspace(Protocol):
         """Write ``text`` to ``path``; ``base`` is the text that was edited, None creates the file.
 
         Raises:
-            The file differs from ``base``; nothing was written.
-            The file exists although ``base`` is None, or the editor rejected the edit. The user's
-            text is unchanged.
+            TextMoved: The file differs from ``base``; nothing was written.
+            EditRefused: The file exists although ``base`` is None, or the editor rejected the edit.
+                The user's text is unchanged.
         """
         ...
 
@@ -162,7 +162,7 @@ class Workspace(Protocol):
         """Keep a copy of a text in the user's state; returns its path, None without a state folder.
 
         Raises:
-            The copy cannot be written.
+            ToolError: The copy cannot be written.
         """
         ...
 
@@ -170,9 +170,9 @@ class Workspace(Protocol):
         """Delete a file that still equals ``base``; returns the path of a copy (see ``keep``).
 
         Raises:
-            The file or its buffer differs from ``base``; nothing was deleted.
-            It is gone, or the editor did not delete it.
-            No copy can be kept, or the system refuses.
+            TextMoved: The file or its buffer differs from ``base``; nothing was deleted.
+            EditRefused: It is gone, or the editor did not delete it.
+            ToolError: No copy can be kept, or the system refuses.
         """
         ...
 

@@ -53,8 +53,8 @@ class LargeFiles:
         """Return the result of ``look`` on the open file.
 
         Raises:
-            Missing, unreadable, or not a text with lines.
-            It was told to stop.
+            ToolError: Missing, unreadable, or not a text with lines.
+            Stopped: It was told to stop.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             return look(self._large(opened, project, stopping))
@@ -69,9 +69,9 @@ class LargeFiles:
         """Replace the file by the result of ``plan``; the kernel copies unchanged parts.
 
         Raises:
-            The file changed after ``plan`` read it; nothing was written.
-            As for ``within``, from ``plan``, or the file cannot be written.
-            It was told to stop.
+            TextMoved: The file changed after ``plan`` read it; nothing was written.
+            ToolError: As for ``within``, from ``plan``, or the file cannot be written.
+            Stopped: It was told to stop.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
             made, result = plan(self._large(opened, project, stopping))
@@ -99,7 +99,7 @@ class LargeFiles:
         """Refuse a file that is not a text with lines.
 
         Raises:
-            Names what the file is.
+            ToolError: Names what the file is.
         """
         head = read_at(opened.descriptor, 0, SNIFF_B)
         size = f"of {opened.stat.st_size:,} bytes"

@@ -192,7 +192,7 @@ class Large:
         """Encode text.
 
         Raises:
-            The file's encoding cannot represent it.
+            UnicodeEncodeError: The file's encoding cannot represent it.
         """
         return text.encode(self.index.encoding, self.index.errors)
 

@@ -25,7 +25,7 @@ def parse(path: str, base: Path) -> Path:
         base: The folder for relative paths.
 
     Raises:
-        It is not a path, or a URI of another kind or host.
+        ToolError: It is not a path, or a URI of another kind or host.
     """
     written = path
     if "://" in path:

@@ -54,7 +54,7 @@ def decode_as(data: bytes, encoding: str, errors: Errors = "strict", mark: bytes
     """Decode ``data``, which begins with ``mark``, in pieces so that other threads can run.
 
     Raises:
-        It is not in that encoding, or would not encode to the same bytes.
+        UnicodeError: It is not in that encoding, or would not encode to the same bytes.
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     encoder = codecs.getincrementalencoder(encoding)(errors)
@@ -77,7 +77,7 @@ def encode(text: str, like: Decoded) -> bytes:
     """Encode ``text`` in the way of the file ``like``.
 
     Raises:
-        The encoding cannot represent a character of ``text``.
+        UnicodeEncodeError: The encoding cannot represent a character of ``text``.
     """
     encoder = codecs.getincrementalencoder(like.encoding)(like.errors)
     pieces = [like.mark]

@@ -199,8 +199,8 @@ class FolderWatch:
         """Return the single running observer. Needs the lock.
 
         Raises:
-            The system grants no more observers (Linux: 128 a user by default, shared with the
-            editor).
+            OSError: The system grants no more observers (Linux: 128 a user by default, shared with
+                the editor).
         """
         from watchdog.observers import Observer  # noqa: PLC0415 - see the top
 

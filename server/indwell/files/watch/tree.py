@@ -110,7 +110,7 @@ class Listings:
         """Return a folder's present entries; None if it is gone. Blocks.
 
         Raises:
-            The system lacks a resource, so the content is unknown.
+            OSError: The system lacks a resource, so the content is unknown.
         """
         path = f"{self._root}/{at}"
         try:

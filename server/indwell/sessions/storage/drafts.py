@@ -61,7 +61,7 @@ class DraftStore:
         """Write drafts to one Markdown file, separated by rules; returns its path.
 
         Raises:
-            The state folder cannot be written.
+            SessionError: The state folder cannot be written.
         """
         text = "\n\n---\n\n".join(draft.strip("\n") for draft in drafts) + "\n"
         path = self._folder / f"{_UNTOLD}{new_id(now, os.urandom(RANDOM_B))}.md"
@@ -83,7 +83,7 @@ class DraftStore:
         """Store the waiting prompts, by id.
 
         Raises:
-            The state folder cannot be written.
+            SessionError: The state folder cannot be written.
         """
         self._waiting.keep(unsent, now=now)
 
@@ -101,7 +101,7 @@ class DraftStore:
         """Store whose task the next new session inherits.
 
         Raises:
-            The state folder cannot be written.
+            SessionError: The state folder cannot be written.
         """
         self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
 
@@ -158,7 +158,7 @@ class WaitingWords:
         """Store exactly these prompts.
 
         Raises:
-            The state folder cannot be written.
+            SessionError: The state folder cannot be written.
         """
         line = _DraftLine(
             came={one: words for one, words in unsent.items() if self._kept.get(one) != words},
@@ -195,7 +195,7 @@ def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[st
     """Return the prompts of each killed process, with the file to remove once they are safe.
 
     Raises:
-        The folder cannot be read.
+        OSError: The folder cannot be read.
     """
     found = []
     for name in list_names(folder):

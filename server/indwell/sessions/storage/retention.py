@@ -51,7 +51,7 @@ def stored(
         limit: How many sessions to read.
 
     Raises:
-        The state folder cannot be listed.
+        SessionError: The state folder cannot be listed.
     """
     paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
     return tuple(_stored(path) for path in paths[:limit])
@@ -61,7 +61,7 @@ def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
     """Return all session ids, of every workspace or of one.
 
     Raises:
-        The state folder cannot be listed.
+        SessionError: The state folder cannot be listed.
     """
     return tuple(path.name for path in session_paths(state, folder))
 
@@ -77,7 +77,7 @@ def logs(
         used_after_s: Only sessions written to since; seconds since 1970.
 
     Raises:
-        The state folder cannot be listed.
+        SessionError: The state folder cannot be listed.
     """
     paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
     return tuple((path.name, path / _LOG) for path in paths if used_s(path) >= used_after_s)
@@ -87,7 +87,7 @@ def delete(state: Path, session: str) -> None:
     """Delete one session, of any workspace.
 
     Raises:
-        There is no such session, it is open, or the system refuses.
+        SessionError: There is no such session, it is open, or the system refuses.
     """
     check_id(session)
     paths = [path for path in session_paths(state) if path.name == session]
@@ -102,7 +102,7 @@ def session_paths(state: Path, folder: str | None = None) -> list[Path]:
     """Return the folders of all sessions; names that are not ids are skipped.
 
     Raises:
-        The state folder cannot be listed.
+        SessionError: The state folder cannot be listed.
     """
     try:
         return [
@@ -188,7 +188,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
         is_changed: Called once nobody else can write to the session.
 
     Raises:
-        It is open, or the system refuses.
+        SessionError: It is open, or the system refuses.
     """
     try:
         log = AppendLog(path / _LOG) if (path / _LOG).exists() else None

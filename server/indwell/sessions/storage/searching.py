@@ -22,7 +22,7 @@ def listed(
         query: Words that the title or the user's prompts must all contain, ignoring case.
 
     Raises:
-        They cannot be listed or read.
+        SessionError: They cannot be listed or read.
     """
     ids = [one for one in store.ids() if before is None or one < before]
     if not query.strip():

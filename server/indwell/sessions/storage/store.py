@@ -58,7 +58,7 @@ class SessionStore:
             readers_of: Sessions whose long texts it refers to; they are kept as long as it is.
 
         Raises:
-            The state folder cannot be written.
+            SessionError: The state folder cannot be written.
         """
         drawn = os.urandom(RANDOM_B) if random_bytes is None else random_bytes
         session = new_id(time_after(self._newest(), now), drawn)
@@ -92,7 +92,7 @@ class SessionStore:
         """Read a session without changing anything.
 
         Raises:
-            The id is invalid, there is no such session here, or it cannot be read.
+            SessionError: The id is invalid, there is no such session here, or it cannot be read.
         """
         log = self._log_path(check_id(session))
         try:
@@ -106,7 +106,7 @@ class SessionStore:
         """Summarize a session for a list, without reading the whole conversation.
 
         Raises:
-            As for ``open``.
+            SessionError: As for ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -120,7 +120,7 @@ class SessionStore:
         """Read the short records of a session: all except the conversation.
 
         Raises:
-            As for ``open``.
+            SessionError: As for ``open``.
         """
         log = self._log_path(check_id(session))
         try:
@@ -134,7 +134,7 @@ class SessionStore:
         """Return if there is such a session here.
 
         Raises:
-            There is none; suggests a similar id.
+            SessionError: There is none; suggests a similar id.
         """
         if not exists(self._log_path(check_id(session))):
             raise self._missing(session)
@@ -158,8 +158,8 @@ class SessionStore:
         New damage is reported in the notices and recorded as ``Repaired``.
 
         Raises:
-            Another Indwell has it open.
-            As for ``open``; or a newer version wrote it. The log is unchanged.
+            SessionOpen: Another Indwell has it open.
+            SessionError: As for ``open``; or a newer version wrote it. The log is unchanged.
         """
         self.check(session)
         try:
@@ -190,7 +190,7 @@ class SessionStore:
         """Return the sessions of this workspace, newest first.
 
         Raises:
-            The folder cannot be listed.
+            SessionError: The folder cannot be listed.
         """
         try:
             names = list_names(self._folder)
@@ -204,7 +204,7 @@ class SessionStore:
         """Return the folder for texts of a session that were shortened for the model.
 
         Raises:
-            ``session`` is not a session id.
+            SessionError: ``session`` is not a session id.
         """
         return self._folder / check_id(session) / "spill"
 
@@ -303,7 +303,7 @@ def overview_of(session: str, log: Path) -> Overview:
     """Return the overview of a session's log; reads the log only if it changed.
 
     Raises:
-        There is no log, or it cannot be read.
+        OSError: There is no log, or it cannot be read.
     """
     before = state_of(log)
     kept = _read(log.with_name(NAME))

@@ -78,8 +78,9 @@ class LogWriter:
         Concurrent commits share one fsync. A cancelled commit loses nothing: its lines stay queued.
 
         Raises:
-            The disk did not take it. The lines stay queued; commit again when there is space.
-            An fsync failed, which is final (see ``AppendLog.sync``).
+            SessionError: The disk did not take it. The lines stay queued; commit again when there
+                is space.
+            RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
         """
         try:
             await self._in_thread(self._n_queued, close=False)
@@ -96,7 +97,7 @@ class LogWriter:
         May be called twice. A caller who can wait for disk space should commit first.
 
         Raises:
-            The disk did not take the remaining records, which are lost.
+            SessionError: The disk did not take the remaining records, which are lost.
         """
         if self._is_closed:
             return

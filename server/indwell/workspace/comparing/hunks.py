@@ -66,7 +66,7 @@ def take_hunks(
         ids: The chosen ids.
 
     Raises:
-        The change has other hunks now.
+        OtherHunks: The change has other hunks now.
     """
     difference = compare(before, after)
     hunks = diff_hunks(shown(unified(difference, name)))

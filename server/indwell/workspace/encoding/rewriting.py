@@ -20,7 +20,7 @@ def created(text: str, project: Callable[[], str | None] = nothing_declared) -> 
     """Encode a new file: as it or its project declares, else as UTF-8.
 
     Raises:
-        The next reader would see another text; the message says why.
+        ValueError: The next reader would see another text; the message says why.
     """
     like = _for_new_text(text, project)
     _check_characters(text, Decoded(""))
@@ -35,7 +35,7 @@ def rewritten(
     """Encode ``text`` to replace ``held``, in the same encoding.
 
     Raises:
-        The next reader would see another text; the message says why.
+        ValueError: The next reader would see another text; the message says why.
     """
     if not held.text and not held.mark:  # for example a file that the editor has just created
         return created(text, project)
