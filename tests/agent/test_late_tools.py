@@ -17,7 +17,7 @@ from indwell.messages import Reply, Request, Text, ToolCall, Usage
 from indwell.sessions.conversation_restore import rebuilt
 from indwell.sessions.records import Prefixed
 from indwell.tools.arguments import of_schema
-from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
+from indwell.tools.base import MOST_SPEC, MOST_TOOLS, Outcome, Tool, ToolContext, ToolFacts
 from support.session import World, a_world, call, with_parts
 
 LARGE = "x = 1\n" * 3_000
@@ -204,6 +204,23 @@ async def test_with_the_next_compaction_the_request_gets_the_tool(tmp_path: Path
         assert rebuilt(records, number).request.tools == request.tools
     prefixes = [one for one in records if isinstance(one, Prefixed)]
     assert [len(one.specs) for one in prefixes] == [3, 4]
+
+
+async def test_what_would_fill_every_request_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    many = tuple(a_late_tool(f"tool_{number}") for number in range(MOST_TOOLS))
+    server = Server(a_late_tool("huge", "x" * MOST_SPEC), *many)
+    async with a_world(tmp_path, [said()], features=[server.feature()]) as made:
+        with caplog.at_level(logging.WARNING, "indwell.tools.base"):
+            await made.turn("go")
+        (names,) = sent(made)
+    assert len(names) == MOST_TOOLS
+    assert "huge" not in names
+    left_out = [record.getMessage() for record in caplog.records]
+    assert len(left_out) == 1 + len(OWN)
+    assert "'huge' is left out: its description and schema" in left_out[0]
+    assert "a request may have 128 tools" in left_out[-1]
 
 
 async def test_a_description_cannot_open_or_close_a_tag(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -25,6 +25,8 @@ from indwell.workspace.base import AppliedChange, Workspace
 
 _MAX_QUOTE = 60  # characters of a name that an error message repeats
 _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")  # as OpenAI's and Anthropic's endpoints require
+MOST_TOOLS = 128  # of one request; OpenAI's endpoints refuse more
+MOST_SPEC = 16_000  # characters of a late tool's description and schema; others write them
 _log = logging.getLogger(__name__)
 
 
@@ -259,8 +261,9 @@ class ToolTable:
     Args:
         fixed: The tools of the whole session, in the order that the model reads.
         late: Returns the tools that are there at the moment besides the fixed ones. It is called
-            often, so it only looks at memory. A tool whose name an endpoint would refuse, or that
-            another tool has, is left out.
+            often, so it only looks at memory. A tool is left out if an endpoint would refuse its
+            name, if another tool has the name, if its description and schema are too long, or if
+            there are too many tools.
     """
 
     def __init__(
@@ -278,10 +281,11 @@ class ToolTable:
         if late != self._late:
             tools = dict(self._fixed)
             for tool in late:
-                if _is_name(name := tool.spec.name) and name not in tools:
-                    tools[name] = tool
-                elif tool not in self._late:
-                    _log.warning("the tool %r is left out: its name is invalid or taken", name)
+                if why := _why_left_out(tool.spec, tools):
+                    if tool not in self._late:
+                        _log.warning("the tool %r is left out: %s", _short(tool.spec.name), why)
+                else:
+                    tools[tool.spec.name] = tool
             self._departed = (self._departed | set(self._tools)) - set(tools)
             self._late, self._tools = late, tools
             self._specs = tuple(tool.spec for tool in tools.values())
@@ -326,9 +330,17 @@ class ToolTable:
         return tool.bind(arguments)
 
 
-def _is_name(name: str) -> bool:
-    """Whether chat endpoints accept the name of a tool."""
-    return _NAME.fullmatch(name) is not None
+def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
+    """Say why a late tool cannot join the tools with the ``taken`` names; empty if it can."""
+    if _NAME.fullmatch(spec.name) is None:
+        return "endpoints refuse its name"
+    if spec.name in taken:
+        return "another tool has its name"
+    if len(spec.description) + len(spec.parameters) > MOST_SPEC:
+        return f"its description and schema have over {MOST_SPEC:,} characters"
+    if len(taken) >= MOST_TOOLS:
+        return f"a request may have {MOST_TOOLS} tools"
+    return ""
 
 
 def _short(name: str) -> str:
