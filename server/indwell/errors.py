@@ -1,4 +1,4 @@
-"""The tree of errors; an error's class says whose fault it is, and so who reads it.
+"""The tree of errors; the class of an error says who can fix it, and so who reads it.
 
     IndwellError
     ├── ToolError              the model's: becomes its next input
@@ -28,7 +28,8 @@
     │       └── RecordsLost       the disk failed for good, so its log takes nothing more
     └── (anything else is a bug and travels)
 
-A message says what was wrong, with which value, and what to do next; no full stop at its end.
+A message says what was wrong, with which value, and what to do next; it has no full stop at its
+end.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _NO_ROOM = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
 def bug_words(bug: BaseException) -> str:
-    """What the user reads of an error that nobody foresaw; never empty."""
+    """Return what the user reads of an unforeseen error; never empty."""
     if is_no_room(bug):
         return (
             f"the system has no room for another thread, process or file ({_reason(bug)}); end "
@@ -62,27 +63,27 @@ def _reason(bug: BaseException) -> str:
 
 
 class IndwellError(Exception):
-    """Anything that Indwell foresees."""
+    """An error that Indwell foresees."""
 
 
 class ToolError(IndwellError):
-    """A tool could not do what the model asked; the text is the model's next input."""
+    """A tool could not do what the model asked; the model reads the message."""
 
 
 class EditRefused(ToolError):
-    """An edit was not taken (stale, refused, unanswered); the user's text is untouched."""
+    """An edit was not applied (stale, refused, unanswered); the user's text is unchanged."""
 
 
 class TextMoved(EditRefused):
-    """The text changed between reading and writing; who proposed it may merge and try again."""
+    """The text changed between reading and writing; the caller may merge and try again."""
 
 
 class EditMayCome(EditRefused):
-    """An edit of which nobody can say yet that it was not taken: the editor may still apply it."""
+    """An edit without an answer: the editor may still apply it."""
 
 
 class TooLarge(ToolError):
-    """A file that is not read whole; it can be read and edited in pieces."""
+    """A file that is too large to be read whole; it can be read and edited in pieces."""
 
 
 class NotText(ToolError):
@@ -90,7 +91,7 @@ class NotText(ToolError):
 
     Args:
         message: The sentence for the model.
-        media_type: What it is, if it is a picture that models read; else empty.
+        media_type: Its type, if it is a picture that models read; else empty.
     """
 
     def __init__(self, message: str, *, media_type: str = "") -> None:
@@ -99,15 +100,15 @@ class NotText(ToolError):
 
 
 class UserError(IndwellError):
-    """Something only the user can mend; shown once, in plain words."""
+    """An error that only the user can fix; shown once, in plain words."""
 
 
 class ProviderError(UserError):
-    """The endpoint did not do its part."""
+    """The endpoint failed."""
 
 
 class Unreachable(ProviderError):
-    """Nobody answered at the address."""
+    """Nothing answered at the address."""
 
 
 class RateLimited(ProviderError):
@@ -136,7 +137,7 @@ class OutOfCredit(ProviderError):
 
 
 class ToolsUnsupported(ProviderError):
-    """The model does not take tools, and an agent without tools is none."""
+    """The model does not take tools, which Indwell needs."""
 
 
 class ContextOverflow(ProviderError):
@@ -148,11 +149,11 @@ class RequestRejected(ProviderError):
 
 
 class BadReply(ProviderError):
-    """What came back is no chat completion."""
+    """The answer is no chat completion."""
 
 
 class EmptyReply(ProviderError):
-    """The model said nothing and called nothing, when it was asked again as well."""
+    """The model returned neither text nor calls, twice."""
 
 
 class ConversationTooLarge(UserError):
@@ -160,11 +161,11 @@ class ConversationTooLarge(UserError):
 
 
 class WindowTooSmall(ConversationTooLarge):
-    """Not even a first request fits, so a new session would not, either."""
+    """Not even a first request fits, so a new session would not help."""
 
 
 class NobodyThere(UserError):
-    """An endpoint that much depends on cannot be used at all, so nothing more is tried."""
+    """An endpoint cannot be used at all, so nothing more is tried."""
 
 
 class SettingsError(UserError):
@@ -176,8 +177,8 @@ class SessionError(UserError):
 
 
 class SessionOpen(SessionError):
-    """Another Indwell has the session open; once that has ended it can be taken up."""
+    """Another Indwell has the session open; it can be resumed once that has ended."""
 
 
 class RecordsLost(SessionError):
-    """The disk failed while the log was written; no later try helps, unlike on a full disk."""
+    """The disk failed while the log was written; unlike on a full disk, no later try helps."""

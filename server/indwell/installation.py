@@ -1,6 +1,6 @@
 """Tells whether an update has replaced Indwell's files on disk since this process started.
 
-What a server imports only then does not fit what it has loaded, or is not there at all.
+What a server imports after an update does not match what it has loaded, or is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Installation:
     """One file of the package, as it was when the process began.
 
     Args:
-        file: Of the package; every way to install writes it anew.
+        file: A file of the package; every kind of installation writes it anew.
     """
 
     def __init__(self, file: str) -> None:
@@ -29,18 +29,18 @@ class Installation:
         self._is_told = False
 
     def is_replaced(self) -> bool:
-        """Is it another file by now, or none? Takes some microseconds."""
+        """Is it another file by now, or missing? Takes some microseconds."""
         return self._now() != self._stamp
 
     def news(self) -> str:
-        """What the user should hear of an update: once, then empty."""
+        """Return a notice about an update, once; then empty."""
         if self._is_told or not self.is_replaced():
             return ""
         self._is_told = True
         return UPDATED
 
     def fault_words(self, fault: BaseException) -> str:
-        """What the user reads of a fault of ours: after an update that is the likely reason."""
+        """Return what the user reads of a fault of ours: an update is the likely reason."""
         return UPDATED if self.is_replaced() else bug_words(fault)
 
     def _now(self) -> tuple[int, int, int] | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
 
     class lazy_pattern:  # noqa: N801 - called like ``re.compile``
-        """A pattern that keeps each method that was looked up, so the second call costs nothing."""
+        """A pattern that keeps each method once looked up, so that later calls are cheap."""
 
         def __init__(self, source, flags=0) -> None:  # noqa: ANN001 - the types stand above
             self._source = source, flags

@@ -1,10 +1,10 @@
-"""The model-facing values: blocks, messages, tool specs, requests, replies, usage.
+"""The values that a model sees or returns: blocks, messages, tool specs, requests, replies, usage.
 
-Frozen values only. They are ``msgspec`` structs so that the session log can write and read them
+All values are frozen. They are ``msgspec`` structs so that the session log can write and read them
 without a second description (``docs/decisions/0002-msgspec.md``).
 
-What they refer to never refers back, so the garbage collector need not look at them (``gc=False``):
-a conversation of 36,000 messages would hold everything up for 15 ms each time it does.
+Their references form no cycles, so the garbage collector need not visit them (``gc=False``): a
+conversation of 36,000 messages would otherwise block everything for 15 ms each time.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ ToolChoice: TypeAlias = Literal["auto", "none"]
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What the engine knows of a block (H2). No clock: timestamps belong to the session log.
+    """What the engine knows of a block (H2). It has no time; timestamps belong to the session log.
 
     Attributes:
-        tier: Trust, 0–3.
-        source: Where the text came from.
-        tokens: Estimated once, when the block was made (H17).
-        turn: Number of the turn that brought it, 1-based; 0 for the system prompt.
-        tool_use_id: The call that an injected block belongs to, where there is one; tool uses and
-            results carry their own id.
-        pinned: Never compacted, never dropped.
-        compactable: False for what no compaction may touch.
+        tier: The trust tier, 0 to 3.
+        source: The origin of the text.
+        tokens: Estimated tokens, counted once when the block was made (H17).
+        turn: The turn that brought it, from 1; 0 for the system prompt.
+        tool_use_id: The call that an injected block belongs to, if any; tool uses and results carry
+            their own id.
+        pinned: Whether compaction must keep it.
+        compactable: Whether compaction may change it.
     """
 
     tier: Tier
@@ -77,14 +77,14 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
-    """Words of somebody; ``meta.source`` says whose."""
+    """Text; ``meta.source`` says whose."""
 
     text: str
     meta: Meta
 
 
 class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=True):
-    """A picture; ``data`` is base64 of the bytes of ``media_type``; people call it ``label``."""
+    """A picture; ``data`` is base64 of the bytes of ``media_type``; ``label`` is for people."""
 
     media_type: str
     data: str
@@ -93,9 +93,10 @@ class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=Tr
 
 
 class ToolUse(msgspec.Struct, frozen=True, gc=False, tag="tool_use", omit_defaults=True):
-    """The model asks for a tool; ``arguments`` is the JSON text as the model wrote it.
+    """A tool call of the model; ``arguments`` is the JSON text as the model wrote it.
 
-    ``extra`` is JSON of the endpoint's own that must come back with the call (Gemini's signature).
+    ``extra`` is JSON of the endpoint's own that must be sent back with the call (Gemini's
+    signature).
     """
 
     id: str
@@ -106,7 +107,7 @@ class ToolUse(msgspec.Struct, frozen=True, gc=False, tag="tool_use", omit_defaul
 
 
 class ToolResult(msgspec.Struct, frozen=True, gc=False, tag="tool_result"):
-    """What a tool gave back, or why it could not."""
+    """The result of a tool call, or its error message."""
 
     tool_use_id: str
     text: str
@@ -125,7 +126,7 @@ Block: TypeAlias = Text | Image | ToolUse | ToolResult | Thinking
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """Blocks of one side, in order (H3)."""
+    """Blocks of one role, in order (H3)."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -133,7 +134,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolSpec(msgspec.Struct, frozen=True, gc=False):
-    """A tool as the model sees it; ``parameters`` is the text of a JSON schema."""
+    """A tool as the model sees it; ``parameters`` is the text of a JSON Schema."""
 
     name: str
     description: str
@@ -144,9 +145,9 @@ class Anchors(msgspec.Struct, frozen=True):
     """Where a prompt cache may end (H34); endpoints with ``cache_control`` get a mark there.
 
     Attributes:
-        tools: After the last tool schema.
-        system: After the last system block.
-        messages: Indices of messages after whose last block a mark stands, ascending.
+        tools: Whether a mark follows the last tool.
+        system: Whether a mark follows the last system block.
+        messages: Ascending indices of messages whose last block a mark follows.
     """
 
     tools: bool = False
@@ -155,18 +156,18 @@ class Anchors(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One model call, complete: same request, same bytes.
+    """One complete model call: equal requests have equal bytes.
 
     Attributes:
         model: The endpoint's name of the model.
         system: System blocks, in order.
-        tools: Schemas, in a stable order.
-        messages: Alternating roles, every tool use answered.
-        max_output: Tokens the reply may have.
-        anchors: Where cache marks go.
-        tool_choice: ``none`` forbids calls but keeps the schemas, so the prefix stays the same.
-        cache_key: Stable for the session (H35).
-        tokens: About how many it has, from a running sum; 0 if nobody has counted.
+        tools: Tool specs, in a stable order.
+        messages: Messages of alternating roles; every tool use has its result.
+        max_output: Tokens that the reply may have.
+        anchors: The places of cache marks.
+        tool_choice: ``none`` forbids calls but keeps the tools, so the prefix stays the same.
+        cache_key: The key of the prompt cache; stable for the session (H35).
+        tokens: Estimated tokens, from a running sum; 0 if not counted.
     """
 
     model: str
@@ -184,11 +185,11 @@ class Usage(msgspec.Struct, frozen=True):
     """Tokens of one or several calls.
 
     Attributes:
-        input: All prompt tokens, cached ones included.
-        cached: Those of ``input`` that were read from a cache.
-        cache_write: Those of ``input`` that were written to a cache.
-        output: Tokens of the reply, reasoning included.
-        reported: False if the endpoint said nothing and the numbers are estimates.
+        input: All prompt tokens, including cached ones.
+        cached: Tokens of ``input`` that were read from a cache.
+        cache_write: Tokens of ``input`` that were written to a cache.
+        output: Tokens of the reply, including reasoning.
+        reported: Whether the endpoint reported them; otherwise they are estimates.
     """
 
     input: int = 0
@@ -208,7 +209,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call as the endpoint sent it, whole; ``extra`` as in ``ToolUse``."""
+    """A complete call as the endpoint sent it; ``extra`` as in ``ToolUse``."""
 
     id: str
     name: str
@@ -217,16 +218,16 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a model call gave.
+    """The result of a model call.
 
     Attributes:
-        text: The assistant's words, possibly empty.
-        thinking: Reasoning text, where the endpoint shows it.
+        text: The assistant's words; may be empty.
+        thinking: Reasoning text, if the endpoint shows it.
         calls: Complete tool calls, in order; empty if the reply broke off.
-        finish: Why it ended; ``incomplete`` if the stream broke after text had come, ``endless`` if
-            it went on beyond all limits and was cut off.
+        finish: Why it ended; ``incomplete`` if the stream broke after text, ``endless`` if it
+            exceeded all limits and was cut off.
         usage: Tokens of this call.
-        problem: What broke, or what was over a limit, in plain words; empty if all is well.
+        problem: What broke, or exceeded a limit, in plain words; empty if nothing.
     """
 
     text: str

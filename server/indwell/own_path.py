@@ -2,11 +2,11 @@
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
 start programs by a bare name (``uname``, ``ldconfig``, ``gcc``), and so would start what a command,
-or whoever wrote the repository, put there: without the sandbox, and in a restricted folder too. So
-PATH of our own process has no folder of the workspace and no relative one; nor has ``sys.path``,
-from which plugins are loaded (``keyring``). Commands of the agent get PATH as it was given.
+or the author of the repository, put there: outside the sandbox, even in a restricted folder. So our
+own process has neither a folder of the workspace nor a relative one in PATH, nor in ``sys.path``,
+from which plugins are loaded (``keyring``). Commands of the agent get the original PATH.
 
-Nothing heavy is imported here: this is the first thing that our process does.
+It imports nothing heavy, because it is the first thing that our process does.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
-_SYSTEM = "/usr/bin"  # a workspace that holds this leaves no other to take from
-_MOST_LINKS = 40  # one after the other, as the system follows them
+_SYSTEM = "/usr/bin"  # a workspace that contains this folder leaves no other to take programs from
+_MOST_LINKS = 40  # links in a row, as the system follows them
 
 
 class OwnPath:
-    """PATH as it was given, and as our own process has it. One for the process: ``own_path``."""
+    """The original PATH, and PATH of our own process. One object for the process: ``own_path``."""
 
     def __init__(self) -> None:
         self._given: str | None = None
@@ -29,25 +29,26 @@ class OwnPath:
 
     @property
     def given(self) -> str:
-        """PATH as we were started with it, for commands of the agent."""
+        """The PATH with which we were started, for commands of the agent."""
         now = os.environ.get("PATH")
-        # Whoever set another one since then meant it.
+        # A later value was set on purpose.
         chosen = self._given if now is not None and now == self._own else now
         return os.defpath if chosen is None else chosen
 
     def keep_out(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
-        """Look into these folders no more, nor into relative ones; blocks for some ``stat``.
+        """Remove these folders and relative ones from the search; blocks for some ``stat`` calls.
 
-        A folder that leaves the workspace stays out: what commands wrote there is still there.
+        A folder that leaves the workspace stays excluded: files that commands wrote there remain.
 
         Args:
-            folders: Of the workspace, as far as they are known by now.
+            folders: The known folders of the workspace.
         """
         added = (os.path.abspath(one) for one in folders)
         self._folders = tuple(dict.fromkeys((*self._folders, *added)))
         given = self.given
         kept = [one for one in given.split(os.pathsep) if self._may_be_used(one)]
-        self._own = os.pathsep.join(kept) or os.defpath  # an empty one is the working directory
+        # An empty one would mean the working directory.
+        self._own = os.pathsep.join(kept) or os.defpath
         self._given = given
         os.environ["PATH"] = self._own
         sys.path[:] = [one for one in sys.path if _is_installed(one) or self._may_be_used(one)]
@@ -60,10 +61,10 @@ own_path = OwnPath()
 
 
 def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> bool:
-    """Does it lie in one of them: as it is written, by its folder, or where links lead?
+    """Is the path in one of the folders: as written, by its folder, or by its links' targets?
 
-    Names are compared, and what the system says of the folders above: on some systems names in
-    other cases are the same.
+    Names are compared, and also what the system says of the folders above, because some systems
+    ignore case.
     """
     every = {name for one in folders for name in (os.fspath(one), os.path.realpath(one))}
     real = [one for one in every if not _is_below(_SYSTEM, one)]
@@ -76,12 +77,12 @@ def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[st
 
 
 def _is_installed(entry: str) -> bool:
-    """Is it our own installation? Who writes there has the server itself."""
+    """Is it our own installation? Who can write there controls the server anyway."""
     return any(_is_below(entry, one) for one in (sys.prefix, sys.base_prefix, sys.exec_prefix))
 
 
 def _names(path: str) -> Iterator[str]:
-    """The file as it is written, and each link on the way to what it is."""
+    """Yield the file as written, and each link on the way to its target."""
     yield os.path.normpath(path)
     for _ in range(_MOST_LINKS):
         folder, name = os.path.split(path)

@@ -53,7 +53,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
     """Print the sums; 0 done, 1 if the sessions cannot be read.
 
     Args:
-        days: Only the last N days with today; 0 for all. None: ``DAYS``, or all of a session.
+        days: Only the last N days with today; 0 for all days; None for the default.
         session: Only this session, by its id or a unique beginning of it; empty: all.
         all_folders: All folders, not only this one.
         as_json: Print JSON.

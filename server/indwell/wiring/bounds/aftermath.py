@@ -1,7 +1,7 @@
-"""Puts aside what a confined command planted in guarded places, and reports it.
+"""Moves away what a confined command planted in guarded places, and reports it.
 
-Mounts hold what is there when a command begins. Names that it makes only then, and files whose
-mount was lost because the editor saved them meanwhile, are looked at here.
+Mounts protect what exists when a command begins. Names that the command creates later, and files
+that lost their mount because the editor saved them meanwhile, are handled here.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from indwell.workspace.git.git_config import executing
 
 _MOST_B = 1 << 20
 _MOST_OPENED = 100
-_MOST_ROUNDS = 5  # a program that runs on may make things again as fast as they are taken away
-_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
+_MOST_ROUNDS = 5  # a program that runs on may create files again as fast as they are removed
+_RUNS = lazy_pattern(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in the remaining steps of a rebase
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
 _GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
@@ -53,19 +53,20 @@ _WAYS = frozenset({_GIT, _COMMON})
 
 
 class GuardedLook(msgspec.Struct, frozen=True):
-    """What is guarded in a folder, at one time. Paths begin at the folder.
+    """The guarded paths of a folder at one time, relative to the folder.
 
     Attributes:
-        found: What is there.
-        git: What git obeys, whatever its name, be it there or not.
-        repositories: The same without what links lead to, for each folder that holds a repository.
-        ends: What protected links lead to, be it there or not.
-        odd: What only its place makes one that is guarded.
-        todos: What rebases that are under way still have to do.
-        closed: Folders that cannot be looked into.
-        is_whole: It went everywhere.
-        n_installed: So many folders of installed files were looked into.
-        too_deep: Folders that were not looked into as their paths are too long.
+        found: Existing guarded paths.
+        git: Paths that git obeys, of any name, existing or not.
+        repositories: The same without the targets of links, for each folder that holds a
+            repository.
+        ends: Targets of protected links, existing or not.
+        odd: Paths that are guarded only because of their place.
+        todos: The remaining steps of rebases in progress.
+        closed: Folders that cannot be read.
+        is_whole: Whether everything was scanned.
+        n_installed: Number of scanned folders of installed files.
+        too_deep: Folders that were skipped because their paths are too long.
     """
 
     found: Mapping[str, FoundChanges]
@@ -80,17 +81,17 @@ class GuardedLook(msgspec.Struct, frozen=True):
     too_deep: tuple[str, ...] = ()
 
     def is_head(self, path: str) -> bool:
-        """Does it say no more than which branch a repository is on?"""
+        """Does the text only say which branch a repository is on?"""
         folder, _, name = path.rpartition("/")
         return name == BARE and f"{folder}/config".removeprefix("/") in self.git
 
     def is_closed(self, path: str) -> bool:
-        """Does it lie in a folder that cannot be looked into?"""
+        """Is the path in a folder that cannot be read?"""
         return any(path.startswith(f"{one}/") for one in self.closed)
 
 
 def without(look: GuardedLook, folders: Sequence[str]) -> GuardedLook:
-    """The same but for these folders and what is in them."""
+    """Return the same look without these folders and their contents."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -109,21 +110,21 @@ def settle(
     only_git: bool = False,
     so_far: bool = False,
 ) -> tuple[str, ...]:
-    """Move away what is new, and put back links and what git obeys; a sentence for each. Blocks.
+    """Move new files away, and restore links and what git obeys; return sentences. Blocks.
 
-    What could not be mended comes first.
+    Sentences about what could not be repaired come first.
 
-    It looks again until nothing new is there. What cannot be taken away closes the gate: no command
-    runs until it is gone.
+    It repeats until nothing new is found. If something cannot be removed, it closes the gate: no
+        command runs until that is gone.
 
     Args:
         root: The folder.
-        before: How it was when the command began.
-        look: Sees how it is now.
-        quarantine: Where to move things.
-        copies: What the files held that git obeys.
-        only_git: All others the command was allowed to change.
-        so_far: It still runs: what cannot be mended is said when it has ended.
+        before: The guarded paths when the command began.
+        look: Returns the present guarded paths.
+        quarantine: Takes the moved files.
+        copies: The contents of the files that git obeys.
+        only_git: Whether the command was allowed to change all other files.
+        so_far: Whether the command still runs; then failures are reported at its end.
     """
     first: dict[str, None] = {}
     notes: dict[str, None] = {}
@@ -143,12 +144,12 @@ def settle(
 
 
 def newly_closed(before: GuardedLook, after: GuardedLook) -> tuple[str, ...]:
-    """Folders that could be looked into when the command began."""
+    """Return folders that could still be read when the command began."""
     return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
 
 
 def _look_inside(root: Path, before: GuardedLook, look: Callable[[], GuardedLook]) -> GuardedLook:
-    """Look, also into folders that the command has closed, and into those in them."""
+    """Scan again, also in folders that the command has closed, and in the folders within them."""
     after = look()
     for _ in range(_MOST_OPENED):
         opened = [restore_access(root, at) for at in newly_closed(before, after)]
@@ -178,7 +179,7 @@ class _Settling:
         is_last: bool,
     ) -> None:
         self.n_moved = 0
-        self.urgent: list[str] = []  # what could not be taken away
+        self.urgent: list[str] = []  # what could not be removed
         self._root = root
         self._before = before
         self._after = after
@@ -188,13 +189,14 @@ class _Settling:
         self._so_far = so_far
         self._is_last = is_last
         self._git = before.git | after.git
-        # What new links and new repositories name may be the user's own; they go themselves.
+        # What new links and new repositories name may be the user's own; only they themselves are
+        # moved.
         self._by_git = before.git | frozenset(_obeyed_now(before, after))
         self._is_named = before.ends | before.odd | after.odd
         self._sorted = sorted(after.found)
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each change, once it is mended as well as it can be."""
+        """Return a sentence for each change, after repairing it as well as possible."""
         for at in newly_closed(self._before, self._after):
             if not self._so_far:
                 yield self._stands(at, "", "the system denies permission")
@@ -216,7 +218,7 @@ class _Settling:
         ]
         for path in topmost(new):
             if self._before.is_closed(path):
-                continue  # nobody knows since when it is there
+                continue  # nobody knows since when it exists
             yield from self._made(path)
 
     def _changed(self) -> Iterator[str]:
@@ -244,13 +246,13 @@ class _Settling:
     def _made(self, path: str) -> Iterator[str]:
         if self._is_harmless(path):
             return
-        if is_set_aside(path):  # be it a secret file, too: programs obey an `.npmrc`
+        if is_set_aside(path):  # even for a secret file: programs obey an `.npmrc`
             yield self._moved_away(path)
         elif not self._so_far:
             yield f"the command made {path!r}; look at it before anything obeys it"
 
     def _too_deep(self, path: str) -> str:
-        """Move a folder away into which nobody can look; none was there when the command began."""
+        """Move away a folder too deep to be read; none existed when the command began."""
         made = f"the command made {named(path)}, a folder that is too deep to look into"
         where = self._taken(path, made)
         match where:
@@ -268,7 +270,7 @@ class _Settling:
         return not self._only_git and (path in self._is_named or is_guarded(path))
 
     def _restored(self, path: str, now: FoundChanges | None) -> Iterator[str]:
-        """Put back what git obeys, if it would run or obey something else by now."""
+        """Restore what git obeys, if git would now run or obey something else."""
         copy = self._copies[path]
         if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
             text = _text(self._root, path)
@@ -331,20 +333,20 @@ class _Settling:
                 )
 
     def _is_unknown(self, path: str) -> bool:
-        """Is it moved only because nobody here knows its name?"""
+        """Is it moved only because its name is unknown?"""
         is_at_root = is_at_root_unknown(path) or path in self._after.odd
         return is_at_root and not is_protected(path) and not is_posing(path)
 
     def _taken(self, path: str, made: str = "") -> Path | str | None:
-        """Where it is now, None if it was gone; else the sentence that it is still there.
+        """Move a path away; return its new place, None if it was gone, or why it remains.
 
         Args:
-            path: What is to be taken away.
-            made: A clause of what the command did; by default that programs may obey the thing.
+            path: The path to move.
+            made: A clause about the command; by default that programs may obey the file.
         """
         made = made or (f"the command made {path!r}, which editors, agents, shells or git may obey")
         safe_name = set_aside_name(path.rpartition("/")[2])
-        if self._is_last:  # it was taken away again and again
+        if self._is_last:  # it was removed again and again
             return self._stands(path, safe_name, "a program makes it again each time", made)
         try:
             where = self._quarantine.take(self._root, path, safe_name)
@@ -358,7 +360,7 @@ class _Settling:
     def _stands(
         self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
     ) -> str:
-        """Close the gate, and say so."""
+        """Close the gate, and return the sentence about it."""
         close(StandingPlant(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
             said = f"{named(at)} cannot be looked into any more ({reason})"
@@ -395,18 +397,18 @@ class _Settling:
         return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
 
     def _leads_home(self, path: str) -> bool:
-        """Does a working tree's file lead to a repository that was here before? git made it so."""
+        """Does a working tree's file lead to an earlier repository, so that git created it?"""
         text = _text(self._root, path)
         folder, _, name = path.rpartition("/")
         if self._so_far and text == "":
-            return True  # git is about to write it; without any text it leads nowhere
+            return True  # git is about to write it; without text it leads nowhere
         if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
             return False
         with contextlib.suppress(OSError, RuntimeError, ValueError):
             real = (self._root / folder / text.removeprefix(_TO_FOLDER).strip()).resolve()
             at = real.relative_to(self._root).as_posix()
             if name == _GIT and self._so_far and not exists(real / _COMMON):
-                # git writes it last; until then nothing in that folder is obeyed but its own.
+                # Git writes it last; until then only the folder's own files are obeyed.
                 above = at.rpartition("/worktrees/")[0]
                 return f"{above}/config" in self._before.git and not exists(real / "config")
             if name == _GIT:
@@ -433,7 +435,7 @@ class _Settling:
 
 
 def _obeyed_now(before: GuardedLook, after: GuardedLook) -> Iterator[str]:
-    """What repositories that were there obey, and of new ones what is in their own folder."""
+    """Return what existing repositories obey, and of new ones what is in their own folder."""
     for holder, names in after.repositories.items():
         front = f"{holder}/" if holder else ""
         for name in names:

@@ -30,7 +30,7 @@ __all__ = ["confiner", "strength"]
 
 _OF_ROOT = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private")
 _SYSTEM_SECRETS = _OF_ROOT if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-"""That root can read."""
+"""Text that root can read."""
 
 _NOT_WRITABLE = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/srv")
 
@@ -44,16 +44,16 @@ def confiner(
     restricted: Sequence[Path] = (),
     quarantine: Path | None = None,
 ) -> Bounds:
-    """What gives each command of a session its bounds; None is none at all.
+    """Create what gives each command of a session its bounds; None if there is no sandbox.
 
     Args:
-        roots: The workspace's folders that are trusted, resolved.
-        settings: Those of now.
-        own: Folders of Indwell itself, which no widening shows.
-        home: The user's folder, if it is not that of the system.
-        restricted: Folders that are not trusted, in the others or beside them: nothing in them is
-            changed, and their secret files are hidden as well.
-        quarantine: The folder for what a command made although it may not.
+        roots: The trusted workspace folders, resolved.
+        settings: Returns the current settings.
+        own: Indwell's own folders, which no widening shows.
+        home: The user's home folder, if it differs from the system's.
+        restricted: Untrusted folders within or beside the others: nothing in them may be changed,
+            and their secret files are hidden as well.
+        quarantine: The folder for files that a command created without permission.
     """
     place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
     heed(place)
@@ -68,7 +68,7 @@ def confiner(
 
 
 class Bounds:
-    """See ``confiner``."""
+    """The bounds of a session's commands; see ``confiner``."""
 
     def __init__(
         self,
@@ -93,20 +93,20 @@ class Bounds:
         self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], FolderGuard] = {}
 
     def close(self) -> None:
-        """The session has ended; blocks for a moment."""
+        """End with the session; blocks for a moment."""
         self._is_closed = True
         for one in tuple(self._guards.values()):
             one.close()
 
     def __call__(self, widening: Widening) -> Confinement | None:
-        """The bounds of one command under the current settings."""
+        """Return the bounds of one command under the current settings."""
         return self.under(self._settings(), widening)
 
     def under(self, settings: Settings, widening: Widening) -> Confinement | None:
-        """The bounds of one command under these settings; the disk is looked at later."""
+        """Return the bounds of one command under these settings; the disk is examined later."""
         if widening.unconfined or strength().level in {"S1", "S0"}:
             return None
-        # What the user's rules deny, no widening shows or opens.
+        # No widening shows or opens what the user's rules deny.
         reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
         deny = (*reads, *(() if widening.shows_secrets else settings.deny))
         only_reads = settings.mode == "plan" or widening.reads_only
@@ -124,7 +124,7 @@ class Bounds:
         return home_view(self._homes, roots, os.environ, settings.home_shown)
 
     def _may_be_written(self, root: Path) -> bool:
-        """A home folder, or one above it, holds what runs by itself: too much for a command."""
+        """May commands write here? Not in a home folder, or above: it holds self-starting programs."""
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
 
     def _look(
@@ -158,7 +158,7 @@ class Bounds:
             if any(one.is_relative_to(root) for root in writable)
         ]
         every = (*looks.values(), *beside)
-        with self._one_at_a_time:  # looks run in threads, and all share one
+        with self._one_at_a_time:  # scans run in threads, and all share one
             scratch, mask = self._scratch
         return Guarded(
             scratch=scratch,
@@ -182,7 +182,7 @@ class Bounds:
 
     @functools.cached_property
     def _scratch(self) -> tuple[str, str]:
-        """What the session's commands find at /tmp, and where files are hidden; both go with it."""
+        """Return the session's own /tmp, which also has stand-ins for hidden files."""
         folder = scratch_folder()
         if folder == NOWHERE:
             return "", ""
@@ -197,7 +197,7 @@ class Bounds:
         if known is None:
             known = FolderGuard(root, deny, edits, harmless, quarantine=self._quarantine)
             self._guards[root, deny, edits, harmless] = known
-            if self._is_closed:  # a look ahead that began as the session ended
+            if self._is_closed:  # a scan ahead of time that began as the session ended
                 known.close()
         return known
 
@@ -219,12 +219,12 @@ class BoundsNow:
     """Takes snapshots of the bounds of a session's commands.
 
     Args:
-        workspace: Its folders.
-        settings: Those of now.
-        trust: How the folders stand.
-        shelf: Whose skills a command can read.
-        own: Folders of Indwell itself.
-        quarantine: One of them, for what a command made although it may not.
+        workspace: The workspace, with its folders.
+        settings: Returns the current settings.
+        trust: The trust in the folders.
+        shelf: The skills that a command may read.
+        own: Indwell's own folders.
+        quarantine: One of them, for files that a command created without permission.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class BoundsNow:
     def snapshot(
         self, settings: Settings, roots: tuple[Path, ...]
     ) -> Callable[[Widening], Confinement | None]:
-        """The bounds of commands under these settings and the current trust."""
+        """Return the bounds of commands under these settings and the current trust."""
         folders = self._trust.trusted(roots), self._trust.restricted(roots)
         readable = self._shelf.readable
 
@@ -260,14 +260,14 @@ class BoundsNow:
         return confine
 
     def _of(self, folders: tuple[tuple[Path, ...], tuple[str, ...]]) -> Bounds:
-        """The bounds for trusted and restricted folders; the last ones are kept."""
+        """Return the bounds for trusted and restricted folders; the newest ones are cached."""
         if self._bounds is None or folders != self._folders:
             self._folders = folders
             self._bounds = self._made(*folders)
         return self._bounds
 
     def close(self) -> None:
-        """The session has ended: watch nothing any more; blocks for a moment."""
+        """End with the session: stop watching; blocks for a moment."""
         if self._bounds is not None:
             self._bounds.close()
 
@@ -289,17 +289,17 @@ def policy_now(
     in_git: tuple[str, ...] = (),
     git_unchecked: tuple[str, ...] = (),
 ) -> Policy:
-    """The policy of this moment.
+    """Return the policy of this moment.
 
     Args:
-        settings: As they are now.
-        granted: Exact rules that the user gave.
-        trust: How the folders stand.
+        settings: The current settings.
+        granted: Exact rules of the user's standing answers.
+        trust: The trust in the folders.
         roots: The workspace's folders.
-        own: Absolute folders of Indwell itself.
-        readable: Those beneath ``own`` that may be read all the same.
+        own: Absolute paths of Indwell's own folders.
+        readable: Folders beneath ``own`` that may still be read.
         in_git: Protected files in git that the user has not agreed to, in words.
-        git_unchecked: What of git's data could not be checked, in words.
+        git_unchecked: Changes of git's data that could not be checked, in words.
     """
     return Policy(
         mode=settings.mode,
@@ -322,7 +322,7 @@ def policy_now(
 
 
 def rules_of(settings: Settings) -> PatternRules:
-    """The rules that the settings hold."""
+    """Return the rules in the settings."""
     return PatternRules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
 
 
@@ -335,16 +335,16 @@ CONSEQUENCES: Mapping[Level, str] = {
     "S1": "what surely only reads runs without a question, all else is asked for",
     "S0": "every command is asked for",
 }
-"""What may run unasked at each level; as ``decide`` has it."""
+"""What may run without a question at each level, as ``decide`` has it."""
 
 
 def state_words(held: Strength, *, mode: Mode = "review", is_restricted: bool = False) -> str:
-    """One sentence: how commands are held, and what that means for questions.
+    """Say in one sentence how commands are confined, and what that means for questions.
 
     Args:
-        held: How.
-        mode: Of the settings.
-        is_restricted: Is the folder not trusted that they would run in?
+        held: The strength of the sandbox.
+        mode: The mode in the settings.
+        is_restricted: Whether their folder is untrusted.
     """
     return (
         f"commands are {held.words or 'not sandboxed'}: {_consequence(held, mode, is_restricted)}"
@@ -364,7 +364,7 @@ def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noq
 
 
 def home_words(held: Strength) -> str:
-    """What no sandbox hides from commands, a sentence for the doctor; empty where one does."""
+    """Say what no sandbox hides from commands, for the doctor; empty if a sandbox hides it."""
     if held.level not in {"S1", "S0"}:
         return ""
     return (
@@ -374,7 +374,7 @@ def home_words(held: Strength) -> str:
 
 
 def notice_of(held: Strength) -> str:
-    """What the user is told before the first turn; empty where the sandbox is whole (SBX-16)."""
+    """Return the notice before the first turn; empty if the sandbox is complete (SBX-16)."""
     if held.level in {"S3", "S3m"}:
         return ""
     reason = f" ({held.reason})" if held.reason else ""

@@ -1,7 +1,7 @@
 """Keeps track of what git obeys beneath a folder, with copies to restore.
 
-Git is followed as it goes itself (``workspace.git.repository``), and again only for a repository of
-which something changed.
+It follows git's own rules (``workspace.git.repository``), and reads a repository again only after a
+change.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
 from indwell.policy.guarded import BARE, GIT_OBEYS
 from indwell.workspace.git.repository import is_bare, places_of
 
-SAMPLE = ".sample"  # git makes such hooks, and runs none
-KEPT_B = 256 << 10  # of one file
+SAMPLE = ".sample"  # git creates such hooks, and runs none
+KEPT_B = 256 << 10  # bytes of one file
 MOST_KEPT = 500
 _GIT = ".git"
 _TODO = "rebase-merge/git-rebase-todo"
@@ -30,12 +30,12 @@ _State: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """What a file held.
+    """A copy of a file.
 
     Attributes:
-        data: All of it.
-        mode: Who may do what with it.
-        stamp: What told that it is still that.
+        data: All bytes.
+        mode: The permissions.
+        stamp: The stat values by which the file counts as unchanged.
     """
 
     data: bytes
@@ -44,10 +44,10 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class GitGuard:
-    """Over one folder.
+    """What git obeys beneath one folder.
 
     Args:
-        root: The folder, resolved.
+        root: The resolved folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -56,17 +56,17 @@ class GitGuard:
         self._copies: dict[str, Copy] = {}
 
     def names(self, found: Iterable[FoundChanges]) -> Mapping[str, tuple[str, ...]]:
-        """All that git obeys, be it there or not, of each folder that holds a repository; blocks.
+        """Return all paths that git obeys, existing or not, by each repository's folder; blocks.
 
         Args:
-            found: What a look found, of which repositories are taken.
+            found: The paths of a scan, from which the repositories are taken.
         """
         holders = dict.fromkeys(filter(self._holds, map(_above, filter(_is_sign, found))))
         self._known = {one: self._known[one] for one in holders if one in self._known}
         return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[FoundChanges]:
-        """Those that stand there, and of folders what stands in them."""
+        """Return the existing ones, and the contents of folders among them."""
         for name in names:
             one = found_at(str(self._root), name)
             if one is None:
@@ -76,7 +76,7 @@ class GitGuard:
                 yield from self._in(name)
 
     def todos(self, names: Iterable[str]) -> Mapping[str, FoundChanges]:
-        """What rebases that are under way still have to do: git runs some lines of it."""
+        """Return the remaining steps of rebases in progress: git runs some of their lines."""
         folders = {_above_of(one) for one in names if one.rpartition("/")[2] == "config"}
         paths = (f"{folder}/{_TODO}".removeprefix("/") for folder in folders)
         found = (found_at(str(self._root), path) for path in paths)
@@ -85,7 +85,7 @@ class GitGuard:
     def copies(
         self, found: Mapping[str, FoundChanges], names: frozenset[str]
     ) -> Mapping[str, Copy]:
-        """What the files of these names hold, to put it back; blocks."""
+        """Return copies of the files of these names; blocks."""
         kept: dict[str, Copy] = {}
         for path, one in found.items():
             is_ours = path in names or path.rpartition("/")[0] in names
@@ -124,19 +124,19 @@ class GitGuard:
             yield from (f"{front}{_GIT}/{name}" for name in GIT_OBEYS)
         for path in places_of(self._root / holder, self._root).obeyed:
             real = Path(path)
-            # Its HEAD tells which branch it is on.
+            # Its HEAD names its branch.
             if real.is_relative_to(self._root) and real != self._root and real.name != BARE:
                 yield real.relative_to(self._root).as_posix()
 
     def _state(self, holder: str, names: Iterable[str]) -> _State:
-        """What changes if what git obeys could have changed."""
+        """Return values that change whenever what git obeys may have changed."""
         front = f"{holder}/" if holder else ""
         folders = dict.fromkeys(name.rpartition("/")[0] for name in names)
         places = (holder, f"{front}{_GIT}", *folders, *names)
         return tuple(_stat(f"{self._root}/{one}") for one in places)
 
     def _in(self, at: str) -> Iterator[FoundChanges]:
-        """Hooks that git runs, and what else is obeyed as a whole folder."""
+        """Return hooks that git runs, and what else is obeyed as a whole folder."""
         for name in names_in(self._root / at):
             if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
                 yield one

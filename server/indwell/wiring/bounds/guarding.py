@@ -45,21 +45,22 @@ _TOO_MANY = (
     "the command made more folders than can be watched for what programs obey, so it was stopped"
 )
 _TIMES_AFTER = 10
-_FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
+# Seconds for the first scan of installed files; the scan after the command continues it.
+_FIRST_S = 0.5
 
 
 class FolderGuard:
-    """Over one folder of the workspace.
+    """Guards one folder of the workspace.
 
     Args:
-        root: The folder, resolved.
+        root: The resolved folder.
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules let nobody change.
         harmless: Unknown dot names that the user declares harmless.
-        most_folders: In a bigger one no command can be held.
-        most_installed: With more folders of installed files, none that writes can be held.
-        most_watched: A command that makes it more folders than these is stopped.
-        quarantine: Where goes what a command made although it may not.
+        most_folders: In a larger workspace no command can be confined.
+        most_installed: With more folders of installed files, no writing command can be confined.
+        most_watched: A command that creates more folders than these is stopped.
+        quarantine: Takes files that a command created without permission.
     """
 
     def __init__(
@@ -90,8 +91,9 @@ class FolderGuard:
         )
         self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
         self._git = GitGuard(root)
-        self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
-        self._repositories: frozenset[str] = frozenset()  # what begins one, as of that look
+        self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last scan
+        # The beginnings of repositories, as of that scan.
+        self._repositories: frozenset[str] = frozenset()
         self._one_at_a_time = threading.RLock()
         self._names = NewNames(
             *(str(root), self._is_heard, self._is_entered, self._is_gits_own), most=most_watched
@@ -99,7 +101,7 @@ class FolderGuard:
         self._is_told_blind = False
 
     def close(self) -> None:
-        """The session has ended: watch nothing any more; blocks for a moment."""
+        """End with the session: stop watching; blocks for a moment."""
         self._names.close()
 
     def look(
@@ -110,13 +112,13 @@ class FolderGuard:
         keeps_git: bool = False,
         is_writable: bool = True,
     ) -> Guarded:
-        """Find what is guarded now; blocks, for about a millisecond per thousand folders.
+        """Find what is guarded now; blocks for about a millisecond per thousand folders.
 
         Args:
-            only_git: The user lets this command change protected files; but not what git obeys.
-            installs: The user lets it change the programs that are installed in the workspace.
-            keeps_git: It changes nothing at all in a folder of git's own.
-            is_writable: It may write in this folder at all.
+            only_git: Whether this command may change protected files, except what git obeys.
+            installs: Whether it may change the programs installed in the workspace.
+            keeps_git: Whether it may change nothing in git's own folders.
+            is_writable: Whether it may write in this folder at all.
         """
         before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
@@ -124,7 +126,7 @@ class FolderGuard:
             return Guarded(refused=reason)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
         hidden = [one for one in open_ones.values() if self._is_hidden(one)]
-        # A commit changes a `.git` folder; what git obeys in it stands in `before` by itself.
+        # A commit changes a `.git` folder; `before` lists what git obeys in it separately.
         shut = [
             one
             for path, one in open_ones.items()
@@ -147,7 +149,7 @@ class FolderGuard:
         copies = self._git.copies(open_ones, before.git)
         missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
 
-        # Where they cannot be made, it is the user who makes them while a command runs.
+        # Where a command cannot create them, the user may do so while it runs.
         unmade = missing if strength().level in {"S3", "S3m"} else ()
 
         def look_so_far() -> GuardedLook:
@@ -157,7 +159,7 @@ class FolderGuard:
             return _less_installed(self.seen(), is_left_out=installs)
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
-            with self._one_at_a_time:  # what one look puts aside, another would call gone
+            with self._one_at_a_time:  # what one scan moves away, another would report as gone
                 look = look_so_far if so_far else look_again
                 notes = settle(
                     *(self._root, before, look, self._quarantine, copies),
@@ -167,7 +169,7 @@ class FolderGuard:
             return notes if so_far else (*notes, *self._blind_words())
 
         def settle_heard(paths: frozenset[str]) -> tuple[str, ...]:
-            """Move away what was heard of, before the look at all the rest, which takes longer."""
+            """Move reported names away before the full scan, which takes longer."""
             new = () if only_git else _new_ones(before, paths)
 
             def look_at_new() -> GuardedLook:
@@ -202,18 +204,18 @@ class FolderGuard:
         )
 
     def seen(self, *, is_before: bool = False) -> GuardedLook:
-        """All that is guarded, by path from the folder on; blocks.
+        """Return all guarded paths, relative to the folder; blocks.
 
         Args:
-            is_before: A command is to begin, so repositories among installed files are taken from
-                the last look. One that the user made since is taken for the command's only if git
-                would run something of it.
+            is_before: Whether a command is about to begin, so that repositories among installed
+                files are taken from the last scan. One that the user created since counts as the
+                command's only if git would run something of it.
         """
         with self._one_at_a_time:
             return self._seen(is_before=is_before)
 
     def _seen(self, *, is_before: bool) -> GuardedLook:
-        # A command can make as many folders as it likes around what it plants.
+        # A command can create any number of folders around what it plants.
         look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
         tops = self._tree.shut_folders()
         signs = self._installed.known(tops, _FIRST_S) if is_before else self._installed.look(tops)
@@ -247,7 +249,7 @@ class FolderGuard:
         )
 
     def _led_to(self, found: Iterable[FoundChanges]) -> Iterator[tuple[str, FoundChanges | None]]:
-        """What protected links lead to beneath the folder, be it there or not."""
+        """Return the targets of protected links beneath the folder, existing or not."""
         for one in found:
             if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
                 continue
@@ -258,7 +260,7 @@ class FolderGuard:
                     yield at, found_at(str(self._root), at)
 
     def _watched(self) -> Iterator[str]:
-        """The folders in which a protected name can appear."""
+        """Return the folders in which a protected name can appear."""
         yield from self._tree.folders
         for name in self._gits:
             yield from (name.rpartition("/")[0], name)
@@ -271,7 +273,7 @@ class FolderGuard:
         settle_heard: Callable[[frozenset[str]], tuple[str, ...]],
         settle_now: Callable[..., tuple[str, ...]],
     ) -> Listener:
-        """What the watch does for one command."""
+        """Return the watch's callbacks for one command."""
 
         def heard(paths: frozenset[str]) -> None:
             _tell(hear, lambda: settle_heard(paths))
@@ -289,23 +291,23 @@ class FolderGuard:
         return Listener(heard, look, behind)
 
     def _is_begun(self, before: GuardedLook) -> bool:
-        """Is there a new repository, or the begin of one, which runs nothing so far?"""
+        """Is there a new repository, or the beginning of one, that runs nothing so far?"""
         return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: GuardedLook, paths: Iterable[str]) -> GuardedLook:
-        """The same look, and what is at these paths by now."""
+        """Return the same look with the present state of these paths."""
         there = (found_at(str(self._root), one) for one in paths)
         found = {one.path: one for one in there if one is not None}
         return msgspec.structs.replace(look, found={**look.found, **found})
 
     def _is_heard(self, path: str) -> bool:
-        """Is a look needed when this name appears?"""
+        """Does the appearance of this name require a scan?"""
         if _is_named(self._gits, path):
             return True
         if all(map(self._is_ordinary, path.split("/"))):
-            return False  # most of them; a command can make very many
+            return False  # most names; a command can create very many
         if path in AT_ONCE and is_stub(self._root / path):
-            return False  # made by us, for this command or another one
+            return False  # created by us, for this command or another one
         inner = _inside_git(path)
         if inner:
             return is_obeyed_by_git(inner) or inner.rpartition("/")[2] in _GITS_OWN
@@ -321,12 +323,12 @@ class FolderGuard:
         return not any(one in SHUT for one in above.split("/"))
 
     def _is_gits_own(self, folder: str) -> bool:
-        """Do files of this folder tell what git runs?"""
+        """Do files of this folder decide what git runs?"""
         is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
         return is_above or bool(_inside_git(f"{folder}/x"))
 
     def _blind_words(self) -> tuple[str, ...]:
-        """Once: why names are not heard of at once here."""
+        """Say once why new names are not noticed at once here."""
         reason = self._names.blind
         if not reason or self._is_told_blind:
             return ()
@@ -339,7 +341,7 @@ class FolderGuard:
         return (words,)
 
     def _why_not(self, before: GuardedLook, *, is_writable: bool) -> str:
-        """Why no command can be held here; empty if one can."""
+        """Say why no command can be confined here; empty if one can."""
         if "" in before.closed:
             return f"{str(self._root)!r} cannot be looked into"
         if is_writable and before.n_installed > self._most_installed:
@@ -370,7 +372,7 @@ class FolderGuard:
         return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
     def _is_hidden(self, one: FoundChanges) -> bool:
-        """Is it a secret file, or a link to a folder under whose name all is secret?"""
+        """Is it a secret file, or a link to a folder under whose name everything is secret?"""
         is_secret = self._is_secret(one.path)
         return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
 
@@ -387,7 +389,7 @@ class FolderGuard:
         return (str(self._root / path) for path in paths)
 
     def _ends(self, links: Iterable[FoundChanges]) -> Iterator[str]:
-        """What links lead to, if that is in the workspace."""
+        """Return the targets of links, if they are in the workspace."""
         for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
                 real = (self._root / one.path).resolve(strict=True)
@@ -396,7 +398,7 @@ class FolderGuard:
 
 
 def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
-    """Tell what a look did."""
+    """Report the result of a scan."""
     try:
         if notes := look():
             hear(notes)
@@ -405,7 +407,7 @@ def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
 
 
 def _new_ones(look: GuardedLook, paths: Iterable[str]) -> tuple[str, ...]:
-    """Those that were not there and whose name says enough; a new repository is looked into."""
+    """Return new paths whose name alone is conclusive; new repositories are examined."""
     return tuple(
         one
         for one in paths
@@ -420,7 +422,7 @@ def _is_named(names: Collection[str], path: str) -> bool:
 
 
 def _for_now(look: GuardedLook) -> GuardedLook:
-    """The same without names at the root that nobody knows: those wait for the command's end."""
+    """Return the look without unknown names at the root, which wait for the command's end."""
     found = {
         path: one
         for path, one in look.found.items()
@@ -436,7 +438,7 @@ _WITHOUT_NAMES = frozenset({"objects", "refs", "logs"})
 
 
 def _inside_git(path: str) -> str:
-    """A path from the innermost `.git` folder on that it lies in; empty for none."""
+    """Return a path relative to the innermost `.git` folder that contains it; empty for none."""
     parts = path.split("/")
     at = max((at for at, one in enumerate(parts) if one.casefold() == ".git"), default=len(parts))
     return "/".join(parts[at + 1 :])
@@ -453,12 +455,12 @@ def _is_repository(one: FoundChanges) -> bool:
 
 
 def _is_obeyed(path: str) -> bool:
-    """Does something obey it by itself?"""
+    """Does a program obey it without being asked to?"""
     return is_guarded(path) and not is_minor(path)
 
 
 def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[FoundChanges]:
-    """What only the disk tells: unknown dot names of nested repositories, programs led away."""
+    """Return paths known only from disk: dot names of nested repositories, redirected programs."""
     roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
     for one in found:
         folder, _, name = one.path.rpartition("/")
@@ -468,7 +470,7 @@ def _odd(found: Sequence[FoundChanges], harmless: tuple[str, ...]) -> Iterator[F
 
 
 def _less_installed(look: GuardedLook, *, is_left_out: bool) -> GuardedLook:
-    """The same without the programs that a command may install, if it may."""
+    """Return the look without the programs that a command may install, if it may."""
     if not is_left_out:
         return look
     found = {
@@ -478,7 +480,7 @@ def _less_installed(look: GuardedLook, *, is_left_out: bool) -> GuardedLook:
 
 
 def _gits_folders(look: GuardedLook) -> Iterator[str]:
-    """Git's own folders beneath the root, whatever their names."""
+    """Return git's own folders beneath the root, whatever their names."""
     for path, one in look.found.items():
         folder, _, name = path.rpartition("/")
         if _is_repository(one) or (name == BARE and f"{folder}/config" in look.git):

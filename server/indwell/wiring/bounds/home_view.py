@@ -1,8 +1,8 @@
 """Decides what a sandboxed command sees of the home folder: only what builds need.
 
-A list of places of keys is never complete, so the home folder is hidden as a whole, and these
-places are shown: toolchains, what package managers keep, what PATH leads to, the repository around
-the workspace, and what the user's own settings name. All of it is read-only.
+A list of places of keys is never complete, so the whole home folder is hidden, and these places are
+shown: toolchains, package managers' data, what PATH leads to, the repository around the workspace,
+and what the user's own settings name. All of it is read-only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Library/Caches/pip Library/Caches/uv Library/Caches/go-build Library/Caches/Home
 .config/black .gitignore .gitignore_global .gitignore.global .gitattributes .gitmessage
 .config/git/ignore .config/git/attributes .editorconfig .terminfo
 """
-"""Of the home folder: compilers, interpreters, installed packages, caches that builds read."""
+"""In the home folder: compilers, interpreters, installed packages, caches that builds read."""
 
 _OPEN_PLACES = tuple(TOOLCHAINS.split())
 
@@ -65,7 +65,7 @@ CONFIGURATIONS = (
     *(".config/git/config", ".cargo/config.toml", ".cargo/config"),
     *(".config/mise/config.toml", ".config/pnpm/rc", ".m2/toolchains.xml", ".tool-versions"),
 )
-"""Shown as long as they hold nothing that looks like a key; so are all of `.gitconfig*`."""
+"""Shown as long as they hold nothing that looks like a key; the same applies to `.gitconfig*`."""
 
 KEYS_WITHIN = (
     *(".cargo/credentials", ".cargo/credentials.toml", ".local/share/cargo/credentials"),
@@ -78,7 +78,7 @@ KEYS_WITHIN = (
     *(".deno/credentials", ".bun/install/credentials", ".poetry/auth.toml", ".conda/tokens"),
     *(".luarocks/upload_config", ".nimble/github_api_token", ".cache/pypoetry/auth.toml"),
 )
-"""Places of keys in those that are shown."""
+"""Places of keys within the shown places."""
 
 _KEYS = (*KEYS_WITHIN, *CONFIGURATIONS)
 
@@ -87,7 +87,7 @@ VARIABLES = (
     *("CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "NVM_BIN", "VOLTA_HOME", "PNPM_HOME"),
     *("DOTNET_ROOT", "ANDROID_HOME", "UV_CACHE_DIR"),
 )
-"""Variables that commands get and that name folders of toolchains."""
+"""Environment variables of commands that name folders of toolchains."""
 
 _KEY = lazy_pattern(
     rb"(?i)token|passw|secret|api[-_]?key|authorization|extraheader|bearer|://[^/\s:@]*:[^/\s@]+@"
@@ -98,16 +98,16 @@ _MOST_B = 256 << 10
 _SYSTEM = ("/", "/usr", "/bin", "/etc", "/var", "/opt", "/srv", "/home", "/nonexistent", "/dev")
 _PREFIXED = frozenset(["bin", "sbin", "Scripts", "shims"])
 _NO_PREFIX = frozenset([".local", ".config", ".cache", ".", "Documents", "Desktop", "Downloads"])
-_PLAIN = frozenset(["snap", "Library"])  # of programs, though without a dot
+_PLAIN = frozenset(["snap", "Library"])  # folders of programs without a dot
 
 
 class HomeView(msgspec.Struct, frozen=True):
-    """Absolute paths, by their names and without links.
+    """Absolute paths without links.
 
     Attributes:
         hidden: Folders and files that commands do not see.
-        shown: Those in the hidden ones that they see all the same.
-        environment: What git is told where its configuration is hidden, as that holds a key.
+        shown: Paths within the hidden ones that commands do see.
+        environment: Variables for git, if its configuration is hidden because it holds a key.
     """
 
     hidden: tuple[str, ...] = ()
@@ -121,13 +121,13 @@ def home_view(
     environment: Mapping[str, str],
     extra: Sequence[str] = (),
 ) -> HomeView:
-    """Look at the home folders; blocks for a few milliseconds.
+    """Scan the home folders; blocks for a few milliseconds.
 
     Args:
-        homes: The user's; one that is a folder of the system is left alone.
+        homes: The user's home folders; a folder of the system is skipped.
         roots: The workspace's folders, resolved.
-        environment: That of the server, for PATH and the variables of toolchains.
-        extra: What the user's own settings show: in the home folder, or absolute.
+        environment: The server's environment, for PATH and the variables of toolchains.
+        extra: What the user's settings show: in the home folder, or absolute.
     """
     hidden: dict[str, None] = {}
     shown: dict[str, None] = {}
@@ -152,7 +152,7 @@ def home_view(
 
 
 def homes() -> tuple[Path, ...]:
-    """The user's home folder, as programs are told and as the system has it."""
+    """Return the user's home folder by the environment and by the system."""
     found = [Path.home()]
     with contextlib.suppress(ImportError, KeyError):
         import pwd
@@ -162,9 +162,9 @@ def homes() -> tuple[Path, ...]:
 
 
 def is_private(path: Path, roots: Sequence[Path], homes: Iterable[Path]) -> bool:
-    """With the home folder as a project: does a path lie where programs keep what is theirs?
+    """With the home folder as a project: is a path where programs keep their own files?
 
-    That is all that begins with a dot there, but for toolchains and caches.
+    That is everything that begins with a dot there, except toolchains and caches.
     """
     for home in homes:
         if not any(home.is_relative_to(root) for root in roots) or not path.is_relative_to(home):
@@ -183,19 +183,19 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def _is_within(path: Path, roots: Sequence[Path], home: Path) -> bool:
-    """Does it lie in the workspace, which is seen anyway?"""
+    """Is it in the workspace, which is visible anyway?"""
     return any(path.is_relative_to(one) for one in roots if not home.is_relative_to(one))
 
 
 def _is_apt(real: Path, home: Path) -> bool:
-    """Where a link leads counts too, if it is in the home folder and not the whole of it."""
+    """May the path be shown? A link's target counts, too: in the home folder, but not all of it."""
     return real.is_relative_to(home) and real != home
 
 
 def _candidates(
     home: Path, roots: Sequence[Path], environment: Mapping[str, str], extra: Sequence[str]
 ) -> Iterator[Path]:
-    there = frozenset(names_in(home))  # most are not, and a look at each takes its time
+    there = frozenset(names_in(home))  # most are missing, and a look at each takes time
     known = [one for one in (*_OPEN_PLACES, *CONFIGURATIONS) if one.partition("/")[0] in there]
     open_ones = (home / one for one in known)
     configurations = frozenset(home / one for one in CONFIGURATIONS)
@@ -216,7 +216,7 @@ def _candidates(
 
 
 def _of_path(entry: Path, home: Path) -> Iterator[Path]:
-    """A folder of PATH, and what it belongs to if that is a tool's own folder."""
+    """Return a folder of PATH, with the tool's folder that contains it."""
     yield entry
     above = entry.parent
     is_tool = entry.name in _PREFIXED and above != home and above.name not in _NO_PREFIX
@@ -225,7 +225,7 @@ def _of_path(entry: Path, home: Path) -> Iterator[Path]:
 
 
 def _base_of(environment: Path) -> Iterator[Path]:
-    """The Python that a virtual environment was made from, if it surely is one."""
+    """Return the Python from which a virtual environment was made, if it surely is one."""
     for line in _text(environment / "pyvenv.cfg").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "home" and Path(value.strip()).is_absolute():
@@ -239,7 +239,7 @@ def _base_of(environment: Path) -> Iterator[Path]:
 
 
 def _repositories(root: Path, home: Path) -> Iterator[Path]:
-    """The repository that a workspace lies in, and git's folder of a linked working tree."""
+    """Return the repository around a workspace, and git's folder of a linked working tree."""
     for folder in (root, *root.parents):
         if folder == home or not folder.is_relative_to(home):
             return
@@ -250,7 +250,7 @@ def _repositories(root: Path, home: Path) -> Iterator[Path]:
 
 
 def _linked(file: Path) -> Iterator[Path]:
-    """What a file `.git` leads to, if that surely is a repository."""
+    """Return the target of a file `.git`, if that surely is a repository."""
     said, _, place = _text(file).strip().partition("gitdir:")
     if said or not place:
         return
@@ -262,7 +262,7 @@ def _linked(file: Path) -> Iterator[Path]:
 
 
 def _dotted(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
-    """With the home folder as a project: all that begins with a dot, and the other known places."""
+    """With the home folder as a project: return all dot names, and the other known places."""
     for name in sorted(names_in(home)):
         path = f"{home}/{name}"
         is_of_programs = (name.startswith(".") and name != ".git") or name in _PLAIN
@@ -278,7 +278,7 @@ def _keys(home: Path, shown: Mapping[str, None]) -> Iterator[str]:
 
 
 def _for_git(home: Path) -> dict[str, str]:
-    """Who commits, and no more, where the user's configuration of git holds a key."""
+    """Return only the committer's identity, if the user's git configuration holds a key."""
     at = home / ".gitconfig"
     if not _is_there(at) or not _holds_key(at):
         return {}
@@ -308,7 +308,7 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """What a file of the user's holds, wherever links lead; None if it cannot be read."""
+    """Return the bytes of a file of the user, through links; None if unreadable."""
     try:
         return read_bytes(path.resolve(), (Path(path.anchor),), _MOST_B)
     except (OSError, ToolError):
@@ -316,6 +316,6 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _holds_key(path: Path) -> bool:
-    """Does it hold what looks like a key, or can that not be seen?"""
+    """Does it hold what looks like a key, or can that not be determined?"""
     data = _bytes(path)
     return data is None or _KEY.search(data) is not None

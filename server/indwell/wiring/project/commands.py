@@ -26,19 +26,19 @@ from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
 def hooks_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> HookBook:
-    """A book that looks anew each turn; a project's file counts only as it was trusted."""
+    """Create the hook book, which reads anew each turn; a project's file counts only as trusted."""
     root = workspace.roots[0]
 
     def look() -> MatchingHooks:
         own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
         data = workspace_file(root)
-        if data is None or why_foreign(root / WORKSPACE_FILE):  # said with the settings
+        if data is None or why_foreign(root / WORKSPACE_FILE):  # reported with the settings
             return MatchingHooks(own, root)
         if not trust.obeys(root, WORKSPACE_FILE, data):
             return MatchingHooks(own, root)
         try:
             table = workspace_table(data.decode("utf-8", "replace"))
-        except SettingsError:  # said where the settings are read
+        except SettingsError:  # reported where the settings are read
             return MatchingHooks(own, root)
         hooks, _ = project_hooks(table, WORKSPACE_FILE)
         return MatchingHooks((*own, *(FoundHook(hook, is_own=False) for hook in hooks)), root)
@@ -46,13 +46,13 @@ def hooks_of(
     return HookBook(look)
 
 
-MOST_B = 1_000_000  # of a file that names checks; no honest one has as many
+MOST_B = 1_000_000  # of a file that names checks; no honest one is longer
 
 
 def gate_of(
     workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
 ) -> CheckGate:
-    """The gate of a session; until the editor is known there are only the checks."""
+    """Create the checks of a session; until the editor is known there are only commands."""
 
     def wanted() -> CheckSettings:
         now = settings()
@@ -62,12 +62,12 @@ def gate_of(
 
 
 class ProjectChecks:
-    """Finds checks anew each time, as the project's files may change; implements ``Checks``.
+    """Finds checks anew each time, because the project's files may change; implements ``Checks``.
 
     Args:
-        workspace: Its folders.
-        settings: Those of now; ``check_command`` is the user's own.
-        trust: In a folder that is not trusted nothing is run.
+        workspace: The workspace, with its folders.
+        settings: Returns the current settings; ``check_command`` is the user's own.
+        trust: In an untrusted folder nothing runs.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ProjectChecks:
         self._trust = trust
 
     def commands(self, paths: Sequence[Path]) -> tuple[CheckCommand, ...]:
-        """Those that are about these files; reads five small files of each folder."""
+        """Return the checks for these files; reads five small files of each folder."""
         roots = [
             root
             for root in self._workspace.roots
@@ -96,10 +96,10 @@ class ProjectChecks:
 
 
 def _found(root: Path) -> list[CheckCommand]:
-    """The checks that the project names, and whose programs are there."""
+    """Return the checks that the project names and whose programs exist."""
     contents = {}
     for name in FILES:
-        with contextlib.suppress(ToolError):  # not there, or no file
+        with contextlib.suppress(ToolError):  # missing, or no file
             contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
     commands = []
     for check in found_checks(contents):
@@ -111,7 +111,7 @@ def _found(root: Path) -> list[CheckCommand]:
 
 
 def _program(root: Path, check: ProjectCheck) -> str:
-    """The first of its programs that is there, as the shell finds it; empty if none is."""
+    """Return the first existing program of a check, as the shell finds it; empty if none."""
     for program in check.programs:
         if "/" in program:
             if is_file(root / program):

@@ -1,4 +1,4 @@
-"""AGENTS.md files: the user's, and those of a trusted project and of its folders."""
+"""The AGENTS.md files of the user, of a trusted project, and of its folders."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from indwell.workspace.paths import display
 
 
 def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Path | None:
-    """Where the file at ``path`` really lies, to be read there; None if no model may see it.
+    """Return where the file at ``path`` really is; None if no model may see it.
 
-    Its own name counts and that of what it leads to. A file with several names (hard links) is
-    kept back: one of the others could be that of a secret file. Blocks for a moment.
+    The file's own name counts, and the name of its target. A file with several names (hard links)
+    is kept back, because one of the names could be that of a secret file. Blocks for a moment.
 
     Args:
-        path: Absolute, as it was found.
-        roots: Of the workspace.
-        deny: Globs of what no model may see, secret files among them.
+        path: The absolute path as it was found.
+        roots: The workspace's folders.
+        deny: Globs of what no model may see, such as secret files.
     """
     real = path.resolve()
     names = (display(one, tuple(roots)) for one in (path, real))
@@ -36,12 +36,12 @@ def visible_place(path: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> P
     return real
 
 
-MOST_B = 1 << 20  # no longer file is read at all; see also ``instructions.LIMIT``
-MOST_FOLDERS = 1_000  # that are looked into for a request; a millisecond or two
+MOST_B = 1 << 20  # bytes; a longer file is not read at all; see also ``instructions.LIMIT``
+MOST_FOLDERS = 1_000  # folders examined for a request; a millisecond or two
 
 
 def standing_instructions(settings: Settings) -> tuple[str, str]:
-    """The user's own, of the settings and of AGENTS.md beside them; and what is wrong with that."""
+    """Return the user's own instructions, from settings and AGENTS.md, and their problems."""
     path = user_file().parent / FILE_NAME
     try:
         text = (read_user_file(path) or "").strip().removeprefix("\N{BYTE ORDER MARK}")
@@ -59,13 +59,13 @@ def standing_instructions(settings: Settings) -> tuple[str, str]:
 class ProjectInstructions:
     """Finds and reads the instructions of a workspace.
 
-    A file counts only as it was trusted, unless its folder is trusted whatever it holds; no deny
-    rule may hide it, and no other name may lead to it: that could be one of a secret file.
+    A file counts only as it was trusted, unless its folder is trusted whatever it holds. No deny
+    rule may hide it, and it may have no other name, which could be that of a secret file.
 
     Args:
         workspace: The user's files.
-        settings: Those of this moment.
-        trust: What the user has said of its folders.
+        settings: Returns the current settings.
+        trust: The user's trust in its folders.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class ProjectInstructions:
         self._trust = trust
 
     async def own(self) -> str:
-        """Of the project itself; empty if there are none that count."""
+        """Return the project's own instructions; empty if none count."""
         root = self._workspace.roots[0]
         return await self._text(root, root / FILE_NAME) or ""
 
     async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> FoundInstructions:
-        """Of the folders above ``files``, and those told before; the outermost first.
+        """Return the instructions of the folders above ``files``, and old ones; outermost first.
 
         Args:
-            files: Absolute and resolved.
-            told: Files of instructions, as shown.
+            files: Absolute, resolved paths.
+            told: Instruction files that the model has, as shown.
         """
         first, *others = self._workspace.roots
         above = {path.parent for path in files if path.parent != first}
@@ -107,7 +107,7 @@ class ProjectInstructions:
         return FoundInstructions(tuple(texts), tuple(ignored))
 
     async def _text(self, root: Path, path: Path) -> str | None:
-        """The text as the editor shows it, or as it was trusted; None if it may not count."""
+        """Return the text as the editor shows it or as it was trusted; None if it may not count."""
         workspace, trust = self._workspace, self._trust
         if not trust.is_trusted(root):
             return None
@@ -125,7 +125,7 @@ class ProjectInstructions:
 
 
 def _present(folders: Iterable[Path], roots: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Instruction files on the way from a root to one of ``folders``, with that root. Blocks."""
+    """Return instruction files between a root and each of ``folders``, with that root. Blocks."""
     found: dict[Path, Path] = {}
     for folder in folders:
         inside = [root for root in roots if folder.is_relative_to(root)]
@@ -140,7 +140,7 @@ def _present(folders: Iterable[Path], roots: Sequence[Path]) -> list[tuple[Path,
             at = at.parent
         if len(found) > MOST_FOLDERS:
             break
-    own = roots[0]  # whose file is told with the first words
+    own = roots[0]  # its file goes with the first words
     ordered = sorted(found, key=lambda one: (len(one.parts), one))
     paths = ((found[one], one / FILE_NAME) for one in ordered if one != own)
     return [(root, path) for root, path in paths if exists(path)]

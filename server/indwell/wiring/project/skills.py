@@ -1,4 +1,4 @@
-"""The skills of a session: the folders they lie in, a watch on them, and what they may read."""
+"""The skills of a session: their folders, a watch on them, and what they may read."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from indwell.workspace.paths import display, visible
 
 OF_WORKSPACE = (".indwell/skills", ".agents/skills", ".claude/skills")
 SHIPPED = Path(package.__file__).parent / "shipped"
-MOST_B = 256 << 10  # of a SKILL.md; trust knows larger files by their times only
-MOST_SKILLS = 200  # of one folder
-MOST_FILES = 40  # beside a SKILL.md that are named
+MOST_B = 256 << 10  # bytes of a SKILL.md; trust knows larger files by their times only
+MOST_SKILLS = 200  # skills of one folder
+MOST_FILES = 40  # files beside a SKILL.md that are named
 MOST_DEEP = 3
 WATCHED_FROM = 2  # model calls; see ``SkillFolders``
 
 
 class SkillFolders:
-    """The folders of a workspace's skills; implements ``agent.features.skills.shelf.SkillPlaces``.
+    """The folders of a workspace's skills; implements ``SkillPlaces`` of the skills feature.
 
     Args:
-        roots: Of the workspace.
-        settings: As they are now; what they deny is not read.
-        trust: How the roots stand.
-        watch: Hears of changes between two looks. It begins with the second model call, for it
-            takes a tenth of a second of imports that a single answer does without.
-        private: Folders that no skill of the user's may lead to, or around: Indwell's own, home.
+        roots: The workspace's folders.
+        settings: Returns the current settings; denied files are not read.
+        trust: The trust in the roots.
+        watch: Reports changes between two scans. It begins with the second model call, because its
+            imports take a tenth of a second that a single answer does not need.
+        private: Folders to which no skill of the user may lead: Indwell's own, the home folder.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class SkillFolders:
         self._watch = watch
         self._private = (*private, str(Path.home().resolve()))
         self._n_asked = 0
-        self._found: dict[str, Path] = {}  # where each was found, by where it really lies
+        self._found: dict[str, Path] = {}  # where each was found, by its real place
 
     def look(self) -> FoundSkills:
-        """All that can be used, the user's first; blocks for some milliseconds."""
+        """Return all usable skills, the user's first; blocks for some milliseconds."""
         found: list[Skill] = []
         problems: list[str] = []
         places: dict[str, Path] = {}
@@ -86,7 +86,7 @@ class SkillFolders:
         return FoundSkills(tuple(found), tuple(problems), left_out)
 
     def content(self, skill: Skill) -> Content:
-        """What it says now; blocks.
+        """Return the present content of a skill; blocks.
 
         Raises:
             ToolError: It cannot be read, or is not what was trusted.
@@ -107,21 +107,21 @@ class SkillFolders:
         return Content(written.body, shown, files, written.asks_for_tools)
 
     def may_have_changed(self) -> bool:
-        """Did the watch hear of anything?"""
+        """Has the watch reported anything?"""
         if self._watch is None:
             return False
         self._n_asked += 1
         if self._n_asked <= WATCHED_FROM:
-            return self._n_asked == WATCHED_FROM  # all is looked at once more, and followed
+            return self._n_asked == WATCHED_FROM  # everything is scanned once more, and watched
         return bool(self._watch.changed())
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         if self._watch is not None:
             self._watch.close()
 
     def _folders(self) -> Iterator[tuple[Path, Origin, Path | None]]:
-        """Each folder that a skill may lie in, whose it is, and the root that it must not leave."""
+        """Return each possible folder of a skill, its owner, and the root that it may not leave."""
         for place in user_folders():
             yield from ((place / name, "user", None) for name in self._names(place))
         for root in self._roots:
@@ -144,11 +144,11 @@ class SkillFolders:
         return next((one for one in self._roots if folder.is_relative_to(one)), None)
 
     def _read(self, folder: Path, origin: Origin, root: Path | None) -> SkillFile | None:
-        """The skill in a folder; None if there is none that counts.
+        """Read the skill in a folder; None if there is none that counts.
 
         Raises:
             BadFrontMatter: It cannot be used.
-            ToolError: It leads elsewhere, or cannot be read.
+            ToolError: It leads elsewhere, or is unreadable.
         """
         if not folder.is_dir() or not (folder / FILE_NAME).exists():
             return None
@@ -165,7 +165,7 @@ class SkillFolders:
         return read_skill(text, folder=real.as_posix(), origin=origin)
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
-        """A file of a workspace as it was trusted; None if it is not, or is kept from the model."""
+        """Return a workspace's file as it was trusted; None if it is not, or is hidden."""
         real = visible_place(path, self._roots, self._settings().deny)
         if real is None:
             return None
@@ -174,10 +174,10 @@ class SkillFolders:
         return data if self._trust.obeys(root, name, data) else None
 
     def _real(self, folder: Path, origin: Origin, root: Path | None) -> Path:
-        """Where a skill's folder really lies.
+        """Return the real path of a skill's folder.
 
         Raises:
-            ToolError: Out of the workspace; or around what is the user's alone.
+            ToolError: It is outside the workspace, or contains what is the user's alone.
         """
         real = folder.resolve()
         if origin == "workspace":
@@ -195,14 +195,14 @@ class SkillFolders:
 
 
 def folder_names(root: Path) -> tuple[str, ...]:
-    """How the folders of a workspace's skills are named; nothing in them is read."""
+    """Return the folder names of a workspace's skills, without reading them."""
     places = [root / name for name in OF_WORKSPACE]
     names = (name for place in places for name in _listed(place, root))
     return tuple(dict.fromkeys(names))
 
 
 def user_folders() -> tuple[Path, ...]:
-    """Where the user's skills lie; the first wins."""
+    """Return the folders of the user's skills; the first takes precedence."""
     return (user_file().parent / "skills", Path.home() / ".agents" / "skills")
 
 
@@ -219,7 +219,7 @@ def _listed(place: Path, root: Path | None) -> list[str]:
 
 
 def _files(folder: Path, root: Path) -> Iterator[str]:
-    """Names of the files beside a ``SKILL.md``, as far as they are few; no link, nothing hidden."""
+    """Return the names of files beside a ``SKILL.md``, up to a limit; no links or hidden files."""
     waiting, n_found = [(folder, 0)], 0
     while waiting:
         at, depth = waiting.pop(0)
@@ -247,7 +247,7 @@ def shelf_of(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> Shelf:
-    """The skills of a session in ``workspace``, looked at once; blocks for some milliseconds."""
+    """Create the skills of a session in ``workspace``, scanned at once; blocks for milliseconds."""
     folders = _folders(workspace.roots, settings, trust, environment, watch=FolderWatch())
     shelf = Shelf(folders)
     shelf.look_now()
@@ -260,7 +260,7 @@ async def shelf_beside(
     trust: FolderTrust | None,
     environment: Mapping[str, str],
 ) -> Shelf | None:
-    """The same, off the event loop: a hundred skills take some ten milliseconds; for a trust."""
+    """The same off the event loop, because a hundred skills take some ten milliseconds."""
     if trust is None:
         return None
     return await asyncio.to_thread(shelf_of, workspace, settings, trust, environment)
@@ -272,17 +272,17 @@ def skills_here(
     trust: FolderTrust,
     environment: Mapping[str, str],
 ) -> FoundSkills:
-    """What there is without a session; blocks."""
+    """Return the skills here, without a session; blocks."""
     return _folders(roots, lambda: settings, trust, environment).look()
 
 
 def names_here(
     roots: Sequence[Path], environment: Mapping[str, str], *, is_given: bool
 ) -> tuple[str, ...]:
-    """Names of the skills that the user could call here. Reads files, so it blocks.
+    """Return the names of the skills that the user could call here. Reads files, so it blocks.
 
-    In a folder that is not trusted (yet) nothing is read: there its folders' names count.
-    ``is_given``: the command line trusts them all.
+    In an untrusted folder nothing is read, and the names of the skills' folders count.
+    ``is_given``: the command line trusts all folders.
     """
     trust = FolderTrust(environment, is_given=is_given)
     trust.look(roots, Settings())
