@@ -124,7 +124,7 @@ class Bounds:
         return home_view(self._homes, roots, os.environ, settings.home_shown)
 
     def _may_be_written(self, root: Path) -> bool:
-        """May commands write here? Not in a home folder or above: self-starting programs are there."""
+        """May commands write here? Not in a home folder or above: it has self-starting programs."""
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
 
     def _look(
