@@ -178,6 +178,8 @@ async def test_after_a_pause_the_cache_is_lost_and_the_request_gets_the_tool(
         server.tools = (a_late_tool(),)
         now = made.session.parts.clock.now
         with_parts(made.session, now=lambda: now() + timedelta(seconds=LIFE_S + 1))
+        previewed = (await forthcoming(made.session)).behind
+        assert all(block.meta.source != "tool_list" for block in previewed)
         await made.turn("go on")
         assert told(made) == []
     assert sent(made) == [OWN, (*OWN, "phone_book")]

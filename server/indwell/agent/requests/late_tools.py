@@ -40,20 +40,25 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
     if any(block.meta.source == KIND for block in now.pending):  # never sent, and maybe stale
         pending = tuple(block for block in now.pending if block.meta.source != KIND)
         session.conversation = msgspec.structs.replace(now, pending=pending)
-    changes = _changes(session)
-    if changes != _NONE and (join or await _is_rebuild_cheaper(session, turn, changes)):
+    if _changes(session) != _NONE and (join or await _is_rebuild_cheaper(session, turn)):
         session.retool(session.parts.tools.specs)
-    if reminder := await tool_reminder(session, turn):
+    if reminder := await _reminder(session, turn, _changes(session)):
         session.conversation = talk.queue(session.conversation, reminder)
 
 
 async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
-    """The reminder of changed tools as a block; no block if the model knows its tools.
+    """The reminder that the next request would carry, for a preview; nothing changes.
 
-    Nothing changes, so a preview of the next request may ask, too. The block may be one that the
-    conversation shows already; ``conversation.queue`` leaves such a block out.
+    The block may be one that the conversation shows already.
     """
     changes = _changes(session)
+    if changes != _NONE and await _is_rebuild_cheaper(session, turn):
+        changes = _NONE
+    return await _reminder(session, turn, changes)
+
+
+async def _reminder(session: Session, turn: int, changes: ToolChanges) -> tuple[Text, ...]:
+    """A block that describes the changes; none if the model knows its tools."""
     newest, _ = talk.sent_texts(session.conversation)
     if changes == _NONE and KIND not in newest:
         return ()
@@ -66,9 +71,10 @@ def _changes(session: Session) -> ToolChanges:
     return _NONE if sent == now else changes_between(sent, now)
 
 
-async def _is_rebuild_cheaper(session: Session, turn: int, changes: ToolChanges) -> bool:
+async def _is_rebuild_cheaper(session: Session, turn: int) -> bool:
+    changes = _changes(session)
     newest, _ = talk.sent_texts(session.conversation)
-    (block,) = await tool_reminder(session, turn)
+    (block,) = await _reminder(session, turn, changes)
     return is_rebuild_cheaper(
         changes,
         cached=_cached_tokens(session),
