@@ -1320,15 +1320,15 @@ export interface TurnStarted {
 
 /** Tokens of one or several calls. */
 export interface Usage {
-  /** All prompt tokens, cached ones included. */
+  /** All prompt tokens, including cached ones. */
   readonly input: number;
-  /** Those of `input` that were read from a cache. */
+  /** Tokens of `input` that were read from a cache. */
   readonly cached: number;
-  /** Those of `input` that were written to a cache. */
+  /** Tokens of `input` that were written to a cache. */
   readonly cache_write: number;
-  /** Tokens of the reply, reasoning included. */
+  /** Tokens of the reply, including reasoning. */
   readonly output: number;
-  /** False if the endpoint said nothing and the numbers are estimates. */
+  /** Whether the endpoint reported them; otherwise they are estimates. */
   readonly reported: boolean;
 }
 
