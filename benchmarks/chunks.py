@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import openai
 
 from indwell.messages import Message, Request
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import chat_body
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder
 from support.requests import assistant, request, user
 
 N_CHUNKS = 10_000
@@ -104,7 +104,7 @@ def conversation(n_bytes: int) -> list[Message]:
 
 async def measure(port: int) -> None:
     url = f"http://127.0.0.1:{port}/v1"
-    ours = OpenAIChat(base_url=url, dialect=Dialect())
+    ours = EndpointClient(base_url=url, dialect=Dialect())
     sdk = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
     await measure_chunks(port, ours, sdk)
     for n_bytes in (500_000, 4_000_000):
@@ -113,7 +113,7 @@ async def measure(port: int) -> None:
     await sdk.close()
 
 
-async def measure_chunks(port: int, ours: OpenAIChat, sdk: openai.AsyncOpenAI) -> None:
+async def measure_chunks(port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI) -> None:
     async def our_way() -> None:
         await ours.complete(request(user("go"), model="long"), lambda _: None)
 
@@ -136,7 +136,7 @@ async def measure_chunks(port: int, ours: OpenAIChat, sdk: openai.AsyncOpenAI) -
 
 
 async def measure_requests(
-    port: int, ours: OpenAIChat, sdk: openai.AsyncOpenAI, n_bytes: int
+    port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI, n_bytes: int
 ) -> None:
     said = conversation(n_bytes)
 
@@ -148,7 +148,9 @@ async def measure_requests(
         await ours.complete(grown(), lambda _: None)
 
     async def sdk_way() -> None:
-        async for _ in await sdk.chat.completions.create(**chat_body(grown(), Dialect())):
+        async for _ in await sdk.chat.completions.create(
+            **json.loads(RequestEncoder().encode(grown(), Dialect()))
+        ):
             pass
 
     async def raw_way() -> None:

@@ -35,8 +35,8 @@ from indwell.context.conversation import (
 from indwell.context.pairing import tool_uses
 from indwell.context.request.assemble import assemble
 from indwell.messages import Reply, ToolCall, ToolSpec
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import RequestEncoder
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder
 
 LENGTHS = (10_000, 100_000, 1_000_000)
 DECIDED = (100_000, 300_000, 1_000_000)

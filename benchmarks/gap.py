@@ -40,7 +40,7 @@ from indwell.messages import Usage
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import Machine, system_prompt
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
 from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
@@ -94,7 +94,7 @@ async def ours(base_url: str, folder: Path) -> list[float]:
     async def nothing(*_: object) -> str:
         return ""
 
-    provider = OpenAIChat(base_url=base_url, api_key="k")
+    provider = EndpointClient(base_url=base_url, api_key="k")
     parts = Parts(
         model=SessionModel(Retrying(provider), lambda usage: usage.output * 1e-6),
         limits=TurnLimits(1_000),

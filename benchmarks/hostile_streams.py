@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from indwell.providers.chat.dialect import Dialect
+from indwell.providers.wires.dialect import Dialect
 from support.asking import ASKED, connected
 from support.fault_endpoint import DONE, HEAD, Script, broken, chunked, streamed
 from support.loopback_endpoint import chunk, sse

@@ -26,7 +26,7 @@ LIBRARIES = sysconfig.get_paths()["purelib"] + os.sep
 DOORS = {
     "open": ("files/", "sandbox/"),
     "subprocess.Popen": ("sandbox/",),
-    "socket.connect": ("providers/openai_chat.py", "sandbox/proxy/"),
+    "socket.connect": ("providers/client.py", "sandbox/proxy/"),
 }
 EXCUSED = {
     ("open", "cli/demo.py"): "empties the temporary folder that it made",

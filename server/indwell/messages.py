@@ -115,11 +115,15 @@ class ToolResult(msgspec.Struct, frozen=True, gc=False, tag="tool_result"):
     is_error: bool = False
 
 
-class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking"):
-    """The model's reasoning, as far as the endpoint shows it."""
+class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking", omit_defaults=True):
+    """The model's reasoning, as far as the endpoint shows it.
+
+    ``extra`` is as in ``Reasoning``.
+    """
 
     text: str
     meta: Meta
+    extra: str = ""
 
 
 Block: TypeAlias = Text | Image | ToolUse | ToolResult | Thinking
@@ -217,6 +221,22 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
     extra: str = ""
 
 
+class Reasoning(msgspec.Struct, frozen=True):
+    """A piece of reasoning that goes back to the endpoint with the next request.
+
+    Attributes:
+        text: What the endpoint shows of it; may be empty.
+        extra: JSON of the wire that made it: what must come back unchanged (a signature, encrypted
+            content), and the model that alone can read it.
+        place: Its place in the reply: 0 in front of the text, and one more for each call that it
+            follows, beginning with 1 in front of the first call.
+    """
+
+    text: str
+    extra: str
+    place: int = 0
+
+
 class Reply(msgspec.Struct, frozen=True):
     """The result of a model call.
 
@@ -228,6 +248,8 @@ class Reply(msgspec.Struct, frozen=True):
             exceeded all limits and was cut off.
         usage: Tokens of this call.
         problem: What broke, or exceeded a limit, in plain words; empty if nothing.
+        reasoning: The pieces of reasoning that must come back, in order; ``thinking`` is their
+            text.
     """
 
     text: str
@@ -236,3 +258,4 @@ class Reply(msgspec.Struct, frozen=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     problem: str = ""
+    reasoning: tuple[Reasoning, ...] = ()

@@ -18,8 +18,8 @@ from indwell.context.pairing import problems
 from indwell.context.request.assemble import assemble
 from indwell.context.tally import Tally
 from indwell.messages import Reply, Request
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import RequestEncoder
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder
 from indwell.sessions.branches import lived, up_to
 from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.forking import fork_session

@@ -27,7 +27,7 @@ from indwell.agent.requests.receipt import usage_words
 from indwell.context.pairing import problems
 from indwell.messages import Usage
 from indwell.policy.decide import Policy
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
 from indwell.tools.base import ToolContext
 from support.loopback_endpoint import (
@@ -70,7 +70,7 @@ async def facing(
         LoopbackEndpoint(strictly(script)) as endpoint,
         a_world(folder, [], files=FILES, **more) as world,
     ):
-        chat = OpenAIChat(base_url=endpoint.base_url, timeout_s=stall_s)
+        chat = EndpointClient(base_url=endpoint.base_url, timeout_s=stall_s)
         provider = Retrying(chat, sleep=sleep)
         with_parts(world.session, provider=provider)
         try:

@@ -13,8 +13,8 @@ from indwell.context.request.assemble import without_pictures
 from indwell.context.tokens import IMAGE_TOKENS
 from indwell.errors import NotText, RequestRejected, ToolError
 from indwell.messages import Image, Reply, Request, Text, ToolResult
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import message_entries
+from indwell.providers.wires.chat import message_entries
+from indwell.providers.wires.dialect import Dialect
 from indwell.tools.read import PICTURE_B
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says, texts

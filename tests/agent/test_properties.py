@@ -17,9 +17,10 @@ from indwell.context.conversation import user_words, with_reply
 from indwell.context.pairing import problems
 from indwell.errors import ProviderError, ServerFault
 from indwell.messages import Message, Reply, Request, Usage
-from indwell.providers.chat.request import Dialect, chat_body
+from indwell.providers.wires.dialect import Dialect
 from indwell.sessions.conversation_restore import fold
 from indwell.tools.base import ToolContext
+from support.chat_bodies import chat_body
 from support.session import SURROUNDINGS, MemoryLog, World, a_tool, a_world, call, says, with_parts
 
 calls = st.lists(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.doctor.command import MOST, beginning, sizes
-from indwell.providers.chat.request import tool_entries
+from indwell.providers.wires.chat import tool_entries
 from support.editing import Home
 from support.terminal import indwell
 

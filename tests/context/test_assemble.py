@@ -15,7 +15,8 @@ from indwell.context.request.assemble import assemble
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import Anchors, Message, Request
-from indwell.providers.chat.request import Dialect, chat_body
+from indwell.providers.wires.dialect import Dialect
+from support.chat_bodies import chat_body
 from support.requests import READ, assistant, result, use, user
 
 

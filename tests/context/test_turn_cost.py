@@ -14,8 +14,8 @@ from indwell.context.compaction.step import CompactionFacts
 from indwell.context.conversation import Config, Conversation, counted, with_input
 from indwell.context.request.assemble import assemble
 from indwell.messages import Message
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import SENT_B, RequestBody, RequestEncoder
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import SENT_B, RequestBody, RequestEncoder
 from support.requests import assistant, result, use, user
 
 MARKS = Dialect(cache_marks=True, cache_key=True)

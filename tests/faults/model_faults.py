@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from indwell.errors import ProviderError
 from indwell.messages import Reply
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from indwell.providers.quirks import NAMES, dialect_for
 from support.fault_endpoint import (
     DONE,
@@ -189,7 +189,7 @@ async def play(name: str, dice: Dice) -> str:
     began = time.monotonic()
     async with FaultEndpoint([script] * 6) as endpoint:
         dialect = dialect_for(None, name=dice.choice(NAMES))
-        provider = OpenAIChat(
+        provider = EndpointClient(
             base_url=endpoint.base_url, api_key=KEY, timeout_s=STALL_S, dialect=dialect
         )
         try:

@@ -21,13 +21,13 @@ DOORS = {
     "disk": ("files/",),
     "process": ("sandbox/",),
     "network": (
-        "providers/openai_chat.py",
+        "providers/client.py",
         "providers/fetch.py",
-        "providers/chat/http_client.py",
-        "providers/chat/faults.py",
-        "providers/chat/guard.py",
+        "providers/http/http_client.py",
+        "providers/http/faults.py",
+        "providers/http/guard.py",
         "lsp/wire/tcp.py",
-        "providers/chat/http_client.py",
+        "providers/http/http_client.py",
         "sandbox/proxy/",
     ),
 }

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from indwell.messages import Anchors, Image, Message, Request, Thinking, ToolChoice
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import _arguments, chat_body
 from indwell.providers.quirks import dialect_for
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.layout import arguments_text
+from support.chat_bodies import chat_body
 from support.requests import READ, assistant, meta, request, result, use, user, words
 
 MARK = {"type": "ephemeral"}
@@ -203,6 +204,6 @@ def test_a_next_request_begins_with_the_messages_of_the_one_before() -> None:
 
 
 def test_arguments_nested_too_deeply_to_check_do_not_stop_the_session() -> None:
-    sent = _arguments('{"a":' * 20_000)
+    sent = arguments_text('{"a":' * 20_000)
     assert sent.startswith('{"invalid_json":')
     assert len(sent) < 30_000

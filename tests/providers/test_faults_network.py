@@ -13,7 +13,7 @@ import pytest
 
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
 from indwell.providers.base import StreamEvent, TextDelta
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
 from support.fault_endpoint import (
     END,
@@ -47,7 +47,7 @@ def self_signed(tmp_path: Path) -> ssl.SSLContext:
 
 
 async def asked_at(url: str, *, timeout_s: float = 5.0) -> tuple[type[ProviderError], str]:
-    provider = OpenAIChat(base_url=url, api_key=KEY, timeout_s=timeout_s)
+    provider = EndpointClient(base_url=url, api_key=KEY, timeout_s=timeout_s)
     began = time.monotonic()
     try:
         error = await failure(provider)
@@ -178,7 +178,7 @@ async def test_llm_40_leaving_while_connecting_is_quick() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
-        provider = OpenAIChat(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/v1")
+        provider = EndpointClient(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/v1")
         task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
         await asyncio.sleep(0.05)
         task.cancel()

@@ -18,7 +18,7 @@ from indwell.errors import (
 )
 from indwell.messages import Reply
 from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
 from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
 from support.fault_endpoint import HANG, RST, Script, answer, broken, refusal, streamed
@@ -31,7 +31,7 @@ SAID = streamed(chunk({"content": "hello"}), chunk({}, finish="stop"))
 class Patience:
     """A retrying provider whose sleeps are only noted."""
 
-    def __init__(self, provider: OpenAIChat) -> None:
+    def __init__(self, provider: EndpointClient) -> None:
         self.slept: list[float] = []
         self.told: list[StreamEvent] = []
         self.provider = Retrying(provider, sleep=self._sleep, random=lambda: 0.5)

@@ -12,7 +12,7 @@ import pytest
 from indwell.errors import BadReply, ProviderError, RateLimited, RequestRejected, Unreachable
 from indwell.messages import Reply, Usage
 from indwell.providers.base import TextDelta
-from indwell.providers.chat.guard import TooLong
+from indwell.providers.http.guard import TooLong
 from indwell.providers.retry import Retrying
 from support.asking import ASKED, ask, connected, fail, failure
 from support.fault_endpoint import (

@@ -16,10 +16,10 @@ import pytest
 
 from indwell.errors import BadReply, RequestRejected, ToolError
 from indwell.messages import Reply, Usage
-from indwell.providers.chat.guard import TooLong
-from indwell.providers.chat.http_client import keep_only_if_clean
-from indwell.providers.chat.reply import GrowingReply, ThinkTags
-from indwell.providers.chat.sse import TooManyValues, decoded
+from indwell.providers.http.guard import TooLong
+from indwell.providers.http.http_client import keep_only_if_clean
+from indwell.providers.http.sse import TooManyValues, decoded
+from indwell.providers.wires.chat_reply import ChatReply, ThinkTags
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from support.asking import ASKED, KEY, ask, connected, fail, failure
@@ -103,13 +103,13 @@ def test_values_are_counted_outside_of_words_only() -> None:
 
 
 def test_more_choices_than_anyone_asks_for_are_not_looked_at() -> None:
-    reply = GrowingReply()
+    reply = ChatReply()
     reply.add({"choices": [{"index": 1}] * 64 + [{"index": 0, "delta": {"content": "late"}}]})
     assert reply.whole(ASKED).text == ""
 
 
 def test_reasoning_in_thousands_of_parts_is_cut_short_and_not_refused() -> None:
-    reply = GrowingReply()
+    reply = ChatReply()
     reply.add(chunk({"reasoning_details": [{"text": "a"}] * 100_000}))
     assert set(reply.whole(ASKED).thinking) == {"a"}
     assert len(reply.whole(ASKED).thinking) == 499
@@ -174,7 +174,7 @@ def test_an_unknown_tool_is_told_in_whole_sentences() -> None:
 
 def test_the_end_of_a_call_is_not_looked_for_for_ever() -> None:
     """Each piece is the beginning of an object behind one that could be whole; none is."""
-    reply = GrowingReply()
+    reply = ChatReply()
     reply.add(named("write_file", '{"text": "' + "x" * 900_000 + "}"))
     for _ in range(1_000):
         reply.add(named("write_file", "{}"))
@@ -255,14 +255,14 @@ async def test_usage_that_cannot_be_is_replaced_by_an_estimate(
 
 
 def test_a_long_reply_that_ignored_its_limit_is_counted_as_reported() -> None:
-    reply = GrowingReply()
+    reply = ChatReply()
     reply.add(chunk({"content": "some words " * 40_000}, finish="stop"))
     reply.add({"usage": {"prompt_tokens": 20, "completion_tokens": 80_000}})
     assert reply.whole(ASKED).usage == Usage(input=20, output=80_000)
 
 
 def test_the_estimate_of_a_very_long_reply_is_made_from_pieces_of_it() -> None:
-    reply = GrowingReply()
+    reply = ChatReply()
     reply.add(chunk({"content": "some words " * 40_000}, finish="stop"))
     assert abs(reply.whole(ASKED).usage.output - 80_000) < 24_000
 

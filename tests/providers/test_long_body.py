@@ -6,9 +6,10 @@ import msgspec
 
 from indwell.messages import Message
 from indwell.providers.base import Sending, StreamEvent
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import SENT_B, chat_body, digest_of
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import SENT_B, digest_of
 from support.asking import connected
+from support.chat_bodies import chat_body
 from support.fault_endpoint import refusal, streamed
 from support.loopback_endpoint import chunk
 from support.requests import assistant, request, result, use, user

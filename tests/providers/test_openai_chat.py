@@ -26,8 +26,8 @@ from indwell.errors import (
 )
 from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
+from indwell.providers.wires.dialect import Dialect
 from support.asking import of_the_answer
 from support.loopback_endpoint import (
     CUT,
@@ -54,10 +54,10 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 @asynccontextmanager
 async def connected(
     script: Script, **settings: Any
-) -> AsyncIterator[tuple[OpenAIChat, LoopbackEndpoint]]:
+) -> AsyncIterator[tuple[EndpointClient, LoopbackEndpoint]]:
     async with LoopbackEndpoint(script) as endpoint:
         settings = {"base_url": endpoint.base_url, "api_key": KEY, "now": lambda: NOON} | settings
-        provider = OpenAIChat(**settings)
+        provider = EndpointClient(**settings)
         try:
             yield provider, endpoint
         finally:
@@ -176,7 +176,7 @@ async def test_without_an_address_it_is_openai_whatever_the_variables_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    provider = OpenAIChat(api_key=KEY)
+    provider = EndpointClient(api_key=KEY)
     assert str(provider._client.base_url) == "https://api.openai.com/v1/"
     await provider.aclose()
 
@@ -456,7 +456,7 @@ async def test_openai_without_a_key_is_not_asked_at_all() -> None:
 @pytest.mark.parametrize("settings", [{"base_url": "localhost:1"}, {"api_key": "sk\nx"}])
 def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, str]) -> None:
     with pytest.raises(SettingsError):
-        OpenAIChat(**settings)
+        EndpointClient(**settings)
 
 
 async def test_an_endpoint_that_never_begins_is_given_up() -> None:

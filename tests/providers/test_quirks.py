@@ -12,10 +12,10 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.messages import Reply, Thinking, ToolCall, ToolUse, Usage
-from indwell.providers.chat.dialect import Dialect, adapted
-from indwell.providers.chat.request import chat_body
 from indwell.providers.quirks import NAMES, ROWS, Row, dialect_for, row_for
+from indwell.providers.wires.dialect import Dialect, adapted
 from support.asking import ask
+from support.chat_bodies import chat_body
 from support.fault_endpoint import data, streamed
 from support.loopback_endpoint import chunk
 from support.requests import assistant, meta, request, result, use, user

@@ -15,7 +15,7 @@ from indwell.errors import (
     ToolsUnsupported,
     Unreachable,
 )
-from indwell.providers.chat.refusals import EndpointRefusal, duration, error_of, quote, retry_after
+from indwell.providers.http.refusals import EndpointRefusal, duration, error_of, quote, retry_after
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

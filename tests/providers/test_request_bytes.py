@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import Anchors, Message, Request
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import SENT_B, RequestBody, RequestEncoder, chat_body, digest_of
 from indwell.providers.quirks import ROWS
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import SENT_B, RequestBody, RequestEncoder, digest_of
+from support.chat_bodies import chat_body
 from support.requests import READ, assistant, request, result, use, user
 
 TURNS: tuple[Message, ...] = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.providers.chat.sse import Event, EventReader, EventTooLong
+from indwell.providers.http.sse import Event, EventReader, EventTooLong
 
 
 def read(*parts: bytes, limit: int = 1_000) -> list[Event]:

@@ -9,7 +9,7 @@ import pytest
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.messages import Reply, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
-from indwell.providers.chat.reply import GrowingReply
+from indwell.providers.wires.chat_reply import ChatReply
 from support.loopback_endpoint import chunk
 from support.requests import request, user
 
@@ -17,8 +17,8 @@ ASKED = request(user("hello there"))
 SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
-def grow(*chunks: Mapping[str, Any]) -> tuple[GrowingReply, list[StreamEvent]]:
-    reply = GrowingReply()
+def grow(*chunks: Mapping[str, Any]) -> tuple[ChatReply, list[StreamEvent]]:
+    reply = ChatReply()
     return reply, [event for each in chunks for event in reply.add(each)]
 
 
@@ -147,7 +147,7 @@ def test_the_newest_usage_counts_when_every_chunk_has_one() -> None:
 
 def test_a_broken_reply_keeps_its_words_and_drops_its_calls() -> None:
     reply, _ = grow(chunk({"content": "I read"}), call('{"p":'), spent(SPENT))
-    assert reply.broken(ASKED, "it broke") == Reply(
+    assert reply.cut_off(ASKED, "it broke") == Reply(
         "I read", finish="incomplete", usage=Usage(input=10, output=2), problem="it broke"
     )
 

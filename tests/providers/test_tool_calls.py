@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import ToolCall
-from indwell.providers.chat.tool_calls import CallAssembler, CallDelta, delta_of
+from indwell.providers.wires.tool_calls import CallAssembler, CallDelta, delta_of
 
 
 def assemble(*deltas: CallDelta) -> tuple[ToolCall, ...]:

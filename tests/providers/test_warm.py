@@ -19,10 +19,10 @@ SAID = streamed(chunk({"content": "hello"}, finish="stop"), {"choices": [], "usa
 
 FIRST = """
 import asyncio, sys
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from indwell.messages import Message, Meta, Request, Text
 
-provider = OpenAIChat(base_url=sys.argv[1], api_key="k")
+provider = EndpointClient(base_url=sys.argv[1], api_key="k")
 words = Text("hello", Meta(tier=1, source="user", tokens=1))
 request = Request("m", (), (), (Message("user", (words,), 1),), 10)
 before = set(sys.modules)

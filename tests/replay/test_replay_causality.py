@@ -9,8 +9,8 @@ import pytest
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import SpilledText
 from indwell.messages import Message
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import RequestEncoder
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder
 from indwell.replay.course import ReplayRules, points
 from indwell.sessions.imports import Recorded
 from support.recorded import foreign_sessions

@@ -12,7 +12,7 @@ import pytest
 from indwell.errors import ProviderError
 from indwell.messages import Reply, Request
 from indwell.providers.base import Provider, Sending, StreamEvent
-from indwell.providers.openai_chat import OpenAIChat
+from indwell.providers.client import EndpointClient
 from support.fault_endpoint import FaultEndpoint, Script
 from support.requests import READ, request, user
 
@@ -24,11 +24,11 @@ KEY = "sk-very-secret"
 @asynccontextmanager
 async def connected(
     *script: Script, **settings: Any
-) -> AsyncIterator[tuple[OpenAIChat, FaultEndpoint]]:
+) -> AsyncIterator[tuple[EndpointClient, FaultEndpoint]]:
     """A provider of the endpoint that plays ``script``; ``settings`` are the provider's."""
     async with FaultEndpoint(script) as endpoint:
         settings = {"base_url": endpoint.base_url, "api_key": KEY, "now": lambda: NOON} | settings
-        provider = OpenAIChat(**settings)
+        provider = EndpointClient(**settings)
         try:
             yield provider, endpoint
         finally:

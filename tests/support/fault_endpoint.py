@@ -1,7 +1,7 @@
 """An endpoint that breaks HTTP in every way: what it sends is written byte for byte.
 
     async with FaultEndpoint([broken(HEAD, event, RST)]) as endpoint:
-        provider = OpenAIChat(base_url=endpoint.base_url)
+        provider = EndpointClient(base_url=endpoint.base_url)
 
 ``LoopbackEndpoint`` plays answers that are HTTP; this one plays what is not. Connections are kept
 for the next request if an answer ends properly, and ``n_connections`` counts them.

@@ -1,7 +1,7 @@
 """A chat completions endpoint on this machine: a real HTTP/1.1 server that plays a script.
 
     async with LoopbackEndpoint([say("hello"), refuse(429)]) as endpoint:
-        provider = OpenAIChat(base_url=endpoint.base_url)
+        provider = EndpointClient(base_url=endpoint.base_url)
 
 ``with endpoint_in_thread([...]) as endpoint:`` does the same for a test that has no event loop, or
 whose client is another process.

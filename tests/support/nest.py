@@ -146,8 +146,8 @@ def load() -> None:
     from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
     from indwell.policy.commands.judge import Situation, judge  # noqa: PLC0415
     from indwell.policy.paths import matches_any  # noqa: PLC0415
-    from indwell.providers import facts, openai_chat  # noqa: PLC0415
-    from indwell.providers.chat.http_client import certificates  # noqa: PLC0415
+    from indwell.providers import client, facts  # noqa: PLC0415
+    from indwell.providers.http.http_client import certificates  # noqa: PLC0415
     from indwell.settings.model import Settings  # noqa: PLC0415
     from indwell.tools.commands.bash import Shell  # noqa: PLC0415
     from indwell.tools.table import standard_tools  # noqa: PLC0415
@@ -156,7 +156,7 @@ def load() -> None:
     matches_any("any.txt", Settings().deny)
     why_dangerous("rm any.txt")
     judge("ls any.txt", Situation())
-    openai_chat.warm_up()
+    client.warm_up()
     facts.warm_up()
     certificates(trust_env=False)  # 20 ms of each server that calls a model
     _load_protocol()

@@ -20,8 +20,8 @@ import msgspec
 
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
 from indwell.providers.catalogue import LOOPBACK
-from indwell.providers.chat.refusals import EndpointRefusal, error_of
 from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
+from indwell.providers.http.refusals import EndpointRefusal, error_of
 from indwell.settings.credentials import origin_of
 
 LIMIT_B = 8 << 20  # bytes; OpenRouter's list of all models has under 1 MB

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.providers.chat.dialect import Dialect
 from indwell.providers.endpoint import OPENAI_URL, host_of
+from indwell.providers.wires.dialect import Dialect
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 -- compared, not bound
 _GITHUB = "https://github.com/"

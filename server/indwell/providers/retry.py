@@ -25,7 +25,7 @@ from indwell.providers.base import (
     TextDelta,
     ThinkingDelta,
 )
-from indwell.providers.chat.faults import without_advice
+from indwell.providers.http.faults import without_advice
 
 ATTEMPTS = 5  # H41
 WITHIN_S = 60.0  # seconds after the first failure within which attempts may begin; H41

@@ -11,8 +11,8 @@ from indwell.context.request.assemble import LOOKED_BACK
 from indwell.context.request.cache_health import n_common
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens
 from indwell.messages import Message, Request
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import message_entries
+from indwell.providers.wires.chat import message_entries
+from indwell.providers.wires.dialect import Dialect
 
 
 class CacheRules(msgspec.Struct, frozen=True):

@@ -155,7 +155,7 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
 
     Attributes:
         number: Number of the preceding ``RequestRecord``.
-        dialect: JSON of ``providers.chat.dialect.Dialect``.
+        dialect: JSON of ``providers.wires.dialect.Dialect``.
         digest: Digest of the body's bytes; empty if Indwell did not build them.
         at: Time.
     """

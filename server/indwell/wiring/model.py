@@ -96,8 +96,8 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
 
 
 def _endpoint_model(settings: Settings) -> Model:
+    from indwell.providers.client import EndpointClient
     from indwell.providers.facts import facts_for
-    from indwell.providers.openai_chat import OpenAIChat
     from indwell.providers.pricing import OwnRates, cost, overridden
     from indwell.providers.quirks import dialect_for
     from indwell.providers.retry import Retrying
@@ -112,7 +112,7 @@ def _endpoint_model(settings: Settings) -> Model:
     dialect = dialect_for(settings.base_url, settings.model)
     if settings.cache_marks:
         dialect = msgspec.structs.replace(dialect, cache_marks=True)
-    chat = OpenAIChat(
+    chat = EndpointClient(
         base_url=settings.base_url,
         api_key=key,
         timeout_s=settings.stall_timeout_s,

@@ -67,7 +67,7 @@ def warm_up(settings: Settings) -> None:
     Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
     """
     from indwell.policy.commands.judge import Situation, judge
-    from indwell.providers import facts, openai_chat, retry
+    from indwell.providers import client, facts, retry
     from indwell.tools.commands.bash import Shell
     from indwell.tools.table import standard_tools
     from indwell.wiring import compose
@@ -79,7 +79,7 @@ def warm_up(settings: Settings) -> None:
     why_dangerous("rm any.txt")  # loads the parser
     judge("ls any.txt", Situation())
     strength()  # tries the sandbox, once in a process
-    openai_chat.warm_up()
+    client.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
     gc.freeze()

@@ -9,8 +9,8 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import ConversationTooLarge
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import RequestEncoder
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder
 from support.recorded import played, recorded_sessions
 
 WINDOW = 6_000

@@ -16,8 +16,8 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import short_line, visible
-from indwell.providers.chat.dialect import Dialect
-from indwell.providers.chat.request import RequestEncoder, digest_of
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.encoder import RequestEncoder, digest_of
 from indwell.service.sessions.recorded_turns import (
     RecordedCall,
     RecordedTurn,

@@ -84,12 +84,12 @@ async def talk(
     base_url: str, key: str | None, model: str, *, timeout_s: float = TALK_S
 ) -> tuple[EndpointStep, ...]:
     """Have the model call a tool through a stream; without one, find out what does work."""
-    from indwell.providers.openai_chat import OpenAIChat
+    from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 
     try:
         chat = await asyncio.to_thread(
-            lambda: OpenAIChat(
+            lambda: EndpointClient(
                 base_url=base_url,
                 api_key=key,
                 timeout_s=timeout_s,

@@ -1,9 +1,9 @@
-"""An endpoint that speaks OpenAI's chat completions, through the official SDK (H38, H39, H41, H42).
+"""The client of one endpoint, over any wire, through the official SDK (H38, H39, H41, H42).
 
 The only module that imports ``openai``, which takes most of a second: import it when it is needed,
-    not at the top of another module. Building an ``OpenAIChat`` loads the certificates (20-100 ms),
-    so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes are
-    sent and read without the SDK's own models.
+    not at the top of another module. Building an ``EndpointClient`` loads the certificates (20-100
+    ms), so build it in a thread. ``docs/decisions/0007-bytes-through-the-sdk.md`` says why bytes
+    are sent and read without the SDK's own models, and why Anthropic's messages go the same way.
 """
 
 from __future__ import annotations
@@ -23,13 +23,6 @@ import openai
 from indwell.errors import NotAuthorised, ProviderError, Unreachable
 from indwell.messages import Reply, Request
 from indwell.providers.base import Sending, StreamEvent
-from indwell.providers.chat.dialect import Dialect, adapted
-from indwell.providers.chat.faults import FAULTS, Where, fault_of, without_advice
-from indwell.providers.chat.guard import StreamGuard, TooLong
-from indwell.providers.chat.http_client import ListenerFailed, RefusedAnswer, http_client
-from indwell.providers.chat.refusals import said_in
-from indwell.providers.chat.reply import GrowingReply
-from indwell.providers.chat.request import RequestEncoder
 from indwell.providers.endpoint import (
     OPENAI_URL,
     endpoint_address,
@@ -37,7 +30,15 @@ from indwell.providers.endpoint import (
     is_openai,
     sendable_key,
 )
+from indwell.providers.http.faults import FAULTS, Where, fault_of, without_advice
+from indwell.providers.http.guard import StreamGuard, TooLong
+from indwell.providers.http.http_client import ListenerFailed, RefusedAnswer, http_client
+from indwell.providers.http.refusals import said_in
 from indwell.providers.quirks import dialect_for
+from indwell.providers.wires.chat_reply import ChatReply
+from indwell.providers.wires.dialect import Dialect, WireName, adapted
+from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
+from indwell.providers.wires.reply import GrowingReply
 
 try:  # the SDK's own way to make a request, which its API does not promise
     from openai._models import FinalRequestOptions
@@ -52,10 +53,17 @@ LONG_BODY = 4_000_000  # bytes; a new digest of them takes 4 ms
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_PATH = "/chat/completions"
+REPLIES: Mapping[WireName, type[GrowingReply]] = {"chat": ChatReply}
 _NO_KEY = "none"  # the SDK requires a key; local servers ignore it
 # Imported by the first request.
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
+
+
+_WRONG_WIRE = frozenset({httpx2.codes.BAD_REQUEST, httpx2.codes.NOT_FOUND})
+
+
+class _OtherWire(Exception):
+    """The endpoint wants this model's requests over another wire, which the dialect now names."""
 
 
 class _Client(openai.AsyncOpenAI):
@@ -86,7 +94,7 @@ class _Client(openai.AsyncOpenAI):
         }
 
 
-class OpenAIChat:
+class EndpointClient:
     """A ``Provider``: one endpoint with one key.
 
     Args:
@@ -128,7 +136,9 @@ class OpenAIChat:
         )
         if not self._needs_key:  # the SDK took these values for OpenAI from the environment
             self._client.organization = self._client.project = None
-        self._pattern = None if by_public_call else _pattern(self._client)
+        self._by_public_call = by_public_call
+        self._patterns: dict[WireName, httpx2.Request | None] = {}
+        self._pattern(self._dialect.wire)
         warm_up()
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
@@ -147,24 +157,27 @@ class OpenAIChat:
                 f"no API key for {where.address}: `indwell login` stores one; or set"
                 " OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none"
             )
-        reply = GrowingReply(self._dialect)
-        try:
-            await self._attempt(request, reply, on_event)
-            if reply.broke_off:
-                raise Unreachable(
-                    f"the model behind {where.address} failed in the middle; try again"
-                )
-        except ProviderError as fault:
-            if isinstance(fault, TooLong) and reply.can_be_kept:
-                return reply.broken(request, str(fault), finish="endless")
-            if reply.ended:  # the reply was already complete
-                for event in reply.end():
-                    on_event(event)
-                return reply.whole(request, is_cut=True)
-            if reply.can_be_kept:
-                return reply.broken(request, without_advice(str(fault)))
-            raise
-        return reply.whole(request)
+        while True:
+            reply = REPLIES[self._dialect.wire](self._dialect)
+            try:
+                await self._attempt(request, reply, on_event)
+                if reply.broke_off:
+                    raise Unreachable(
+                        f"the model behind {where.address} failed in the middle; try again"
+                    )
+            except _OtherWire:
+                continue
+            except ProviderError as fault:
+                if isinstance(fault, TooLong) and reply.can_be_kept:
+                    return reply.cut_off(request, str(fault), finish="endless")
+                if reply.ended:  # the reply was already complete
+                    for event in reply.end():
+                        on_event(event)
+                    return reply.whole(request, is_cut=True)
+                if reply.can_be_kept:
+                    return reply.cut_off(request, without_advice(str(fault)))
+                raise
+            return reply.whole(request)
 
     async def aclose(self) -> None:
         """Close the connections, which otherwise stay open until the endpoint closes them."""
@@ -202,8 +215,14 @@ class OpenAIChat:
                     f"{said.words} {said.param}",
                     forbids_calls=request.tool_choice == "none",
                 )
-                is_lesson = refusal.status == httpx2.codes.BAD_REQUEST and len(tried) <= ADAPTIONS
-                if not is_lesson or changed is None or changed in tried:
+                if changed is None or changed in tried or len(tried) > ADAPTIONS:
+                    raise
+                if changed.wire != self._dialect.wire:
+                    if refusal.status not in _WRONG_WIRE:
+                        raise
+                    self._dialect = changed
+                    raise _OtherWire from None
+                if refusal.status != httpx2.codes.BAD_REQUEST:
                     raise
             tried.append(changed)
             self._dialect = changed
@@ -217,9 +236,9 @@ class OpenAIChat:
         else:
             body = self._encoder.body(request, dialect)
         _tell_of(dialect, body.digest, on_event)
-        pattern = self._pattern
+        pattern = self._pattern(dialect.wire)
         if pattern is None:
-            return await self._post(body.joined())
+            return await self._post(dialect.wire, body.joined())
         headers = pattern.headers.copy()
         headers["Content-Length"] = str(body.n_bytes)
         return await self._http.send(
@@ -233,11 +252,19 @@ class OpenAIChat:
             stream=True,
         )
 
-    async def _post(self, content: bytes) -> httpx2.Response:
+    def _pattern(self, wire: WireName) -> httpx2.Request | None:
+        """Return a request of the SDK without the body; None if the SDK cannot make one."""
+        if self._by_public_call:
+            return None
+        if wire not in self._patterns:
+            self._patterns[wire] = _pattern(self._client, LAYOUTS[wire].PATH)
+        return self._patterns[wire]
+
+    async def _post(self, wire: WireName, content: bytes) -> httpx2.Response:
         """Send through the public API: the SDK makes the request with our bytes."""
         try:
             stream = await self._client.post(
-                _PATH,
+                LAYOUTS[wire].PATH,
                 cast_to=object,
                 content=content,
                 options={"headers": {"Content-Type": "application/json"}},
@@ -265,14 +292,14 @@ def warm_up() -> None:
             importlib.import_module(name)
 
 
-def _pattern(client: openai.AsyncOpenAI) -> httpx2.Request | None:
+def _pattern(client: openai.AsyncOpenAI, path: str) -> httpx2.Request | None:
     """Return a request of the SDK without the body: address, key, headers; None if impossible.
 
     Made once, because the SDK takes longer to make one than to send it.
     """
     if FinalRequestOptions is None or not hasattr(client, "_build_request"):
         return None
-    options = FinalRequestOptions.construct(method="post", url=_PATH, content=b"")
+    options = FinalRequestOptions.construct(method="post", url=path, content=b"")
     pattern = client._build_request(options)  # noqa: SLF001 -- the one look inside the SDK
     for name in ("content-length", "x-stainless-retry-count"):
         pattern.headers.pop(name, None)

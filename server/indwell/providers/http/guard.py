@@ -16,11 +16,11 @@ import httpx2
 from indwell.errors import BadReply, Unreachable
 from indwell.messages import Request
 from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
-from indwell.providers.chat.faults import Where, refused
-from indwell.providers.chat.http_client import MAX_ODD_BODY, Before, ListenerFailed, body_of
-from indwell.providers.chat.refusals import EndpointError, quote, said_by
-from indwell.providers.chat.reply import GrowingReply
-from indwell.providers.chat.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
+from indwell.providers.http.faults import Where, refused
+from indwell.providers.http.http_client import MAX_ODD_BODY, Before, ListenerFailed, body_of
+from indwell.providers.http.refusals import EndpointError, quote, said_by
+from indwell.providers.http.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
+from indwell.providers.wires.reply import GrowingReply
 
 REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked, at 200 for each token's event
 WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
@@ -148,8 +148,9 @@ class StreamGuard:
         if events or reply.n_characters > n_before:
             self._useful_at = self._now()
         self._check_length(reply)
-        if chunk.get("error") or event.name == b"error":
-            said = said_by(chunk) or EndpointError("an error without words")
+        error = reply.error_in(chunk, event.name)
+        if error is not None:
+            said = said_by(error) or EndpointError("an error without words")
             raise refused(said.status or 500, said, self._where, self._request)
         return True
 
@@ -160,8 +161,9 @@ class StreamGuard:
         value = None
         with suppress(ValueError, RecursionError):
             value = decoded(body) if kind == _JSON else None
-        if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
-            self._batch.add(reply.add(value))
+        events = reply.add_whole(value) if isinstance(value, Mapping) else None
+        if events is not None:
+            self._batch.add(events)
             reply.is_done = True
             self._check_length(reply)
             return

@@ -31,7 +31,6 @@ from indwell.errors import (
 from indwell.lazy_pattern import lazy_pattern
 
 MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
-MAX_WORDS = 4_000
 """Characters of them that are examined: the patterns below take quadratic time, and 64 kB of a
 single word delayed the loop by 12 s.
 """

@@ -8,13 +8,13 @@ Endpoints differ: an index may be missing or reused for the next call, the name 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from indwell.messages import ToolCall
-from indwell.providers.chat.dialect import CALL_ID_LIMIT
+from indwell.providers.wires.dialect import CALL_ID_LIMIT
 
 ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
 CALLS_CHARACTERS = 2_000_000  # characters of all calls of one reply, as many as its text may have
@@ -116,7 +116,9 @@ class CallAssembler:
         return call.name if call.name and not named_before else None
 
     def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-        """Return the calls in order, each with an id of its own, empty arguments as ``{}``.
+        """Return the calls in the order of their index, each with an id of its own.
+
+        Empty arguments become ``{}``.
 
         Args:
             taken: Ids of calls in earlier replies; some servers restart their numbering each time.
@@ -124,7 +126,7 @@ class CallAssembler:
         seen = set(taken)
         taken = {mended(call.id) for call in self._calls} | seen
         whole: list[ToolCall] = []
-        for number, call in enumerate(self._calls):
+        for number, call in enumerate(self._in_order()):
             if not (call.id or call.name or call.text):
                 continue
             # Ids that differ only in characters that cannot be encoded are the same id elsewhere.
@@ -136,6 +138,12 @@ class CallAssembler:
             arguments = arguments if arguments.strip() else "{}"
             whole.append(ToolCall(id_, call.name or UNNAMED, arguments, call.extra))
         return tuple(whole)
+
+    def _in_order(self) -> Sequence[_Call]:
+        """Return the calls by their index if each has one, whatever order their pieces came in."""
+        if any(call.index is None or call.index < 0 for call in self._calls):
+            return self._calls
+        return sorted(self._calls, key=lambda call: (call.index or 0, call.number))
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
         """Return the call that a piece continues; None if it begins another one."""

@@ -14,17 +14,17 @@ import msgspec
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Request
-from indwell.providers.chat.http_client import RefusedAnswer
-from indwell.providers.chat.refusals import (
-    MAX_WORDS,
+from indwell.providers.endpoint import host_of, origin_shown
+from indwell.providers.http.http_client import RefusedAnswer
+from indwell.providers.http.refusals import (
     EndpointError,
     EndpointRefusal,
     error_of,
     retry_after,
     said_in,
 )
-from indwell.providers.chat.sse import EventTooLong, TooManyValues
-from indwell.providers.endpoint import host_of, origin_shown
+from indwell.providers.http.sse import EventTooLong, TooManyValues
+from indwell.providers.wires.dialect import MAX_WORDS
 
 FAULTS = (
     httpx2.HTTPError,

@@ -12,10 +12,11 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.providers.chat.refusals import MAX_WORDS
 
+WireName: TypeAlias = Literal["chat", "responses", "messages"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
 
+MAX_WORDS = 4_000
 CALL_ID_LIMIT = 128  # characters; OpenAI's ids have 29, vLLM's 46; longer ones are replaced
 
 
@@ -23,6 +24,8 @@ class Dialect(msgspec.Struct, frozen=True):
     """The dialect of one endpoint; the defaults are the common core.
 
     Attributes:
+        wire: The API that it is spoken to through: chat completions, OpenAI's responses, or
+            Anthropic's messages.
         cache_marks: Whether it takes ``cache_control`` on content parts and tools.
         cache_key: Whether it takes ``prompt_cache_key``; others may refuse unknown fields.
         output_limit: The field that limits the reply.
@@ -38,6 +41,7 @@ class Dialect(msgspec.Struct, frozen=True):
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
     """
 
+    wire: WireName = "chat"
     cache_marks: bool = False
     cache_key: bool = False
     output_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

@@ -1,1 +1,0 @@
-"""Chat completions on the wire: requests, streamed replies, tool calls, refusals and faults."""

@@ -1,0 +1,1 @@
+"""What every wire shares below: HTTP client, server-sent events, limits, refusals, faults."""

@@ -1,0 +1,86 @@
+"""How a wire writes the parts of a request, and what all wires share for it. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
+from indwell.messages import Message, Request, Text, ToolSpec
+from indwell.providers.wires.dialect import Dialect
+
+MARK = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
+BLANK_LINE = "\n\n"
+_INVALID_CHARS = 10_000  # characters of arguments that are no JSON; the start shows the mistake
+_NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
+
+
+class Layout(Protocol):
+    """The functions by which a wire writes the parts of a request; a module has them."""
+
+    PATH: str
+    """The path of the requests, behind the endpoint's address."""
+
+    def opening(self, model: bytes, system: bytes, *, has_messages: bool) -> bytes:
+        """Return what stands in front of the messages.
+
+        Args:
+            model: The model's name as JSON.
+            system: The system prompt as JSON; empty if there is none.
+            has_messages: Whether messages follow.
+        """
+        ...
+
+    def system_entries(self, system: Sequence[Text], *, marked: bool) -> Any:  # noqa: ANN401 - JSON
+        """Return the system prompt as a JSON value; ``marked`` asks for a cache mark."""
+        ...
+
+    def message_entries(
+        self, message: Message, dialect: Dialect, *, marked: bool, model: str
+    ) -> list[dict[str, Any]]:
+        """Return what one message becomes, at least one entry; ``marked`` asks for a cache mark."""
+        ...
+
+    def tool_entries(self, tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
+        """Return the schemas of the tools; ``marked`` asks for a cache mark on the last one."""
+        ...
+
+    def options(self, request: Request, dialect: Dialect) -> dict[str, Any]:
+        """Return the fields behind the messages and the tools."""
+        ...
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without lone surrogates, which undecodable bytes leave and UTF-8 forbids."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def joined(blocks: Iterable[Text]) -> str:
+    """Return the texts with a blank line between each two."""
+    return BLANK_LINE.join(clean(block.text) for block in blocks)
+
+
+def call_id(id_: str, dialect: Dialect) -> str:
+    """Return an id in this endpoint's form, always the same, whichever endpoint made it."""
+    if dialect.nine_ids and not _NINE.fullmatch(id_):
+        return hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:9]
+    if len(id_) > dialect.id_limit:
+        return "call_" + hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:24]
+    return clean(id_)
+
+
+def arguments_text(text: str) -> str:
+    """Return the arguments as the model wrote them, unless they are no JSON object.
+
+    Servers that decode them for a prompt template (vLLM, Ollama) would refuse every further request
+    of the session, so broken arguments (or too deeply nested ones) are sent inside an object, with
+    their beginning at least.
+    """
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return msgspec.json.encode({"invalid_json": clean(text[:_INVALID_CHARS])}).decode()
+    return text

@@ -1,0 +1,253 @@
+"""A reply that grows event by event (H38, H39): text, reasoning, calls, usage, finish reason. Pure.
+
+Each wire has a subclass that reads its events. Nothing here raises on odd data: a value of an
+impossible type counts as missing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from indwell.context.tokens import estimate_tokens, request_tokens
+from indwell.messages import Finish, Message, Reasoning, Reply, Request, ToolUse, Usage
+from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
+from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.tool_calls import CallAssembler, GrowingText, is_json, mended
+
+TEXT_LIMIT = 2_000_000
+"""Characters of text and reasoning that are kept: the longest replies of models (128,000 tokens)
+have a quarter of it. The editor, the log and the next request each get them once.
+"""
+
+REASONING_LIMIT = 256  # pieces of reasoning that go back to the endpoint, in one reply
+
+
+class GrowingReply(ABC):
+    """What has arrived of one reply.
+
+    Args:
+        dialect: The endpoint's dialect.
+
+    Attributes:
+        n_chunks: Events so far.
+        reason: The endpoint's finish reason; empty until it comes.
+        is_done: Whether the stream said that it is over.
+        excess: The exceeded limit, for the error message; empty if none.
+    """
+
+    broken: ClassVar[frozenset[str]] = frozenset()
+    """Finish reasons that mean that the model behind the endpoint failed."""
+
+    finishes: ClassVar[Mapping[str, Finish]] = {}
+    """What a finish reason means, if it is not the usual end."""
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        self.n_chunks = 0
+        self.reason = ""
+        self.is_done = False
+        self.excess = ""
+        self._n_said = 0
+        self._dialect = dialect or Dialect()
+        self._text = _TextPieces()
+        self._thinking = _TextPieces()
+        self._calls = CallAssembler(id_limit=self._dialect.id_limit)
+        self._reasoning: list[Reasoning] = []
+        self._usage: Mapping[str, Any] = {}
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether any text has arrived, or a tool call has begun (H41)."""
+        return self._text.begun or self._calls.begun
+
+    @property
+    def n_characters(self) -> int:
+        """Characters of text, reasoning and calls so far."""
+        return self._n_said + self._calls.n_characters
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether the endpoint said that the model behind it failed."""
+        return self.reason in self.broken
+
+    @property
+    def ended(self) -> bool:
+        """Whether the endpoint said that the reply is complete, and the model did not fail."""
+        said_so = self.reason or (self.is_done and self.n_chunks)
+        return bool(said_so) and not self.broke_off
+
+    @abstractmethod
+    def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
+        """Add the decoded data of one event; return what it says."""
+
+    @abstractmethod
+    def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
+        """Take an answer that is no stream but a whole reply; None if it is none."""
+
+    @abstractmethod
+    def _reported(self, usage: Mapping[str, Any]) -> Usage:
+        """Return the usage as the endpoint reported it; empty if it reported none."""
+
+    def error_in(self, chunk: Mapping[str, Any], name: bytes) -> object | None:
+        """Return the error that an event reports; None if it reports none.
+
+        Args:
+            chunk: The data of the event.
+            name: The name of the event; empty if it has none.
+        """
+        return chunk if chunk.get("error") or name == b"error" else None
+
+    def end(self) -> list[StreamEvent]:
+        """Return the events of the text held back until the end of the stream."""
+        return []
+
+    def whole(self, request: Request, *, is_cut: bool = False) -> Reply:
+        """Return the reply of a stream that came to its end; calls that were cut off are dropped.
+
+        An end without a finish reason counts only if the calls are complete (Ollama and SGLang send
+        null with complete answers). An end with a reason counts, but the calls must be complete,
+        too, if the connection broke afterwards.
+
+        Args:
+            request: The request.
+            is_cut: Whether the connection broke after the reply had said that it is over.
+        """
+        finish: Finish = self.finishes.get(self.reason, "stop")
+        if self._calls.problem:
+            return self.cut_off(request, self._calls.problem)
+        calls = self._calls.calls(taken=_ids(request.messages) if self._calls.begun else ())
+        may_be_cut = is_cut or not self.reason
+        if may_be_cut and not all(is_json(call.arguments) for call in calls):
+            return self.cut_off(request, "it ended inside a tool call")
+        problem = ""
+        if finish != "stop" and calls:
+            names = ", ".join(call.name for call in calls)
+            why = "reached its limit" if finish == "length" else "was filtered"
+            problem = f"the reply {why} inside a tool call, which was dropped: {names}"
+            calls = ()
+        return Reply(
+            text=self._text.joined,
+            calls=calls,
+            thinking=self._thinking.joined,
+            finish="tool_calls" if calls else finish,
+            usage=self._used(request),
+            problem=problem,
+            reasoning=tuple(one for one in self._reasoning if one.place <= len(calls)),
+        )
+
+    def cut_off(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
+        """Return what is left of a reply that broke off; its calls are dropped, never run (H41)."""
+        return Reply(
+            text=self._text.joined,
+            thinking=self._thinking.joined,
+            finish=finish,
+            usage=self._used(request),
+            problem=problem,
+        )
+
+    def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
+        self._n_said += len(thinking) + len(words)
+        if (over := self._n_said - TEXT_LIMIT) > 0:
+            self.excess = f"is over {TEXT_LIMIT:,} characters"
+            thinking, words = (text[: max(0, len(text) - over)] for text in (thinking, words))
+        if thinking and (whole := self._thinking.add(thinking)):
+            events.append(ThinkingDelta(whole))
+        if words and (whole := self._text.add(words)):
+            events.append(TextDelta(whole))
+
+    def _used(self, request: Request) -> Usage:
+        def said() -> tuple[str, ...]:
+            calls = "".join(call.name + call.arguments for call in self._calls.calls())
+            return (self._text.joined, self._thinking.joined, calls)
+
+        return plausible(self._reported(self._usage), request, said)
+
+
+class _TextPieces:
+    """Joins pieces of text; the first half of a character waits for the second."""
+
+    def __init__(self) -> None:
+        self._text = GrowingText()
+        self._half = ""
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._text)
+
+    @property
+    def joined(self) -> str:
+        return self._text.joined
+
+    def add(self, piece: str) -> str:
+        """Return the text that this piece completes, possibly none."""
+        words = piece
+        if self._half or not piece.isascii():
+            words, self._half = self._half + piece, ""
+            if "\ud800" <= words[-1] <= "\udbff":
+                words, self._half = words[:-1], words[-1]
+            words = mended(words)
+        if words:
+            self._text.add(words)
+        return words
+
+
+def _ids(messages: tuple[Message, ...]) -> set[str]:
+    """Return the ids of earlier calls."""
+    return {
+        block.id
+        for message in messages
+        if message.role == "assistant"
+        for block in message.blocks
+        if isinstance(block, ToolUse)
+    }
+
+
+MOST_TOKENS = 100_000_000  # in one number; the largest windows have 10 million
+_LONG = 120_000  # characters
+_N_PIECES, _PIECE = 61, 487  # of a longer text, together as many as are counted without sampling
+
+
+def plausible(usage: Usage, request: Request, said: Callable[[], Sequence[str]]) -> Usage:
+    """Return the reported tokens; impossible ones become a marked estimate.
+
+    Budgets and summaries depend on these numbers, so false ones must not count: the report is
+    compared with the request and the reply, with room for every tokenizer.
+
+    Args:
+        usage: The tokens as the endpoint reported them.
+        request: The request, for the estimate.
+        said: Returns the reply's text; called only for an estimate.
+    """
+    asked = request.tokens or request_tokens(request)
+    if usage != Usage() and usage.input <= 4 * asked + 4_000:
+        if usage.output <= 2 * request.max_output + 1_000:
+            return usage
+        answered = _answered(said)
+        if usage.output <= 2 * answered + 1_000:
+            return usage
+        return Usage(input=asked, output=answered, reported=False)
+    return Usage(input=asked, output=_answered(said), reported=False)
+
+
+def count(numbers: Mapping[str, Any], name: str) -> int:
+    """Return a number of tokens; anything else counts as 0, also a bool, which is an int."""
+    value = numbers.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(max(value, 0), MOST_TOKENS)
+
+
+def _answered(said: Callable[[], Sequence[str]]) -> int:
+    return sum(_estimated(part) for part in said())
+
+
+def _estimated(text: str) -> int:
+    """Estimate a text's tokens in 2 ms; of a very long text only some pieces are counted."""
+    if len(text) <= _LONG:
+        return estimate_tokens(text)
+    step = len(text) // _N_PIECES
+    sample = "".join(text[at : at + _PIECE] for at in range(0, len(text), step))
+    return int(estimate_tokens(sample) * len(text) / len(sample))
