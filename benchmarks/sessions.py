@@ -17,7 +17,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.service.sessions.stored_sessions import StoredSessions

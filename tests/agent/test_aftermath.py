@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.features.review_news.aftermath import MOST_TOLD
+from indwell.agent.features.review_news import MOST_TOLD
 from indwell.messages import Text
 from indwell.workspace.base import MemoryWatch
 from indwell.workspace.disk import DiskWorkspace

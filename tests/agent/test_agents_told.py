@@ -17,9 +17,9 @@ from indwell.agent.features.subagents.definition import (
     Definition,
     workspace_catalogue,
 )
-from indwell.agent.features.subagents.listing import SubagentListing
-from indwell.agent.requests.forthcoming import forthcoming
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.features.subagents.feature import SubagentListing
+from indwell.agent.requests.request_blocks import forthcoming
+from indwell.agent.restore import past_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request

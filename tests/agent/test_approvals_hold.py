@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.core.rules import Rules
+from indwell.agent.core.parts import Rules
 from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide

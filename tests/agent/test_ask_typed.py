@@ -7,9 +7,16 @@ import asyncio
 import pytest
 
 from indwell.agent.core.events import QuestionAnswered, QuestionAsked
-from indwell.agent.features.questions.asker import CLOSED, Answer, UserQuestion, answer_of
-from indwell.agent.features.questions.board import QuestionBoard, questions_feature
-from indwell.agent.features.questions.tool import NAME, make_ask_user
+from indwell.agent.features.questions import (
+    CLOSED,
+    NAME,
+    Answer,
+    QuestionBoard,
+    UserQuestion,
+    answer_of,
+    make_ask_user,
+    questions_feature,
+)
 from support.session import a_world, asks, call, says
 
 NUMBERS = ("2", "4", "8")

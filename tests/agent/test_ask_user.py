@@ -18,9 +18,18 @@ from indwell.agent.core.events import (
     ToolFinished,
     TurnFinished,
 )
-from indwell.agent.features.questions.asker import CLOSED, NOBODY, Answer, Nobody, UserQuestion
-from indwell.agent.features.questions.board import MOST_ASKED, QuestionBoard, questions_feature
-from indwell.agent.features.questions.tool import NAME, make_ask_user
+from indwell.agent.features.questions import (
+    CLOSED,
+    MOST_ASKED,
+    NAME,
+    NOBODY,
+    Answer,
+    Nobody,
+    QuestionBoard,
+    UserQuestion,
+    make_ask_user,
+    questions_feature,
+)
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy

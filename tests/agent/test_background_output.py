@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.agent.features.background.board import seconds_words
 from indwell.agent.features.background.output import (
     HELD_B,
     KEPT_CHARACTERS,
@@ -15,7 +16,6 @@ from indwell.agent.features.background.output import (
     SHOWN_CHARACTERS,
     Output,
 )
-from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import run_program
 from indwell.secrets.hiding import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL

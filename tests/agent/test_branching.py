@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.session import Session
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import with_input
 from indwell.context.pairing import problems

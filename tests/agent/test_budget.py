@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.core.budget import Budgets, Outlay, expected_usage, refusal
-from indwell.agent.core.ledger import MemoryLedger
+from indwell.agent.core.budget import Budgets, MemoryLedger, Outlay, expected_usage, refusal
 from indwell.messages import Reply, Request, Usage
 from indwell.sessions import records as log
 from support.session import World, a_world, asks, call, says, texts, with_parts

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.core.event_shape import FileChanged
-from indwell.agent.core.events import EditApplied, TextAdded, ToolStarted, TurnFinished
+from indwell.agent.core.events import EditApplied, FileChanged, TextAdded, ToolStarted, TurnFinished
 from indwell.context.pairing import INTERRUPTED
 from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question

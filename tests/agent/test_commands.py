@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.compaction.compact_now import is_compact, no_command
+from indwell.agent.compaction.fit import is_compact, no_command
 from support.session import a_world, says
 
 

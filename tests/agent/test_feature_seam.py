@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.requests.request_blocks import forthcoming
 from indwell.messages import Text
 from indwell.sessions.branches import lived
 from indwell.sessions.records import Rewound

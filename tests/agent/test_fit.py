@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.compaction.fit import _keep
+from indwell.agent.compaction.fit import _keep, make_compact
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import CompactionWish, make_compact
 from indwell.agent.core.events import Compacted, Notice
-from indwell.agent.core.other_models import SmallModel
+from indwell.agent.core.parts import CompactionWish, SmallModel
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import CompactionStep, SpilledText, TokenRates
 from indwell.errors import ContextOverflow, ServerFault, SessionError

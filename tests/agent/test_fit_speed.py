@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from indwell.agent.compaction.fit import fit
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import TurnState
 from indwell.context.conversation import Conversation, counted
 from indwell.messages import Message
 from support.requests import assistant, user

@@ -13,16 +13,16 @@ import pytest
 
 from indwell.agent.core.events import Notice
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.instructions.folders import (
+from indwell.agent.features.instructions import (
     FoundInstructions,
     Instruction,
+    Instructions,
     instruction_blocks,
     limit_of,
     told_paths,
 )
 from indwell.agent.loop.turn import run_turn
-from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.requests.request_blocks import forthcoming
 from indwell.context.attachments import Listing, Selection
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
 from indwell.messages import Reply, Request, Text

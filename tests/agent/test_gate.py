@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.agent.core.events import Notice, TurnFinished
-from indwell.agent.features.checks.gate import CheckCommand, CheckGate, CheckSettings, NoChecks
-from indwell.agent.features.checks.source import KnownProblems, Reports, ScriptedSource, Source
+from indwell.agent.features.checks.gate import (
+    CheckCommand,
+    CheckGate,
+    CheckSettings,
+    KnownProblems,
+    NoChecks,
+    Reports,
+    ScriptedSource,
+    Source,
+)
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage

@@ -8,15 +8,18 @@ import msgspec
 import pytest
 
 from indwell.agent.features.hooks.book import FoundHook, MatchingHooks, wanted
-from indwell.agent.features.hooks.outcome import (
+from indwell.agent.features.hooks.hook_io import (
     MOST_ADDED,
+    MOST_CHARACTERS,
     HookOutcome,
+    Payload,
+    cut,
     is_closed,
     kind_of,
     outcome_of,
+    parsed,
     shortened,
 )
-from indwell.agent.features.hooks.payload import MOST_CHARACTERS, Payload, cut, parsed
 from indwell.settings.model import Hook, HookEvent
 from support.doc_examples import DOCS
 

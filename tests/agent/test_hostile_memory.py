@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from indwell.agent.features.memory.feature import make_remember, memory_feature
-from indwell.agent.features.questions.asker import Answer, UserQuestion
-from indwell.agent.features.questions.board import QuestionBoard
-from indwell.agent.features.questions.tool import make_ask_user
+from indwell.agent.features.memory import make_remember, memory_feature
+from indwell.agent.features.questions import Answer, QuestionBoard, UserQuestion, make_ask_user
 from indwell.context.memory import Fact
 from indwell.messages import Text
 from indwell.settings.memory_pages import MemoryPages

@@ -9,8 +9,7 @@ import pytest
 
 from indwell.agent.core.events import PlanChanged
 from indwell.agent.core.feature import Moment
-from indwell.agent.features.plan.board import NAME, PlanBoard
-from indwell.agent.features.plan.feature import plan_feature, tell_plan
+from indwell.agent.features.plan import NAME, PlanBoard, plan_feature, tell_plan
 from indwell.context.injections import inject
 from indwell.messages import Request, Text
 from indwell.policy.decide import Policy

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills.feature import make_load_skill, skills_feature
-from indwell.agent.features.skills.shelf import NO_TOOLS, Shelf
+from indwell.agent.features.skills import NO_TOOLS, Shelf, make_load_skill, skills_feature
 from indwell.context.conversation import system_block
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.agent.core.feature import Feature
 from indwell.agent.core.session import Session
-from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.requests.request_blocks import forthcoming
 from indwell.context.request.cache_health import LIFE_S, first_difference
 from indwell.messages import Reply, Request, Text, ToolCall, Usage
 from indwell.sessions.conversation_restore import rebuilt

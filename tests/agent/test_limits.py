@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.loop.repetition import repeated_call
+from indwell.agent.loop.rounds import repeated_call
 from indwell.messages import Message, Reply
 from indwell.prompt.environment import repetition_words, round_limit_words
 from support.session import a_world, asks, call, says, texts

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.features.looking_ahead.feature import LookingAhead
+from indwell.agent.features.looking_ahead import LookingAhead
 from indwell.messages import Reply
 from indwell.policy.widening import Widening
 from indwell.sandbox.confinement import Confinement, Guarded

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from indwell.agent.core.events import PermissionAnswered, PermissionAsked, ToolFinished
-from indwell.agent.features.memory.feature import NAME, make_remember, memory_feature
+from indwell.agent.features.memory import NAME, make_remember, memory_feature
 from indwell.context.attachments import OpenedFile, Selection
 from indwell.context.memory import Fact
 from indwell.context.tokens import tools_tokens

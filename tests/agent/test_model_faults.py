@@ -22,8 +22,8 @@ from indwell.agent.core.events import (
     ToolStarted,
     TurnFinished,
     UsageReported,
+    usage_words,
 )
-from indwell.agent.requests.receipt import usage_words
 from indwell.context.pairing import problems
 from indwell.messages import Usage
 from indwell.policy.decide import Policy

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.agent.core.rules import Rules, unconfined
+from indwell.agent.core.parts import Rules, unconfined
 from indwell.policy.approvals import Question, Reply
 from indwell.policy.decide import Allow, Ask, CallFacts, Deny, Policy, decide
 from indwell.policy.rules import PatternRules

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from indwell.agent.core.events import Event, PlanChanged, TextAdded, ToolFinished
-from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
-from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.features.plan import APPROVED, NAME, PlanBoard, make_plan
+from indwell.agent.requests.request_blocks import forthcoming
 from indwell.context.plan import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError

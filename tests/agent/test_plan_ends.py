@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.features.plan.board import APPROVED
-from indwell.agent.features.plan.feature import written_plan
+from indwell.agent.features.plan import APPROVED, written_plan
 from indwell.agent.loop.turn import run_turn
 from indwell.context.plan import MOST_BYTES, Plan
 from indwell.errors import UserError

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.compaction.summarise_call import card_of
+from indwell.agent.compaction.summary import card_of
 from indwell.agent.core.events import Compacted, PlanChanged
-from indwell.agent.features.plan.board import APPROVED, PlanBoard
-from indwell.agent.features.plan.feature import board_of, plan_feature
+from indwell.agent.features.plan import APPROVED, PlanBoard, board_of, plan_feature
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.restore.endpoint_memory import recalled
+from indwell.agent.restore import recalled
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.request.cache_health import Health
 from indwell.context.request.figures import UsageFigures

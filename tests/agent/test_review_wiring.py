@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from indwell.agent.core.events import EditApplied, HunksChanged, Notice
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of
 from indwell.errors import EditMayCome, EditRefused, TextMoved, Unreachable
 from indwell.messages import Text
 from indwell.policy.decide import Policy

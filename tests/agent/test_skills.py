@@ -10,9 +10,15 @@ import pytest
 
 from indwell.agent.core.events import Notice, ToolFinished
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills.feature import make_load_skill, skills_feature
-from indwell.agent.features.skills.shelf import NO_TOOLS, Content, FoundSkills, Shelf
-from indwell.agent.requests.forthcoming import forthcoming
+from indwell.agent.features.skills import (
+    NO_TOOLS,
+    Content,
+    FoundSkills,
+    Shelf,
+    make_load_skill,
+    skills_feature,
+)
+from indwell.agent.requests.request_blocks import forthcoming
 from indwell.context.conversation import system_block
 from indwell.errors import ToolError
 from indwell.skills.catalogue import catalogue

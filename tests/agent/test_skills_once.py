@@ -7,8 +7,13 @@ from dataclasses import replace
 import msgspec
 
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.skills.feature import make_load_skill, skills_feature
-from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
+from indwell.agent.features.skills import (
+    Content,
+    FoundSkills,
+    Shelf,
+    make_load_skill,
+    skills_feature,
+)
 from indwell.messages import ToolResult
 from indwell.skills.skill import Skill
 from indwell.tools.base import ToolTable

@@ -11,11 +11,10 @@ import pytest
 
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.other_models import OtherModel
+from indwell.agent.core.parts import OtherModel
 from indwell.agent.features.subagents.child import SubagentLimits
-from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.subagents.naming import Names
-from indwell.agent.features.subagents.tool import MOST_AGENTS
+from indwell.agent.features.subagents.definition import Definition, Names
+from indwell.agent.features.subagents.feature import MOST_AGENTS
 from indwell.cli.run.command import Limiting
 from indwell.cli.run.grammar import RunLimits
 from indwell.policy.approvals import Answer, Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent.core import events
-from indwell.agent.features.subagents.naming import Names
+from indwell.agent.features.subagents.definition import Names
 from indwell.policy.decide import Policy
 from indwell.sessions.audit_trail import acts
 from support.session import asks, call, says

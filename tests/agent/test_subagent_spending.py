@@ -11,10 +11,9 @@ import pytest
 
 from indwell.agent.core import events
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.other_models import OtherModel
+from indwell.agent.core.parts import OtherModel
 from indwell.agent.features.subagents.child import SubagentLimits
-from indwell.agent.restore.endpoint_memory import recalled
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of, recalled
 from indwell.messages import Reply, Request
 from indwell.providers.base import Provider, StreamEvent
 from indwell.providers.scripted import ScriptedProvider

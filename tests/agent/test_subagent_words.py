@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from indwell.agent.core import events
-from indwell.agent.features.subagents.naming import Names
+from indwell.agent.features.subagents.definition import Names
 from indwell.cli.terminal.output import TerminalView
 from indwell.lsp.chat.rendering import Rendering
 

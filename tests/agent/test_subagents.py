@@ -11,8 +11,8 @@ import pytest
 
 from indwell.agent.core import events
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.todo.todo import NAME as TODO
-from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.features.todo import NAME as TODO
+from indwell.agent.features.todo import TodoList
 from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
 from indwell.policy.decide import Policy

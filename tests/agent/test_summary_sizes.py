@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.agent.compaction.summary_request import sizes_of
+from indwell.agent.compaction.summary import sizes_of
 from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
 from indwell.context.compaction.summarising.summary import SummarySizes, readers

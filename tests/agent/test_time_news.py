@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.requests.forthcoming import forthcoming
-from indwell.agent.restore.endpoint_memory import recalled
+from indwell.agent.requests.request_blocks import forthcoming
+from indwell.agent.restore import recalled
 from indwell.messages import Message, Text
 from support.session import START, World, a_tool, a_world, asks, call, says, with_parts
 

@@ -11,7 +11,7 @@ import pytest
 
 from indwell.agent.core.events import TodoChanged, ToolFinished
 from indwell.agent.core.session import Session
-from indwell.agent.features.todo.todo import (
+from indwell.agent.features.todo import (
     ITEM_CHARACTERS,
     MOST_ITEMS,
     NAME,

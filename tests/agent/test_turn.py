@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.core.event_shape import FileChanged
 from indwell.agent.core.events import (
     EditApplied,
+    FileChanged,
     Notice,
     TextAdded,
     ToolFinished,

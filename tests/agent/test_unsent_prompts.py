@@ -14,9 +14,8 @@ from indwell.agent.core.feature import Feature
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.memory.feature import memory_feature
-from indwell.agent.features.skills.feature import skills_feature
-from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
+from indwell.agent.features.memory import memory_feature
+from indwell.agent.features.skills import Content, FoundSkills, Shelf, skills_feature
 from indwell.agent.loop.turn import run_turn
 from indwell.context.attachments import (
     FileProblems,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.restore.resume import Resumed
+from indwell.agent.core.session import Resumed
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text, ToolSpec
 from indwell.sessions.records import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.skills.shelf import FoundSkills, Shelf
+from indwell.agent.features.skills import FoundSkills, Shelf
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watch.file_watch import FolderWatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.skills import Shelf
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.wiring.project.skills import SkillFolders

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import BackgroundCommand
+from indwell.agent.core.events import BackgroundCommand
 from indwell.cli.terminal.output import UNCHECKED, TerminalView
 from indwell.cli.terminal.person import AllowingApprover, TerminalApprover
 from indwell.messages import Usage

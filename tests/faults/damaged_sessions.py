@@ -23,8 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.restore.restored_state import past_of
-from indwell.agent.restore.resume import outcomes
+from indwell.agent.restore import outcomes, past_of
 from indwell.context.pairing import problems
 from indwell.messages import Message
 from indwell.sessions import log_lines

@@ -26,8 +26,8 @@ from pathlib import Path
 from hostile_calls import Attempt, attempts
 from hostile_world import World, listening, make_world
 
+from indwell.agent.core.parts import unconfined
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.core.rules import unconfined
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request, ToolCall, ToolResult

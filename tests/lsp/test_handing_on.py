@@ -12,11 +12,10 @@ import msgspec
 import pytest
 
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.board import PlanBoard
-from indwell.agent.features.plan.feature import board_of, plan_feature
-from indwell.agent.features.todo.todo import NAME as TODO
-from indwell.agent.features.todo.todo import TodoList
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.features.plan import PlanBoard, board_of, plan_feature
+from indwell.agent.features.todo import NAME as TODO
+from indwell.agent.features.todo import TodoList
+from indwell.agent.restore import past_of
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError

@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import FileChanged
 from indwell.lsp.editor.progress import LINE_LIMIT, REASON_LIMIT, TurnProgress, describe, summary
 from indwell.messages import Usage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import FileChanged
 from indwell.lsp.editor.progress import SENTENCE_LIMIT, full_summary, summary
 from indwell.messages import Usage
 

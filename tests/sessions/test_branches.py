@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of
 from indwell.context.history import MessageSplice, transcript
 from indwell.errors import SessionError
 from indwell.messages import Usage

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from indwell.agent.core.events import Compacted
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.restore import past_of
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import CompactionStep
 from indwell.context.history import History, MessageSplice, spliced, transcript

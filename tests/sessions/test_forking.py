@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.features.plan.feature import written_plan
-from indwell.agent.restore.restored_state import past_of
+from indwell.agent.features.plan import written_plan
+from indwell.agent.restore import past_of
 from indwell.context.plan import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.agent.restore.restored_state import UNKNOWN, OpenCall, past_of
-from indwell.agent.restore.resume import NOT_BEGUN, outcomes, unknown_words
+from indwell.agent.restore import NOT_BEGUN, UNKNOWN, OpenCall, outcomes, past_of, unknown_words
 from indwell.context.pairing import problems
 from indwell.messages import Message, Meta, Text, ToolResult, ToolSpec, ToolUse, Usage
 from indwell.sessions.records import (

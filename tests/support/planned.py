@@ -10,9 +10,8 @@ from typing import Any
 
 from indwell.agent.core.events import PlanChanged
 from indwell.agent.core.feature import Moment
-from indwell.agent.features.plan.board import NAME, PlanBoard, Steps
-from indwell.agent.features.plan.feature import plan_feature, tell_plan
-from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.features.plan import NAME, PlanBoard, Steps, plan_feature, tell_plan
+from indwell.agent.features.todo import TodoList
 from indwell.settings.model import Mode
 from support.session import World, a_world, asks, call
 

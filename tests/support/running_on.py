@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.core.event_shape import BackgroundCommand
-from indwell.agent.core.events import CommandsChanged
+from indwell.agent.core.events import BackgroundCommand, CommandsChanged
 from indwell.agent.features.background.board import Board
 from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project

@@ -16,18 +16,16 @@ import msgspec
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.agent.core.feature import Feature
-from indwell.agent.core.parts import Parts, SessionClock, SessionModel, TurnLimits
+from indwell.agent.core.parts import Parts, Rules, SessionClock, SessionModel, TurnLimits
 from indwell.agent.core.prompt import Prompt
-from indwell.agent.core.rules import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.attachments.feature import attachments_feature
+from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import CheckGate
-from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.instructions.folders import NOTHING, FoundInstructions
-from indwell.agent.features.review_news.feature import ReviewNews
-from indwell.agent.features.time.feature import time_feature
+from indwell.agent.features.instructions import NOTHING, FoundInstructions, Instructions
+from indwell.agent.features.review_news import ReviewNews
+from indwell.agent.features.time import time_feature
 from indwell.agent.loop.turn import run_turn
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems

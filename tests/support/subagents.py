@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.core.compact_tool import CompactionWish, make_compact
+from indwell.agent.compaction.fit import make_compact
+from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.subagents.tool import NumberedLog, Subagents, make_agent
+from indwell.agent.features.subagents.feature import NumberedLog, Subagents, make_agent
 from indwell.messages import Reply, Request
 from indwell.tools.base import Tool
 from support.session import MemoryLog, World, a_world, asks, call, texts

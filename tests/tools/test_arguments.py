@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.features.todo.todo import TodoList, make_todo
+from indwell.agent.features.todo import TodoList, make_todo
 from indwell.errors import ToolError
 from indwell.tools.arguments import Given, of_schema
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts

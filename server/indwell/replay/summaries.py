@@ -30,7 +30,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text
 
 INSTRUCTIONS = 400  # tokens of a summariser's instructions (``prompt.system``)
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summarise_call``
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.compaction.summary``
 
 
 class WrittenSummary(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ def price_of(
 def _step(
     conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset, text: str
 ) -> CompactionStep:
-    """Build the step as ``agent.compaction.summarise_call`` does: audited, with card and files."""
+    """Build the step as ``agent.compaction.summary`` does: audited, with card and files."""
     card: Text | None = None
     least: Text | None = None
     if preset.card:

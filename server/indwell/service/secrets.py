@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.permission.other_names import denied_name
+from indwell.agent.permission.call_facts import denied_name
 from indwell.files import linked_mark
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of

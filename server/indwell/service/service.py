@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.compaction.compact_now import COMPACT
+from indwell.agent.compaction.fit import COMPACT
 from indwell.agent.core.prompt import CONTINUE, NOTHING, Prompt, is_blank
 from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
-from indwell.agent.requests.prompt_blocks import no_pictures_words
+from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.errors import SessionError, UserError
 from indwell.service.chores import Chores, close_all
 from indwell.service.configuration import Configuration, settings_reader

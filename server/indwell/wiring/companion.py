@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indwell.agent.features.memory.feature import NoPages, Pages, make_remember
-from indwell.agent.features.questions.asker import Asker, Nobody
-from indwell.agent.features.questions.board import QuestionBoard
-from indwell.agent.features.questions.tool import make_ask_user
+from indwell.agent.features.memory import NoPages, Pages, make_remember
+from indwell.agent.features.questions import Asker, Nobody, QuestionBoard, make_ask_user
 from indwell.policy.approvals import Approver
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.memory_pages import MemoryPages

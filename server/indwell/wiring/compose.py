@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from indwell.agent.core.log import Log
-from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Parts, TurnLimits
-from indwell.agent.core.rules import Rules
+from indwell.agent.core.parts import ChangeTracking, CompactionChoice, Log, Parts, Rules, TurnLimits
 from indwell.agent.core.session import Session
-from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.instructions import Instructions
+from indwell.agent.features.skills import Shelf
 from indwell.agent.git.entries import GitEntries
 from indwell.agent.git.note import GitNote
 from indwell.context.compaction.presets import PRESETS

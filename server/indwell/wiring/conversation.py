@@ -10,7 +10,7 @@ import msgspec
 
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session import Session
-from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.skills import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
 from indwell.prompt.environment import Surroundings

@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from indwell.agent.core.compact_tool import CompactionWish, make_compact
+from indwell.agent.compaction.fit import make_compact
+from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_features import Features
-from indwell.agent.features.attachments.feature import attachments_feature
+from indwell.agent.features.attachments import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.checks.feature import checks_feature
 from indwell.agent.features.checks.gate import CheckGate
 from indwell.agent.features.hooks.book import HookBook
 from indwell.agent.features.hooks.feature import hooks_feature
-from indwell.agent.features.instructions.feature import Instructions
-from indwell.agent.features.looking_ahead.feature import LookingAhead
-from indwell.agent.features.memory.feature import memory_feature
-from indwell.agent.features.plan.board import PlanBoard, Steps
-from indwell.agent.features.plan.feature import plan_feature
-from indwell.agent.features.questions.board import questions_feature
-from indwell.agent.features.review_news.feature import ReviewNews
-from indwell.agent.features.skills.feature import skills_feature
-from indwell.agent.features.skills.shelf import Shelf
-from indwell.agent.features.subagents.listing import subagents_feature
-from indwell.agent.features.subagents.tool import Subagents
-from indwell.agent.features.time.feature import time_feature
-from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.features.instructions import Instructions
+from indwell.agent.features.looking_ahead import LookingAhead
+from indwell.agent.features.memory import memory_feature
+from indwell.agent.features.plan import PlanBoard, Steps, plan_feature
+from indwell.agent.features.questions import questions_feature
+from indwell.agent.features.review_news import ReviewNews
+from indwell.agent.features.skills import Shelf, skills_feature
+from indwell.agent.features.subagents.feature import Subagents, subagents_feature
+from indwell.agent.features.time import time_feature
+from indwell.agent.features.todo import TodoList
 from indwell.settings.model import Mode
 from indwell.tools.base import ToolTable
 from indwell.tools.commands.bash import Shell

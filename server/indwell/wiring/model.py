@@ -10,8 +10,13 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.core.budget import Budgets
-from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
-from indwell.agent.core.parts import SessionModel, holds_nothing
+from indwell.agent.core.parts import (
+    OtherModel,
+    SessionModel,
+    SmallModel,
+    holds_nothing,
+    no_other_model,
+)
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Usage

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.core.session import Session
-from indwell.agent.restore.endpoint_memory import recalled
-from indwell.agent.restore.restored_state import Past, past_of
-from indwell.agent.restore.resume import (
+from indwell.agent.core.session import Resumed, Session
+from indwell.agent.restore import (
     REMINDER,
     TAKEN_BACK,
-    Resumed,
+    Past,
     outcomes,
+    past_of,
+    recalled,
     unknown_words,
 )
 from indwell.context import conversation as talk

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from indwell.agent.core.session import Session
-from indwell.agent.restore.resume import Resumed
+from indwell.agent.core.session import Resumed, Session
 from indwell.context.memory import Scope
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger

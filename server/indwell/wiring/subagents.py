@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.core.compact_tool import CompactionWish, make_compact
-from indwell.agent.core.log import Log
+from indwell.agent.compaction.fit import make_compact
+from indwell.agent.core.parts import CompactionWish, Log
 from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import (
@@ -20,7 +20,7 @@ from indwell.agent.features.subagents.definition import (
     read_definition,
     workspace_catalogue,
 )
-from indwell.agent.features.subagents.tool import NumberedLog, Subagents
+from indwell.agent.features.subagents.feature import NumberedLog, Subagents
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names

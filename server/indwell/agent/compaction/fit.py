@@ -1,4 +1,4 @@
-"""Keeps the conversation inside the window before a model call: the ladder, step by step (H18).
+"""Keeps the conversation inside the window: before a model call, and on request (H18, H32).
 
 A step writes the texts it cuts to disk first, and is then applied as a whole or not at all. So an
 interruption at any point leaves a valid session. A failed summary never fails a turn (H28).
@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
 from datetime import timedelta
+from difflib import get_close_matches
+from typing import Annotated
 
-from indwell.agent.compaction.summarise_call import summary_step
+import msgspec
+from msgspec import Meta
+
+from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
-from indwell.agent.requests.late_tools import update_tools
+from indwell.agent.core.parts import CompactionWish
+from indwell.agent.core.prompt import CONTINUE
+from indwell.agent.core.session import Session, TurnState
+from indwell.agent.requests.request_blocks import update_tools
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.digesting.repeats import may_repeat, repeats
@@ -36,6 +43,10 @@ from indwell.context.compaction.step import Action, CompactionFacts, CompactionS
 from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
+from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.approvals import short_line
+from indwell.sessions.records import Ending
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 AT_ONCE = 8  # spills written in parallel, because most of the time is waiting for the disk
 AIM = 0.5  # share of the budget that compaction aims at (H18)
@@ -246,3 +257,98 @@ def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
         "shortening the rest cannot help much; a model with a larger window can"
     )
     emit(events.Notice(turn.number, "warning", words))
+
+
+COMPACT = "/compact"
+_COMMAND = lazy_pattern(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
+_NAME_LIMIT = 40  # characters of an unknown name in a message
+_NEAR = 0.8  # similarity by difflib, from 0 to 1: one or two letters differ
+_MOST_LOOKED_AT = 64  # characters of a name that are compared; no skill has a longer one
+
+
+def is_compact(words: str) -> bool:
+    """Are these words exactly the command for compaction?"""
+    return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
+
+
+def no_command(words: str, skills: Collection[str] = ()) -> str:
+    """Why words that look like a command are an unknown one; empty for a command or a prompt.
+
+    A single word such as ``/foo`` looks like a command, and so does a word close to a known name. A
+    path (``/usr/bin``) or any other sentence is a prompt. A name in ``skills`` calls that skill.
+    """
+    match = _COMMAND.match(words)
+    if match is None:
+        return ""
+    name, has_more = match[1], match[2] is not None
+    if has_more and name.lower() == COMPACT:
+        return (
+            f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
+            "prompt of its own"
+        )
+    known = (COMPACT[1:], CONTINUE[1:], *skills)
+    if name[1:].lower() in known:
+        return ""
+    shown = short_line(name, _NAME_LIMIT)
+    near = get_close_matches(name[1 : _MOST_LOOKED_AT + 1].lower(), known, cutoff=_NEAR)
+    if near:
+        meant = " or ".join(f"`/{one}`" for one in near)
+        return f"there is no command or skill {shown!r}; did you mean {meant}? Nothing was sent"
+    if has_more:
+        return ""
+    names = ", ".join(f"`/{one}`" for one in known)
+    return f"there is no command {shown!r}; there is {names}, and all else is a prompt"
+
+
+def unshortened(preset: Preset) -> str:
+    """A hint for an error message if the settings keep compaction from shortening more."""
+    if preset.rungs:
+        return ""
+    return f'; the setting `compaction = "{preset.name}"` is why nothing was shortened'
+
+
+async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
+    """Compact the conversation from the ladder's lowest rung on; return ending and message."""
+    turn.draft = ""
+    before = prompt_tokens(session.conversation)
+    preset = session.parts.compaction.preset
+    if not preset.rungs:
+        return "done", (
+            f'nothing is shortened with `compaction = "{preset.name}"`; choose another preset in '
+            "the settings"
+        )
+    if not await fit(session, turn, 0, emit, force=True):
+        return "done", (
+            f"nothing can be shortened: the conversation has {before:,} tokens, and what is old in "
+            "it is short already"
+        )
+    after = prompt_tokens(session.conversation)
+    return "done", f"the conversation is shorter now: {after:,} tokens instead of {before:,}"
+
+
+NAME = "compact"
+
+
+class CompactArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    reason: Annotated[str, Meta(description="why now, briefly")] = ""
+
+
+def make_compact(wish: CompactionWish) -> Tool[CompactArguments]:
+    """The tool of the session that ``wish`` belongs to."""
+
+    async def run(arguments: CompactArguments, context: ToolContext) -> Outcome:
+        del arguments, context
+        wish.want()
+        return Outcome("older parts will be shortened before your next step", figure="asked")
+
+    return Tool(
+        name=NAME,
+        description="Shorten the older parts of this conversation when a new phase of work "
+        "begins or they distract. The user's words and the task stay.",
+        arguments=CompactArguments,
+        effect="read",
+        facts=lambda given: ToolFacts(tool=NAME, effect="read", subject=given.reason),
+        run=run,
+    )

@@ -9,13 +9,74 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from indwell.agent.core.event_shape import BackgroundCommand, FileChanged, OfAgent, Queued
+import msgspec
+
 from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
 from indwell.messages import Usage
 from indwell.policy.approvals import Said
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
+
+
+def _tag(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+class _OfTurn(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
+    """Base with the number of the turn in its session, from 1."""
+
+    turn: int
+
+
+class OfAgent(_OfTurn, frozen=True, kw_only=True):
+    """Base of all events.
+
+    ``agent`` is the id of the call that started the sub-agent; empty for the main agent. A
+    sub-agent emits only tools, edits, questions, usage and notices.
+    """
+
+    agent: str = ""
+
+
+class Queued(msgspec.Struct, frozen=True, rename="camel"):
+    """A prompt that waits for the running turn."""
+
+    id: str
+    title: str
+    text: str
+
+
+class BackgroundCommand(msgspec.Struct, frozen=True, rename="camel"):
+    """A background command.
+
+    Attributes:
+        id: Such as ``b1``; unique in the session.
+        command: Its text.
+        state: Whether it runs, has ended by itself, or was stopped.
+        exit_code: The exit code once it has ended; negative for a signal.
+        seconds: How long it has run.
+        tail: The last lines of its output, for lists.
+        path: The file of its output; empty if the output was not kept.
+        by: Who stopped it, ``model`` or ``user``; empty if nobody did.
+    """
+
+    id: str
+    command: str
+    state: Literal["running", "ended", "stopped"]
+    exit_code: int | None
+    seconds: float
+    tail: str
+    path: str = ""
+    by: str = ""
+
+
+class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
+    """Lines added and removed in one file by a whole turn."""
+
+    path: str
+    added: int
+    removed: int
 
 
 class TurnStarted(OfAgent, frozen=True):
@@ -320,3 +381,20 @@ Event: TypeAlias = (
 )
 
 Listener: TypeAlias = Callable[[Event], None]
+
+
+def usage_words(usage: Usage) -> str:
+    """Input, cached and output tokens; marked as estimated if the endpoint did not count."""
+    estimated = "" if usage.reported else ", estimated"
+    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{estimated}"
+
+
+def compaction_words(before: int, after: int, note: str) -> str:
+    """What a compaction did."""
+    more = f"; {note}" if note else ""
+    return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"
+
+
+def to_review_words(number: int) -> str:
+    """How many changes await review."""
+    return "1 change to review" if number == 1 else f"{number:,} changes to review"

@@ -7,29 +7,154 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import CompactionWish
-from indwell.agent.core.ledger import Ledger, MemoryLedger
-from indwell.agent.core.log import Log
-from indwell.agent.core.other_models import OtherModel, SmallModel, no_other_model
-from indwell.agent.core.rules import Rules
+import msgspec
+
+from indwell.agent.core.budget import Budgets, Ledger, MemoryLedger
 from indwell.agent.core.session_features import Features
 from indwell.agent.git.entries import GitEntries
 from indwell.context.compaction.presets import DEFAULT, Preset
 from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
+from indwell.policy.call_facts import Policy
+from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
 from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.ledger import ReviewLedger
+from indwell.sandbox.confinement import Confinement
+from indwell.sessions.records import Record
+from indwell.settings.model import Mode
 from indwell.tools.base import ToolTable
 from indwell.workspace.base import Workspace
+
+
+class Log(Protocol):
+    """Takes records: ``append`` queues them, ``commit`` writes them to disk."""
+
+    def append(self, record: Record) -> None:
+        """Queue a record, in order."""
+        ...
+
+    async def commit(self) -> None:
+        """Write all queued records to disk.
+
+        Raises:
+            SessionError: The disk does not take them; they stay queued.
+            RecordsLost: The disk failed for good.
+        """
+        ...
+
+    def commit_soon(self) -> None:
+        """Write all queued records to disk without waiting for it."""
+        ...
+
+    async def close(self) -> None:
+        """Write queued records and close the file, even if writing fails.
+
+        Raises:
+            SessionError: The disk did not take the records, so they are lost.
+        """
+        ...
+
+
+class OtherModel(NamedTuple):
+    """A model that is ready for calls; the caller does not close its connections.
+
+    Attributes:
+        provider: The model.
+        name: As the endpoint calls it.
+        window: Most input and output tokens of one call.
+        max_output: Tokens of the window reserved for the reply.
+        cost: US dollars of a usage, None if the price is unknown.
+        rates: Its prices, or their usual ratios.
+        pictures: Whether it takes pictures.
+    """
+
+    provider: Provider
+    name: str
+    window: int
+    max_output: int
+    cost: Callable[[Usage], float | None]
+    rates: TokenRates = TokenRates()
+    pictures: bool = False
+
+
+def no_other_model(name: str) -> None:
+    """Find no other model, so that the session's own does all work."""
+    del name
+
+
+class SmallModel(NamedTuple):
+    """A cheaper model that writes summaries.
+
+    Attributes:
+        provider: The model.
+        name: As the endpoint calls it.
+        window: Most input and output tokens of one call.
+        cost: US dollars of a usage, None if the price is unknown.
+        rates: Its prices, or their usual ratios.
+    """
+
+    provider: Provider
+    name: str
+    window: int
+    cost: Callable[[Usage], float | None]
+    rates: TokenRates = TokenRates()
+
+
+def lies_in_no_home(_path: Path) -> bool:
+    """No path is private, because the workspace is no home folder."""
+    return False
+
+
+def unconfined(widening: Widening) -> None:
+    """No sandbox; for tools that start no process."""
+    del widening
+
+
+def hides_everything(_path: str) -> bool:
+    """Every path is hidden from the model."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one moment. A decision, and the call that it allows, use one snapshot.
+
+    What a function here answers follows from the settings and the trust of that moment. Facts of
+    the disk are read when a function is called.
+
+    Attributes:
+        policy: The mode, the user's rules and the folders that they are about.
+        hidden: Does a deny rule keep this displayed path from the model?
+        confine: The sandbox of a command with the given widening; None without a sandbox.
+        is_private: Does this path lie in the home folder, which is the workspace, where programs
+            keep keys and tokens?
+        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
+        repositories: Folders with git settings that nobody was asked about, absolute; blocks.
+    """
+
+    policy: Policy
+    hidden: Callable[[str], bool] = hides_everything
+    confine: Callable[[Widening], Confinement | None] = unconfined
+    is_private: Callable[[Path], bool] = lies_in_no_home
+    secret_files: Callable[[], tuple[str, ...]] = tuple
+    repositories: Callable[[], tuple[str, ...]] = tuple
+
+    @property
+    def mode(self) -> Mode:
+        """How much the user wants to be asked."""
+        return self.policy.mode
+
+    def in_mode(self, mode: Mode) -> Rules:
+        """The same rules in another mode."""
+        return replace(self, policy=msgspec.structs.replace(self.policy, mode=mode))
 
 
 async def holds_nothing() -> None:
@@ -124,6 +249,22 @@ class TurnLimits:
     rounds: int = 100
     budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
     ledger: Ledger = field(default_factory=MemoryLedger)
+
+
+class CompactionWish:
+    """A request to compact the conversation before the next model call; ``fit`` takes it."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def want(self) -> None:
+        """Request a compaction."""
+        self._is_open = True
+
+    def take(self) -> bool:
+        """Return whether a compaction was requested, and clear the request."""
+        was_open, self._is_open = self._is_open, False
+        return was_open
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
 from indwell.agent.core.parts import Parts
-from indwell.agent.core.prompt import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.prompt import (
+    MOST_WAITING,
+    MOST_WAITING_CHARACTERS,
+    Prompt,
+    is_blank,
+    taken_words,
+)
 from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.prospect import NothingPays
 from indwell.context.compaction.step import CompactionStep
@@ -26,18 +33,65 @@ from indwell.context.request.cache_health import Health, after_compaction
 from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
-from indwell.messages import Message, ToolSpec, Usage
+from indwell.messages import Block, Message, Text, ToolSpec, Usage
 from indwell.sessions.conversation_restore import rewritten
-from indwell.sessions.display_records import Titled
+from indwell.sessions.display_records import FeatureState, Titled
 from indwell.sessions.records import (
     CompactionRecord,
     MessageRecord,
     Prefixed,
+    Record,
     SteeringRecord,
     prefixed,
     repairs,
 )
 from indwell.tools.seen import KnownTexts
+from indwell.workspace.base import AppliedChange
+
+
+@dataclass(slots=True)
+class TurnState:
+    """The state of a running turn.
+
+    Attributes:
+        number: The turn's number in its session, from 1.
+        words: The words for the model: the user's, or where to read them if they are too long.
+        draft: The user's words until the model has received them, then empty.
+        steered: Steering words in the current request, as typed.
+        steered_sent: The same words as the model reads them.
+        n_told: How many of them were reported as delivered; a request may be sent again.
+        gathered: Context from the editor, the project and hooks. It joins the conversation once
+            every check has let the words pass.
+        along: The user's attachments; like the words, they are dropped if no model receives them.
+        prompt: The prompt that began the turn; None for a sub-agent.
+        streamed: Pieces of the current reply.
+        thought: Pieces of the current reasoning.
+        spent: US dollars of the calls whose price was known; budgets count these.
+        n_agents: Number of sub-agents started.
+        agents: Number of sub-agents started, by name; it numbers those of one name.
+        held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
+    """
+
+    number: int
+    words: str
+    draft: str
+    rounds: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    spent: float = 0.0
+    n_agents: int = 0
+    agents: dict[str, int] = field(default_factory=dict)
+    answer: str = ""
+    steered: tuple[str, ...] = ()
+    steered_sent: tuple[str, ...] = ()
+    n_told: int = 0
+    gathered: tuple[Text, ...] = ()
+    along: tuple[Block, ...] = ()
+    prompt: Prompt | None = None
+    streamed: list[str] = field(default_factory=list)
+    thought: list[str] = field(default_factory=list)
+    held: list[tuple[int, float]] = field(default_factory=list)
+    changes: list[AppliedChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +324,7 @@ class Session:
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
     ) -> None:
-        """Take over what an earlier process learned of the endpoint (see ``endpoint_memory``)."""
+        """Take over what an earlier process learned of the endpoint (see ``restore.recalled``)."""
         self.health, self.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
@@ -308,6 +362,20 @@ class Session:
             closing.push_async_callback(parts.features.close)
 
 
+class Resumed(NamedTuple):
+    """A resumed session.
+
+    Attributes:
+        session: The session.
+        draft: Words of the user that never reached the model.
+        notices: Messages for the user, a sentence each.
+    """
+
+    session: Session
+    draft: str
+    notices: tuple[str, ...]
+
+
 def added_messages(before: Sequence[Message], after: Sequence[Message]) -> tuple[Message, ...]:
     """The messages that ``after`` adds to ``before``, as ``rebuilding.fold`` needs them.
 
@@ -321,3 +389,28 @@ def added_messages(before: Sequence[Message], after: Sequence[Message]) -> tuple
     rest = grown.blocks[len(before[index].blocks) :]
     head = (Message(grown.role, rest, grown.turn),) if rest else ()
     return head + tuple(after[index + 1 :])
+
+
+T = TypeVar("T")
+
+
+def save_state(moment: Moment[Session], feature: str, state: object) -> None:
+    """Write the whole state of a feature to the log."""
+    session = moment.session
+    data = msgspec.Raw(msgspec.json.encode(state))
+    session.parts.log.append(FeatureState(moment.turn, feature, data, session.timestamp()))
+
+
+def saved_state(branch: Sequence[Record], feature: str, empty: T) -> T:
+    """The state that ``save_state`` wrote last, in the type of ``empty``. Pure.
+
+    ``empty`` is the result where nothing was saved, or where the log holds a state of another
+    shape, such as one of an older version of the feature.
+    """
+    for record in reversed(branch):
+        if isinstance(record, FeatureState) and record.feature == feature:
+            try:
+                return msgspec.json.decode(record.state, type=type(empty))
+            except msgspec.DecodeError:
+                return empty
+    return empty

@@ -19,17 +19,15 @@ from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import (
     apart,
-    changed_marks,
-    command_turn,
-    covered,
-)
-from indwell.agent.permission.decision import Permit
-from indwell.agent.permission.git_changes import (
     before_command,
+    changed_marks,
     command_begins,
     command_ended,
+    command_turn,
+    covered,
     report,
 )
+from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.permit import (
     Previewing,
     check_still_permitted,

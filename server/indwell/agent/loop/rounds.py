@@ -8,17 +8,16 @@ reminders are added, and pictures that the model refused are left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from indwell.agent.compaction.fit import fit, too_large_for
 from indwell.agent.core import events
 from indwell.agent.core.budget import expected_usage
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState
 from indwell.agent.loop.dispatch import NAME_LIMIT, dispatch
-from indwell.agent.loop.repetition import END_AT, HINT_AT, repeated_call
-from indwell.agent.requests.late_tools import update_tools
+from indwell.agent.requests.request_blocks import update_tools
 from indwell.agent.requests.sending import idle_s, send, sending_of
 from indwell.agent.requests.spending import leave
 from indwell.context import conversation as talk
@@ -28,7 +27,7 @@ from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.request.assemble import assemble, without_pictures
 from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
+from indwell.messages import BROKEN_OFF, Image, Message, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.sessions.records import Ending
@@ -251,3 +250,30 @@ def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
     session.mend(after.messages, (what,))
     emit(events.Notice(turn, "warning", what))
     return True
+
+
+HINT_AT = 3
+END_AT = 5
+WAITS = "commands"  # polls background commands, which may take long
+MORE_LOOKS = 15
+
+
+def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
+    """Name of the turn's last call, and how often in a row it was made with equal arguments."""
+    last: tuple[str, str] | None = None
+    times = 0
+    for message in reversed(messages):
+        if message.turn != turn:
+            break
+        for use in reversed(tool_uses(message)):
+            call = (use.name, use.arguments)
+            if last is None:
+                last = call
+            if call != last:
+                return last[0], _counted(last[0], times)
+            times += 1
+    return (last[0], _counted(last[0], times)) if last else ("", 0)
+
+
+def _counted(name: str, times: int) -> int:
+    return max(1, times - MORE_LOOKS) if name == WAITS else times

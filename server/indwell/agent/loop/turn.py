@@ -10,21 +10,19 @@ import logging
 
 import msgspec
 
-from indwell.agent.compaction.compact_now import compact_now, is_compact, no_command, unshortened
+from indwell.agent.compaction.fit import compact_now, is_compact, no_command, unshortened
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged
-from indwell.agent.core.events import Listener
+from indwell.agent.core.events import FileChanged, Listener
 from indwell.agent.core.feature import Ended, Moment
 from indwell.agent.core.prompt import NOTHING, Prompt, is_continue, labels, told_words
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState
 from indwell.agent.loop.rounds import (
     fitting_words,
     keep_partial_answer,
     run_rounds,
 )
 from indwell.agent.permission.call_facts import display
-from indwell.agent.requests.prompt_blocks import attached_blocks, check_pictures, gathered
+from indwell.agent.requests.request_blocks import attached_blocks, check_pictures, gathered
 from indwell.agent.requests.spending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted

@@ -18,7 +18,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.agent.core.events import Listener, PermissionAnswered, PermissionAsked
-from indwell.agent.core.rules import Rules
+from indwell.agent.core.parts import Rules
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import call_facts, with_scripts
 from indwell.errors import ToolError

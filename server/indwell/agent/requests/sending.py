@@ -12,8 +12,7 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
-from indwell.agent.core.session import Session, added_messages
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState, added_messages
 from indwell.agent.requests.spending import charge
 from indwell.context import conversation as talk
 from indwell.context.conversation import calibrated, prompt_tokens

@@ -12,11 +12,9 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from indwell.agent.core import events
-from indwell.agent.core.budget import Budgets, Outlay, refusal
+from indwell.agent.core.budget import Budgets, Ledger, Outlay, refusal
 from indwell.agent.core.events import Listener
-from indwell.agent.core.ledger import Ledger
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState
 from indwell.context.request.cache_health import after_call
 from indwell.errors import UserError
 from indwell.messages import Usage

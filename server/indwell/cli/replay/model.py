@@ -1,6 +1,6 @@
 """Summaries for ``indwell replay --model``, written by a real endpoint as for the agent.
 
-The requests go through ``agent.compaction.summarise_call``, so limits, budgets, checks and
+The requests go through ``agent.compaction.summary``, so limits, budgets, checks and
 failures are those of a session. As with a small model, each request has only the part to
 summarise, because no cache holds the conversation of a replay.
 """
@@ -18,11 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.compaction.summarise_call import summary_step
-from indwell.agent.core.other_models import SmallModel
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
-from indwell.agent.requests.receipt import usage_words
+from indwell.agent.compaction.summary import summary_step
+from indwell.agent.core.events import usage_words
+from indwell.agent.core.parts import SmallModel
+from indwell.agent.core.session import Session, TurnState
 from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.context.compaction.presets import Preset
@@ -41,7 +40,7 @@ from indwell.wiring.model import Model, make_model
 from indwell.workspace.disk import DiskWorkspace
 
 _HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
-_TROUBLE = ", without a model ("  # as ``agent.compaction.summarise_call`` ends its note
+_TROUBLE = ", without a model ("  # as ``agent.compaction.summary`` ends its note
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.agent.compaction.compact_now import COMPACT, is_compact, no_command
+from indwell.agent.compaction.fit import COMPACT, is_compact, no_command
 from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt, taken_words
 from indwell.agent.core.session import Session
-from indwell.agent.permission.other_names import denied_name
+from indwell.agent.permission.call_facts import denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import RunLimits, RunOptions
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound

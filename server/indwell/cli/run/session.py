@@ -13,7 +13,7 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.feature import board_of
+from indwell.agent.features.plan import board_of
 from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.front_door import TerminalDoor

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.features.memory.feature import MemoryToolArguments, fact_of, replaced
+from indwell.agent.features.memory import MemoryToolArguments, fact_of, replaced
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.memory import Fact, Scope
 from indwell.errors import ToolError, UserError

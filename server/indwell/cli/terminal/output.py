@@ -7,10 +7,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import BackgroundCommand
+from indwell.agent.core.events import (
+    BackgroundCommand,
+    compaction_words,
+    to_review_words,
+    usage_words,
+)
 from indwell.agent.features.checks.gate import NOT_VERIFIED
-from indwell.agent.features.subagents.naming import Names
-from indwell.agent.requests.receipt import compaction_words, to_review_words, usage_words
+from indwell.agent.features.subagents.definition import Names
 from indwell.context.todo import shown_lines
 from indwell.policy.approvals import short_line, visible
 

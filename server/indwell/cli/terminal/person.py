@@ -9,8 +9,8 @@ from typing import Literal
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent.features.questions.asker import NOBODY, UserQuestion, answer_of
-from indwell.agent.features.questions.asker import Answer as UserAnswer
+from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
+from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.cli.terminal.stdin import is_typed
 from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible

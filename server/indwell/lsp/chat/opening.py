@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from indwell.agent.features.questions.asker import UserQuestion
+from indwell.agent.features.questions import UserQuestion
 from indwell.errors import EditRefused, UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from indwell.agent.core import events
-from indwell.agent.requests.receipt import compaction_words, usage_words
+from indwell.agent.core.events import compaction_words, usage_words
 from indwell.context.todo import shown_lines
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat.layout import YOU, turn_line

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from indwell.agent.features.plan.feature import board_of
-from indwell.agent.features.questions.board import question_of
+from indwell.agent.features.plan import board_of
+from indwell.agent.features.questions import question_of
 from indwell.lsp.chat import layout, outline
 from indwell.lsp.chat import outline as offers
 from indwell.lsp.chat.chats import Chats

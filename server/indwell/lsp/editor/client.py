@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
-from indwell.agent.features.questions.asker import UserQuestion
+from indwell.agent.features.questions import UserQuestion
 from indwell.lsp.messages import diagnostics, questions, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures

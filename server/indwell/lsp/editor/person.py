@@ -9,8 +9,8 @@ from time import monotonic
 
 import msgspec
 
-from indwell.agent.features.questions.asker import CLOSED, UserQuestion
-from indwell.agent.features.questions.asker import Answer as UserAnswer
+from indwell.agent.features.questions import CLOSED, UserQuestion
+from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages import questions

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged
+from indwell.agent.core.events import FileChanged, compaction_words, to_review_words
 from indwell.agent.features.checks.gate import NOT_VERIFIED
-from indwell.agent.features.subagents.naming import Names
-from indwell.agent.requests.receipt import compaction_words, to_review_words
+from indwell.agent.features.subagents.definition import Names
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types

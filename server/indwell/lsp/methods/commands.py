@@ -7,8 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from indwell.agent.features.background.board import Board
-from indwell.agent.features.background.words import list_words
+from indwell.agent.features.background.board import Board, list_words
 from indwell.errors import ToolError, UserError
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indwell.agent.requests.forthcoming import NOTHING, Forthcoming
+from indwell.agent.requests.request_blocks import NOTHING, Forthcoming
 from indwell.context.compaction.presets import Preset
 from indwell.context.conversation import Conversation, queue, with_input
 from indwell.context.injections import inject

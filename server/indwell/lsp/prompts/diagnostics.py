@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.features.checks.source import KnownProblems
+from indwell.agent.features.checks.gate import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.diagnostics import DiagnosticsParams, DocumentDiagnostics
@@ -61,7 +61,7 @@ def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
 
 
 class EditorProblems:
-    """The problems known to the editor; implements ``agent.features.checks.source.Source``.
+    """The problems known to the editor; implements ``agent.features.checks.gate.Source``.
 
     Args:
         client: The editor.

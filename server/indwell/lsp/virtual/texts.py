@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from indwell.agent.requests.forthcoming import NOTHING, forthcoming
+from indwell.agent.requests.request_blocks import NOTHING, forthcoming
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import ToolError, UserError
 from indwell.files import exists

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from indwell.agent.compaction.summarise_call import card_of, pending_hunks
+from indwell.agent.compaction.summary import card_of, pending_hunks
 from indwell.agent.core.events import Event, Listener, TurnFinished
 from indwell.agent.core.session import Session
-from indwell.agent.restore.restored_state import Past, past_of
+from indwell.agent.restore import Past, past_of
 from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text

@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from indwell.agent.core.session import Session
+from indwell.agent.core.session import Resumed, Session
 from indwell.agent.features.background.board import Board
-from indwell.agent.restore.resume import Resumed
 from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger

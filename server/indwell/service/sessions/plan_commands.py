@@ -10,8 +10,7 @@ from pathlib import Path
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.prompt import is_blank, taken_words
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.board import APPROVED
-from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
+from indwell.agent.features.plan import APPROVED, board_of, tell_plan, written_plan
 from indwell.context.plan import Plan, PlanInput, next_state
 from indwell.errors import UserError
 from indwell.service.configuration import Configuration

@@ -13,9 +13,16 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import FileChanged, OfAgent
-from indwell.agent.core.events import EditApplied, Event, ToolFinished, ToolStarted, TurnFinished
-from indwell.agent.features.subagents.naming import NAME, subject_of
+from indwell.agent.core.events import (
+    EditApplied,
+    Event,
+    FileChanged,
+    OfAgent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
+from indwell.agent.features.subagents.definition import NAME, subject_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived

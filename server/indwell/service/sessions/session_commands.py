@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.restore.resume import Resumed
+from indwell.agent.core.session import Resumed
 from indwell.errors import UserError
 from indwell.installation import installation
 from indwell.policy.approvals import short_line

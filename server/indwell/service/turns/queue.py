@@ -22,7 +22,7 @@ from indwell.agent.core.prompt import (
     taken_words,
 )
 from indwell.agent.core.session import Session
-from indwell.agent.features.plan.board import PlanBoard
+from indwell.agent.features.plan import PlanBoard
 from indwell.errors import UserError
 from indwell.messages import Usage
 from indwell.settings.model import Mode

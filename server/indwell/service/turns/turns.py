@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeAlias
 
 from indwell.agent.core import events
-from indwell.agent.core.event_shape import Queued
+from indwell.agent.core.events import Queued
 from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.errors import UserError

@@ -32,7 +32,7 @@ def local_day(now: datetime) -> str:
 
 
 class SpendingLedger:
-    """The spending ledger of one user; implements ``agent.core.ledger.Ledger``.
+    """The spending ledger of one user; implements ``agent.core.budget.Ledger``.
 
     One thread reads and writes, so only ``hold`` and ``today`` wait for the disk.
 

@@ -204,7 +204,7 @@ class LogWriter:
 
 
 class MemoryLog:
-    """An in-memory log where no folder is writable; implements ``agent.core.log.Log``.
+    """An in-memory log where no folder is writable; implements ``agent.core.parts.Log``.
 
     The caller must tell the user that the session is not saved.
     """

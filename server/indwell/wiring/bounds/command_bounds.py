@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.skills import Shelf
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
 from indwell.policy.call_facts import Policy

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from indwell.agent.features.instructions.folders import NOTHING, FoundInstructions, Instruction
+from indwell.agent.features.instructions import NOTHING, FoundInstructions, Instruction
 from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, has_other_names, read_bytes
 from indwell.policy.paths import is_inside, matches_any

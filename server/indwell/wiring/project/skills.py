@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from indwell import skills as package
-from indwell.agent.features.skills.shelf import Content, FoundSkills, Shelf
+from indwell.agent.features.skills import Content, FoundSkills, Shelf
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, read_bytes
 from indwell.files.reading import why_foreign

@@ -13,9 +13,9 @@ from msgspec import Meta
 from indwell.agent.core.events import Notice
 from indwell.agent.core.feature import DurableState, Feature, Moment, Reminder
 from indwell.agent.core.session import Session
-from indwell.agent.features.background.board import Board
-from indwell.agent.features.background.command import RunningCommand
-from indwell.agent.features.background.words import (
+from indwell.agent.features.background.board import (
+    Board,
+    RunningCommand,
     ended_words,
     list_words,
     lost_words,

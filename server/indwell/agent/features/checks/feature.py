@@ -15,9 +15,17 @@ from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.checking_commands import checks_in
 from indwell.agent.features.checks.gate import CheckGate
-from indwell.agent.features.checks.look_back import errors_of, look_back, marks_of, shown_of
+from indwell.agent.features.checks.look_back import (
+    ASKED,
+    errors_of,
+    listed,
+    look_back,
+    marks_of,
+    new_errors,
+    shown_of,
+    told_words,
+)
 from indwell.agent.features.checks.run_check import run_check
-from indwell.agent.features.checks.words import ASKED, listed, new_errors, told_words
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.command_changes import changed_marks
 from indwell.agent.permission.redaction import hidden

@@ -20,10 +20,9 @@ from indwell.agent.core import events
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran
-from indwell.agent.features.checks.words import quoted
+from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran, quoted
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import command_turn, covered_check
+from indwell.agent.permission.command_changes import around, command_turn, covered_check
 from indwell.agent.permission.decision import (
     FAULT,
     FAULT_OF_COMMAND,
@@ -38,7 +37,6 @@ from indwell.agent.permission.decision import (
     permission,
     still_allowed,
 )
-from indwell.agent.permission.git_changes import around
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError

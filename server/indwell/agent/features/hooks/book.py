@@ -1,4 +1,9 @@
-"""The hooks of a session, and the user's answers about those of a project."""
+"""The hooks of a session, the user's answers about them, and whether a hook may run.
+
+The same rules decide as for a command of the agent. The user's own hook runs without a question
+where the agent's command would be asked about. A project's hook is asked about once a session. What
+is denied to a command never runs as a hook.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,31 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.features.hooks.payload import EventName
-from indwell.policy.approvals import short_line
+from indwell.agent.core.events import Listener, Notice
+from indwell.agent.core.session import Session
+from indwell.agent.features.hooks.hook_io import EventName
+from indwell.agent.permission.decision import (
+    FAULT,
+    FAULT_OF_COMMAND,
+    OWN_RULE,
+    VERDICTS,
+    Consent,
+    EvaluatedPolicy,
+    Permit,
+    Permitted,
+    RefusedPermission,
+    command_facts,
+    permission,
+    put_question,
+    still_allowed,
+)
+from indwell.policy.approvals import Reply, Said, question_for, short_line
+from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
+from indwell.policy.decide import decide, judged
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.sessions.display_records import Decided
 from indwell.settings.model import Hook
+from indwell.tools.base import ToolFacts
 
 _SHOWN = 60  # characters of a command that name its hook
 
@@ -97,4 +124,185 @@ def wanted(found: MatchingHooks, event: EventName, tool: str = "") -> tuple[Foun
         for one in found.hooks
         if one.hook.event == event
         and (not one.hook.tools or any(fnmatchcase(tool, glob) for glob in one.hook.tools))
+    )
+
+
+HOOK = "hook"  # the tool's name in the log
+RESTRICTED = "restricted folder"  # the rule that denies commands of a restricted folder
+_FOR_PEOPLE = {
+    RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
+    "plan": "the mode is `plan`, and nothing here keeps it from changing something",
+    FAULT: FAULT_OF_COMMAND,
+}
+"""For each rule, the reason of a denial for people; the policy words it for a model."""
+_YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
+_CHANGED = "what it would run, or its sandbox, changed while you were asked"
+
+
+class RefusedHook(msgspec.Struct, frozen=True):
+    """The refusal of a hook.
+
+    Attributes:
+        why: The reason, as a clause.
+        by_user: Whether the user was asked and did not say yes.
+    """
+
+    why: str
+    by_user: bool = False
+
+
+async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
+    session: Session,
+    turn: int,
+    run_id: str,
+    found: FoundHook,
+    folder: Path,
+    emit: Listener,
+) -> Permit | RefusedHook:
+    """Return the permit of a hook, with its bounds; the decision is recorded for the audit."""
+    facts, arguments = command_facts(found.hook.command, folder)
+    request = HookRequest(session, turn, run_id, found, emit, facts, arguments)
+    return _worded(await permission(session, request))
+
+
+async def still_permitted_hook(session: Session, permit: Permit) -> Permit | RefusedHook:
+    """Return the permit of a hook that waited or is about to start, under the current rules."""
+    return _worded(await still_allowed(session, permit))
+
+
+def _worded(found: Permitted) -> Permit | RefusedHook:
+    """Return the permit, or the refusal in words for people."""
+    if isinstance(found, Permit):
+        return found
+    match found.kind:
+        case "answered":
+            return RefusedHook(found.why, by_user=True)
+        case "changed" | "sandbox":
+            return RefusedHook(_CHANGED)
+        case "denied" | "rules":
+            decision = found.evaluated.decision
+            rule = "" if isinstance(decision, Ask) else decision.by
+            return RefusedHook(_FOR_PEOPLE.get(rule, found.why))
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """A run of a hook that asks for permission; see ``Requester``."""
+
+    session: Session
+    turn: int
+    id: str
+    found: FoundHook
+    emit: Listener
+    facts: ToolFacts
+    arguments: str
+
+    def settled(self, evaluated: EvaluatedPolicy) -> Decision:
+        """Return the decision: the user's own hook needs no question, but may be read-only."""
+        decision = evaluated.by_policy
+        match decision:
+            case Deny(by=by) if self.found.is_own and _only_reads(evaluated, by):
+                return Allow(by="hooks", widening=Widening(reads_only=True))
+            case Ask(by=by) if self.found.is_own and not by.startswith(OWN_RULE):
+                return Allow(by="hooks", widening=NOTHING_MORE)
+            case _:
+                return decision
+
+    def record(self, evaluated: EvaluatedPolicy, answer: str = "") -> None:
+        """Record a decision for ``indwell audit``."""
+        decision, of_policy = evaluated.decision, evaluated.by_policy
+        verdict = VERDICTS[type(decision)]
+        self.session.parts.log.append(
+            Decided(
+                turn=self.turn,
+                tool_use_id=self.id,
+                tool=HOOK,
+                what=self.found.hook.command,
+                cwd=evaluated.asked.cwd,
+                decision=verdict,
+                rule=decision.by,
+                reason="" if isinstance(decision, Allow) else decision.reason,
+                answer=answer,
+                widening="" if isinstance(of_policy, Deny) else of_policy.widening.words,
+                sandbox="" if verdict == "deny" else evaluated.rules.policy.sandbox,
+                at=self.session.timestamp(),
+            )
+        )
+
+    async def ask(self, evaluated: EvaluatedPolicy, ask: Ask) -> Consent | RefusedPermission:
+        """Ask the user: a no is for the command, a yes also for its scripts as they are."""
+        answers = self.session.parts.features.door(HookBook).answers
+        command, rule = self.found.hook.command, rule_of(evaluated.asked, widening=ask.widening)
+        yes = answers.get(command, answers.get(rule))
+        if yes is None:
+            yes = await self._put(evaluated, ask)
+            if not yes and not self.found.is_own:
+                name = self.found.name
+                words = f"{name} is passed over in this session: it was not allowed to run"
+                self.emit(Notice(self.turn, "info", words))
+            if not yes or may_stand(evaluated.asked, ask.widening):
+                answers[rule if yes else command] = yes
+        else:
+            self.record(evaluated, "session" if yes else "no")
+        if not yes:
+            why = "you did not allow it to run in this session"
+            return RefusedPermission(why, "answered", evaluated)
+        return Consent()
+
+    async def shows_the_same(self, evaluated: EvaluatedPolicy) -> bool:
+        """Return True, because the question shows the command and no change."""
+        del evaluated
+        return True
+
+    async def keep(self, ask: Ask) -> None:
+        """Keep nothing, because the hook book keeps the answers for the session."""
+
+    async def _put(self, evaluated: EvaluatedPolicy, ask: Ask) -> bool:
+        whose = "a hook of yours" if self.found.is_own else "a hook of this project"
+        reason = f"{whose} for {self.found.hook.event}, asked once a session; {ask.reason}"
+        worded = msgspec.structs.replace(ask, reason=reason, rule="")
+        question = question_for(
+            self.id, evaluated.asked, worded, "", evaluated.rules.policy.sandbox
+        )
+
+        def understood(reply: Reply) -> Reply:
+            return reply if isinstance(reply, str) else "no"
+
+        self.record(evaluated)  # recorded first, in case the question is never answered
+        reply = await put_question(
+            self.session, self.turn, self.id, question, self.emit, understood
+        )
+        assert isinstance(reply, str)
+        self.record(evaluated, reply)
+        return reply in _YES
+
+
+def _only_reads(evaluated: EvaluatedPolicy, by: str) -> bool:
+    """Does the sandbox let it only read, where its other effects are the reason for the denial?
+
+    In an untrusted folder this is not enough: nothing of the folder may be started, and only a
+        command known to read surely starts nothing. So a grep through the user's words works.
+    """
+    policy = evaluated.rules.policy
+    if not policy.writes_confined:
+        return False
+    if by != RESTRICTED:
+        return by == "plan"
+    anywhere = msgspec.structs.replace(policy, restricted=())
+    allowed = decide(evaluated.asked, anywhere)
+    return isinstance(allowed, Allow) and judged(evaluated.asked, policy).reads_only
+
+
+def note_ending(session: Session, turn: int, run_id: str, found: FoundHook, words: str) -> None:
+    """Record how a permitted hook ended."""
+    session.parts.log.append(
+        Decided(
+            turn=turn,
+            tool_use_id=run_id,
+            tool=HOOK,
+            what=found.hook.command,
+            decision="allow",
+            at=session.timestamp(),
+            ending=words,
+        )
     )

@@ -12,20 +12,19 @@ from typing import TypedDict
 from indwell.agent.core.events import EditApplied, Listener, Notice
 from indwell.agent.core.feature import Checked, Ended, Feature, Moment
 from indwell.agent.core.prompt import Prompt, labels
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState
 from indwell.agent.features.hooks.book import HookBook
-from indwell.agent.features.hooks.outcome import kind_of
-from indwell.agent.features.hooks.payload import (
+from indwell.agent.features.hooks.hook_io import (
     AfterTool,
     BeforeTool,
     Compaction,
     PromptSubmitted,
     TurnEnd,
     cut,
+    kind_of,
     parsed,
 )
-from indwell.agent.features.hooks.payload import EditAppliedPayload as Edited
+from indwell.agent.features.hooks.hook_io import EditAppliedPayload as Edited
 from indwell.agent.features.hooks.run import HooksVerdict, any_hooks, book_of, run_hooks, tell_late
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.redaction import hidden

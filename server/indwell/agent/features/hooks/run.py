@@ -18,26 +18,30 @@ import msgspec
 from indwell.agent.core.events import Checking, Listener, Notice
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.agent.features.hooks.book import FoundHook, HookBook, wanted
-from indwell.agent.features.hooks.outcome import (
+from indwell.agent.features.hooks.book import (
+    FoundHook,
+    HookBook,
+    RefusedHook,
+    hook_permit,
+    note_ending,
+    still_permitted_hook,
+    wanted,
+)
+from indwell.agent.features.hooks.hook_io import (
     MOST_ADDED,
+    EventName,
     HookOutcome,
+    Payload,
+    encoded,
+    event_of,
     is_closed,
     is_long,
     kind_of,
     outcome_of,
     shortened,
 )
-from indwell.agent.features.hooks.payload import EventName, Payload, encoded, event_of
-from indwell.agent.features.hooks.permit import (
-    RefusedHook,
-    hook_permit,
-    note_ending,
-    still_permitted_hook,
-)
-from indwell.agent.permission.command_changes import command_turn
+from indwell.agent.permission.command_changes import around, command_turn
 from indwell.agent.permission.decision import Permit
-from indwell.agent.permission.git_changes import around
 from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk

@@ -1,34 +1,42 @@
-"""Creates a sub-agent's session: the parts of its parent, with a conversation of its own.
+"""Creates a sub-agent's session and runs it to its answer.
 
 A sub-agent may never do more than its parent: the same policy or a tighter one, fewer tools, the
-same user who is asked, the same workspace and review ledger. Its id and turn number are those
-of the session, so reviewing, undoing and rewinding a turn include its sub-agents. Its calls get
-ids that are unique in the session.
+same user who is asked, the same workspace and review ledger. Its id and turn number are those of
+the session, so reviewing, undoing and rewinding a turn include its sub-agents. Its calls get ids
+that are unique in the session.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from indwell.agent.core.budget import Budgets
-from indwell.agent.core.compact_tool import CompactionWish
-from indwell.agent.core.ledger import MemoryLedger
-from indwell.agent.core.log import Log
-from indwell.agent.core.other_models import OtherModel
-from indwell.agent.core.parts import Parts, TurnLimits
-from indwell.agent.core.rules import Rules
-from indwell.agent.core.session import AskedUser, Helping, Session
+from indwell.agent.core.budget import Budgets, MemoryLedger
+from indwell.agent.core.events import Listener
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.parts import CompactionWish, Log, OtherModel, Parts, Rules, TurnLimits
+from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import AskedUser, Helping, Session, TurnState
 from indwell.agent.features.subagents.definition import Definition
+from indwell.agent.loop.rounds import fitting_words, run_rounds
+from indwell.agent.requests.request_blocks import gathered
+from indwell.agent.requests.spending import OverBudget
+from indwell.context import conversation as talk
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.messages import Reply, Request
+from indwell.context.injections import inject
+from indwell.errors import ToolError, UserError
+from indwell.messages import Reply, Request, Usage
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.system import role_words
 from indwell.providers.base import Provider, StreamEvent
+from indwell.sessions.overview import preview_of
+from indwell.sessions.records import Ending, Prefixed, TurnEndRecord, TurnStartRecord
 from indwell.tools.base import Tool, ToolTable
+from indwell.tools.truncate import untorn
 
 LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
 """Tools that no sub-agent has: they reach the user, outlive the agent, or start sub-agents."""
@@ -207,3 +215,119 @@ class OwnIds:
             for call in reply.calls
         )
         return msgspec.structs.replace(reply, calls=calls)
+
+
+ANSWER_LIMIT = 5_000  # characters; H52
+ANSWER_HEAD, ANSWER_TAIL = 3_000, 1_500
+K = 1_000
+
+
+class SubagentReport(msgspec.Struct, frozen=True):
+    """The result of a sub-agent.
+
+    Attributes:
+        answer: Its last words.
+        early: Why it ended early; empty if it finished.
+        rounds: Number of its model calls.
+        usage: Tokens of all its calls.
+    """
+
+    answer: str
+    early: str
+    rounds: int
+    usage: Usage
+
+    @property
+    def figure(self) -> str:
+        """A few words for the user."""
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        tokens = self.usage.input + self.usage.output
+        return f"{rounds}, {tokens if tokens < K else f'{tokens / K:.0f}k'} tokens"
+
+
+async def work(
+    child: Session, task: str, definition: Definition | None, emit: Listener
+) -> SubagentReport:
+    """Run ``child`` to the end of its task; its log is complete and closed afterwards in any case.
+
+    Raises:
+        ToolError: It gave no answer; the message says why.
+    """
+    assert child.helping is not None
+    turn = TurnState(child.turns, task, "", changes=child.helping.turn.changes)
+    started = child.parts.clock.monotonic()
+    ending: Ending = "failed"
+    message = ""
+    try:
+        _begin_log(child, task)
+        await _gather(Moment(child, turn.number, emit), task, definition, turn)
+        ending, message = await run_rounds(child, turn, emit)
+    except asyncio.CancelledError:
+        ending, message = "cancelled", "stopped"
+        raise
+    except OverBudget as error:
+        ending, message = "budget", str(error)
+    except UserError as error:
+        message = str(error)
+    finally:
+        seconds = round(child.parts.clock.monotonic() - started, 3)
+        child.parts.log.append(
+            TurnEndRecord(turn.number, ending, child.timestamp(), message, "", seconds)
+        )
+        await child.parts.log.close()
+    early = _early(ending, message, turn.rounds)
+    if not turn.answer.strip():
+        raise ToolError(f"the sub-agent gave no answer: {early or 'its last message was empty'}")
+    return SubagentReport(turn.answer.strip(), early, turn.rounds, turn.usage)
+
+
+async def told(child: Session, report: SubagentReport) -> str:
+    """Return what the waiting agent reads: the answer; of a long one, head and tail."""
+    answer = report.answer
+    if len(answer) > ANSWER_LIMIT:
+        path = await child.parts.spill.keep("agent", answer)
+        head, tail = untorn(answer[:ANSWER_HEAD]), answer[-ANSWER_TAIL:]
+        n_left = len(answer) - len(head) - len(tail)
+        answer = (
+            f"{head}\n[… {n_left:,} characters left out; all of it is in {str(path)!r}, for "
+            f"read_file …]\n{tail}"
+        )
+    if report.early:
+        return f"{answer}\n[the sub-agent ended early, so this may not be all: {report.early}]"
+    return answer
+
+
+def _begin_log(child: Session, task: str) -> None:
+    conversation, at = child.conversation, child.timestamp()
+    log = child.parts.log
+    system = tuple(block.text for block in conversation.system)
+    # Without the digest that a resumed session compares, because no sub-agent is resumed.
+    log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
+    log.append(
+        TurnStartRecord(child.turns, task, at, preview_of(task), (), child.parts.rules().mode)
+    )
+
+
+async def _gather(
+    moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
+) -> None:
+    """Collect what goes with the task: environment, project instructions, its own instructions."""
+    child = moment.session
+    now = await child.parts.surroundings()
+    blocks = await gathered(moment, Prompt(task), now)
+    if definition is not None and definition.origin == "workspace":
+        about = {"name": definition.name, "from": definition.path}
+        body = child.parts.secrets.hide(definition.body)
+        blocks.append(inject("skill", body, turn=turn.number, attributes=about))
+    child.conversation = talk.queue(child.conversation, blocks)
+    turn.words = await fitting_words(child, turn.words)
+
+
+def _early(ending: Ending, message: str, rounds: int) -> str:
+    match ending:
+        case "done":
+            return message
+        case "limit":
+            return f"it has used its {rounds} rounds"
+        case _:
+            return message or ending

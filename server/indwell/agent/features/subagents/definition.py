@@ -1,4 +1,4 @@
-"""Parses the Markdown file of a named sub-agent: its task, model and tools. Pure.
+"""Named sub-agents: the Markdown file of one, the catalogue, and names for people. Pure.
 
 A file can only tighten: no value gives a sub-agent more than a call without its name has.
 """
@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.agent.core import events
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern
@@ -131,3 +132,54 @@ def _own_name(tool: str) -> str:
     """Return our name for a tool; empty for an unknown name."""
     lower = tool.lower()
     return _OTHERS.get(lower, lower)
+
+
+NAME = "agent"  # the tool that starts a sub-agent
+GENERAL = "general"  # the name of a sub-agent without a name
+NAME_LIMIT = 40  # characters
+SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    """The arguments that people see."""
+
+    task: str
+    name: str = ""
+
+
+def subject(name: str, task: str) -> str:
+    """Describe a call for people: the sub-agent, and the beginning of its task."""
+    return f"{short_line(name, NAME_LIMIT) or GENERAL}: {short_line(task, SUBJECT_LIMIT)}"
+
+
+def subject_of(arguments: str) -> str:
+    """Describe a call by its JSON arguments; empty if they are invalid."""
+    try:
+        begun = msgspec.json.decode(arguments, type=_Begun)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    return subject(begun.name, begun.task)
+
+
+def next_name(target: str, begun: dict[str, int]) -> str:
+    """Return the name of the sub-agent that a call starts: the second is `explore 2`.
+
+    Counts it in ``begun``, the number of sub-agents of each name in a turn.
+    """
+    name = target.partition(":")[0][:NAME_LIMIT]
+    number = begun[name] = begun.get(name, 0) + 1
+    return f"{name} {number}" if number > 1 else name
+
+
+class Names:
+    """Follows the events of a turn."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._begun: dict[str, int] = {}
+
+    def of(self, event: events.Event) -> str:
+        """Return the sub-agent's name; empty for the main agent. Pass each event, in order."""
+        if isinstance(event, events.ToolStarted) and event.name == NAME and not event.agent:
+            self._names[event.id] = next_name(event.target, self._begun)
+        return self._names.get(event.agent, GENERAL) if event.agent else ""

@@ -1,21 +1,33 @@
-"""Rebuilds a session's state from its log: messages, usage, cost, and an open turn. Pure."""
+"""Rebuilds a session from its log: messages, usage, cost, an open turn, the endpoint's state. Pure.
+
+No call runs again. A call that a crash left open gets a result that says what is known of it (H24,
+PER-09, PER-11). The result is logged, so that the next resume reads the same bytes. A restarted
+server also knows what the last one knew of the endpoint: exact counts, by which no compaction runs
+too early, and what the prompt cache should still serve.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from indwell.context.conversation import tool_result
 from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.pairing import repair, tool_uses
-from indwell.messages import Message, Text, ToolUse, Usage
+from indwell.context.request.cache_health import LEAST_PREFIX, LIFE_S, Health, added
+from indwell.context.request.figures import of_call, of_compaction
+from indwell.context.tokens import Calibration, is_plausible
+from indwell.errors import SessionError
+from indwell.messages import Message, Request, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
-from indwell.sessions.conversation_restore import folded, rewritten
+from indwell.sessions.conversation_restore import folded, rebuilt, rewritten
 from indwell.sessions.display_records import Inherited, Titled
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
+    CompactionRecord,
     Forked,
     Intent,
     MessageRecord,
@@ -247,3 +259,122 @@ def _draft(records: Sequence[Record]) -> str:
             case _:
                 pass
     return "\n\n".join(typed[n_heard:])
+
+
+class Recalled(NamedTuple):
+    """What is known of the endpoint.
+
+    Attributes:
+        health: Cache statistics after the last call.
+        calibration: The ratio of counted to estimated tokens, by the last plausible count.
+        answered_at: Time of the model's last reply; None if there was none or it is unknown.
+    """
+
+    health: Health
+    calibration: Calibration
+    answered_at: datetime | None
+
+
+def recalled(records: Sequence[Record], now: datetime) -> Recalled:
+    """Read it from a log.
+
+    Args:
+        records: All records, oldest first.
+        now: The current time; an old request is not rebuilt, because no cache holds it.
+    """
+    health, calibration = Health(), Calibration()
+    answered: datetime | None = None
+    sent: RequestRecord | None = None
+    last: RequestRecord | None = None
+    for record in records:
+        match record:
+            case RequestRecord():
+                sent = record
+            case Forked():  # another session paid for the copied records
+                health = Health(has_cache=health.has_cache, misses=health.misses)
+            case CompactionRecord():
+                figures = of_compaction(record.layer, record.before, record.after)
+                health = added(health, record.turn, figures)
+            case Spent(usage=usage):
+                figures = of_call(usage, record.cost, expected=record.expected)
+                health = added(health, record.turn, figures)
+                if record.agent or sent is None:
+                    continue
+                if sent.model != record.model or sent.purpose != "work":
+                    continue
+                answered = _time(record.at)
+                health = _watched(health, record, is_same=last is None or last.model == sent.model)
+                last = sent if usage.reported else last
+                room = sent.window - sent.max_output
+                if usage.reported and sent.tokens and is_plausible(usage.input, sent.tokens, room):
+                    calibration = Calibration(sent.model, usage.input, sent.tokens)
+            case _:
+                pass
+    if last is not None and answered is not None and (now - answered).total_seconds() <= LIFE_S:
+        health = msgspec.structs.replace(health, last=_request(records, last))
+    return Recalled(health, calibration, answered)
+
+
+def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
+    """Update the statistics as ``health.after_reply`` did, from the recorded result."""
+    usage = spent.usage
+    if not usage.reported:
+        return health
+    known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
+    misses = health.misses if is_same and not usage.cached else 0
+    if spent.expected >= LEAST_PREFIX and known and not usage.cached:
+        misses += 1
+    return msgspec.structs.replace(health, has_cache=known, misses=misses)
+
+
+def _request(records: Sequence[Record], sent: RequestRecord) -> Request | None:
+    try:
+        request = rebuilt(records, sent.number).request
+    except SessionError:  # an older log; then nothing is expected of the cache
+        return None
+    return msgspec.structs.replace(request, tokens=sent.tokens)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else None
+
+
+NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
+REMINDER = (
+    "Indwell was started again since, and this session goes on. Files may have changed meanwhile: "
+    "read a file again before you edit it."
+)
+TAKEN_BACK = (
+    "The user took the conversation back to this point: what was said and done after it is not "
+    "shown here, but files may hold its work. Read a file again before you edit it."
+)
+
+
+def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolResult, ...]:
+    """Results for open calls.
+
+    Args:
+        calls: The open calls, in order.
+        found: The state of a call's file now, in words, by the call's id.
+    """
+    results = []
+    for call in calls:
+        words = UNKNOWN if call.begun else NOT_BEGUN
+        looked = found.get(call.use.id, "")
+        text = f"[{words}]" + (f"\n{looked}" if looked else "")
+        results.append(tool_result(call.use, text, is_error=True))
+    return tuple(results)
+
+
+def unknown_words(calls: Sequence[OpenCall]) -> str:
+    """What the user should check; empty if the outcome of every call is known."""
+    begun = [call.use.name for call in calls if call.begun]
+    if not begun:
+        return ""
+    names = ", ".join(dict.fromkeys(begun))
+    number = "1 call" if len(begun) == 1 else f"{len(begun)} calls"
+    return f"Indwell ended in the middle of {number} ({names}), so what came of it is not known"

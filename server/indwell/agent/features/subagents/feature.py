@@ -1,7 +1,11 @@
-"""The tool ``agent``: a sub-agent does a part of the work and returns its answer (H52).
+"""Sub-agents: the tool ``agent``, which returns the answer of one, and the list of names (H52).
 
 Several calls of one reply run at once. The call itself reads; the same policy decides about each
 call inside it. A sub-agent has a log file; its decisions also go to its parent's log.
+
+The description of the tool stays the same for a whole session, and no text of a workspace may have
+the system role. So the workspace's names come at the end of a request, as data: once, and when they
+change.
 """
 
 from __future__ import annotations
@@ -15,16 +19,31 @@ from msgspec import Meta
 
 from indwell.agent.core import events
 from indwell.agent.core.events import Listener
-from indwell.agent.core.log import Log
-from indwell.agent.core.other_models import OtherModel
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.parts import Log, OtherModel
 from indwell.agent.core.prompt import is_blank
-from indwell.agent.core.session import Helping, Session
-from indwell.agent.core.turn_state import TurnState
-from indwell.agent.features.subagents.child import OwnTools, SubagentLimits, Task, make_child
-from indwell.agent.features.subagents.definition import Definition, catalogue
-from indwell.agent.features.subagents.naming import NAME, NAME_LIMIT, next_name, subject
-from indwell.agent.features.subagents.working import told, work
+from indwell.agent.core.session import Helping, Session, TurnState
+from indwell.agent.features.subagents.child import (
+    OwnTools,
+    SubagentLimits,
+    Task,
+    make_child,
+    told,
+    work,
+)
+from indwell.agent.features.subagents.definition import (
+    NAME,
+    NAME_LIMIT,
+    Definition,
+    catalogue,
+    next_name,
+    subject,
+)
+from indwell.agent.permission.redaction import hidden
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
 from indwell.errors import ToolError
+from indwell.messages import Text
 from indwell.policy.approvals import short_line
 from indwell.sessions.audit_trail import DONE
 from indwell.sessions.display_records import CallEnded, Decided
@@ -285,3 +304,52 @@ class ChildLog:
     async def close(self) -> None:
         """Close the sub-agent's file."""
         await self._own.close()
+
+
+_OF_FOLDER = "Sub-agents that this folder's files describe; call agent with a name if one fits:"
+_NONE_LEFT = "This folder has no named sub-agents any more."
+_FROM = {"from": "workspace"}
+
+
+def subagents_feature(
+    subagents: Subagents, find: Callable[[], Awaitable[tuple[str, ...]]]
+) -> Feature[Session]:
+    """Return sub-agents as a feature; ``find`` reads the workspace's, as one harmless line each."""
+    listing = SubagentListing(find)
+    return Feature(
+        name="sub-agents",
+        tools=(make_agent(subagents),),
+        remind=listing.remind,
+        for_child=lambda: None,
+    )
+
+
+class SubagentListing:
+    """The sub-agents that the workspace describes, as they were at the first request of a turn."""
+
+    def __init__(self, find: Callable[[], Awaitable[tuple[str, ...]]]) -> None:
+        self._find = find
+        self._lines: tuple[str, ...] = ()
+        self._turn = 0
+
+    async def remind(self, moment: Moment[Session]) -> Reminder:
+        """Return the current list, which a compacted or resumed conversation may not show."""
+        session, turn = moment.session, moment.turn
+        if not session.parts.tools.has(NAME):
+            return Reminder(())
+        lines = self._lines if turn == self._turn else await self._find()
+
+        def told() -> None:
+            self._lines, self._turn = lines, turn
+
+        return Reminder(await _blocks(session, turn, lines), told)
+
+
+async def _blocks(session: Session, turn: int, lines: tuple[str, ...]) -> tuple[Text, ...]:
+    if lines:
+        words = await hidden(session, "\n".join((_OF_FOLDER, *lines)))
+        return (inject("agent_list", words, turn=turn, attributes=_FROM),)
+    newest, _ = talk.sent_texts(session.conversation)
+    if "agent_list" in newest:
+        return (inject("agent_list", _NONE_LEFT, turn=turn, attributes=_FROM),)
+    return ()

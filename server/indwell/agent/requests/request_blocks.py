@@ -1,20 +1,25 @@
-"""Keeps the model's list of tools current while tools come and go (see ``tool_changes``).
+"""The blocks that go with a request: environment, context, attachments, and changed tools.
 
-A changed list is described by a reminder, or joins the requests themselves: at once where that is
-cheaper, at the latest with the next compaction, which gives up most of the prompt cache anyway.
+A changed list of tools is described by a reminder, or joins the requests themselves: at once where
+that is cheaper, at the latest with the next compaction, which gives up most of the prompt cache
+anyway (see ``tool_changes``).
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from indwell.agent.core.events import Event
+from indwell.agent.core.feature import Moment
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
 from indwell.agent.requests.sending import has_cache, idle_s
 from indwell.context import conversation as talk
-from indwell.context.injections import inject
+from indwell.context.attachments import picture_blocks
+from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.request.cache_health import LIFE_S, first_difference, total_tokens
 from indwell.context.request.tool_changes import (
     ToolChanges,
@@ -22,7 +27,50 @@ from indwell.context.request.tool_changes import (
     changes_between,
     is_rebuild_cheaper,
 )
-from indwell.messages import Text
+from indwell.errors import UserError
+from indwell.messages import Block, Text
+from indwell.prompt.environment import Surroundings, surroundings_words
+
+
+async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
+    """The environment reminder, then the features' blocks for these words."""
+    session, turn = moment.session, moment.turn
+    blocks = [inject("environment", surroundings_words(now), turn=turn)]
+    blocks += await session.parts.features.prompt_blocks(moment, prompt)
+    return blocks
+
+
+async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[Block, ...]:
+    """Attached texts and pictures; they go with these words only, never with later ones."""
+    blocks: list[Block] = []
+    window = session.conversation.config.window
+    for one in prompt.texts:
+        text = await hidden(session, one.text)
+        if is_oversize(text, window):
+            path = await session.parts.spill.keep("attached", text)
+            text = oversize_words(text, str(path))
+        blocks.append(inject("attached", text, turn=turn, attributes={"name": one.label}))
+    return (*blocks, *picture_blocks(prompt.pictures, turn=turn))
+
+
+def check_pictures(session: Session, prompt: Prompt) -> None:
+    """Return if the model accepts the attached pictures.
+
+    Raises:
+        UserError: Pictures are attached, but the model takes none.
+    """
+    config = session.conversation.config
+    if prompt.pictures and not config.takes_pictures:
+        raise UserError(no_pictures_words(config.model))
+
+
+def no_pictures_words(model: str) -> str:
+    """Why pictures cannot be sent, and what to do."""
+    return (
+        f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
+        "choose another model, or set `pictures = true` in your settings if it does"
+    )
+
 
 KIND: Literal["tool_list"] = "tool_list"
 _NONE = ToolChanges()
@@ -95,3 +143,30 @@ def _cached_tokens(session: Session) -> int:
     )
     difference = first_difference(last, next_one)
     return total_tokens(last) if difference is None else difference.common
+
+
+class Forthcoming(NamedTuple):
+    """Blocks in request order: those before the editor's attachments, and those after them."""
+
+    before: tuple[Text, ...] = ()
+    behind: tuple[Text, ...] = ()
+
+
+NOTHING = Forthcoming()
+
+
+def _tell_nobody(_event: Event) -> None:
+    """Drop an event; a preview emits none."""
+
+
+async def forthcoming(session: Session) -> Forthcoming:
+    """The blocks that ``turn`` and ``before_call`` would add now, repeated ones included."""
+    parts, turn = session.parts, session.turns + 1
+    before = [inject("environment", surroundings_words(await parts.surroundings()), turn=turn)]
+    moment = Moment(session, turn, _tell_nobody)
+    before += await parts.features.prompt_blocks(moment, Prompt(""))
+    reminders = await parts.features.reminders(moment)
+    tools = await tool_reminder(session, turn)
+    return Forthcoming(
+        tuple(before), (*tools, *(block for one in reminders for block in one.blocks))
+    )

@@ -6,17 +6,16 @@ No failure here fails the turn. If the turn is cancelled, the conversation stays
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from functools import partial
 
 import msgspec
 
-from indwell.agent.compaction.summary_request import alone, appended, sizes_of
 from indwell.agent.core import events
 from indwell.agent.core.budget import expected_usage
 from indwell.agent.core.events import Listener
-from indwell.agent.core.session import Session
-from indwell.agent.core.turn_state import TurnState
+from indwell.agent.core.session import Session, TurnState
 from indwell.agent.requests.sending import idle_s, log_alone, log_attempt, log_request
 from indwell.agent.requests.spending import charge, leave
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
@@ -24,21 +23,130 @@ from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import (
     Reader,
+    SummarySizes,
     apply_summary,
     is_usable,
+    output_limit,
     readers,
     without_stale,
 )
 from indwell.context.compaction.summarising.task_card import least_card, task_card
-from indwell.context.compaction.transcripts import pieces, transcript_files
-from indwell.context.conversation import Conversation
+from indwell.context.compaction.transcripts import pieces, source_text, transcript_files
+from indwell.context.conversation import (
+    Conversation,
+    estimated_tokens,
+    part_tokens,
+    prompt_tokens,
+    system_block,
+    user_words,
+    with_input,
+)
 from indwell.context.history import transcript
-from indwell.context.tokens import estimate_tokens
+from indwell.context.injections import inject
+from indwell.context.request.assemble import place_anchors
+from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.errors import BadReply, UserError
-from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
+from indwell.messages import BROKEN_OFF, Message, Reply, Request, Text, ToolResult, ToolUse, Usage
+from indwell.prompt.system import summary_words
 from indwell.providers import base as stream
 from indwell.providers.base import Provider
 from indwell.workspace.paths import display
+
+_QUOTED = 80  # characters of the quotes that mark the ends of the part
+
+
+def sizes_of(
+    conversation: Conversation, plan: SummaryPlan, *, small_window: int, whole: bool
+) -> SummarySizes:
+    """The tokens that a summary of ``plan`` would read and write.
+
+    Args:
+        conversation: The main model's conversation.
+        plan: The part to summarise.
+        small_window: The window of the small model in tokens; 0 without one.
+        whole: Whether ``plan`` is the whole part. A piece of it needs a request of its own.
+    """
+    output = output_limit(plan.target)
+    instructions = part_tokens(conversation, appended_words(plan)) + BLOCK_OVERHEAD
+    live = conversation.messages[plan.start : plan.stop]
+    summaries = (one.meta.source == "compactor" for message in live for one in message.blocks)
+    return SummarySizes(
+        prefix=prompt_tokens(conversation),
+        region=part_tokens(conversation, source_text(plan)) + instructions,
+        instructions=instructions,
+        output=output,
+        main_budget=max(0, conversation.config.window - output),
+        small_budget=max(0, small_window - output),
+        is_faithful=whole and not any(summaries),
+    )
+
+
+def appended(
+    conversation: Conversation, plan: SummaryPlan, *, idle_s: float | None = None
+) -> Request:
+    """A request to the main model: its last request byte for byte, then the instructions."""
+    turn = conversation.messages[-1].turn
+    asking = msgspec.structs.replace(
+        conversation, pending=(inject("reminder", appended_words(plan), turn=turn),)
+    )
+    asking = with_input(asking, words=None, turn=turn)
+    return Request(
+        model=conversation.config.model,
+        system=conversation.system,
+        tools=conversation.tools,
+        messages=asking.messages,
+        max_output=output_limit(plan.target),
+        # Endpoints with cache marks look up a prefix only at a mark. The summary changes what
+        # follows, so this tail is never read from the cache.
+        anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
+        tool_choice="none",
+        cache_key=conversation.config.cache_key,
+        tokens=estimated_tokens(asking),
+    )
+
+
+def alone(model: str, plan: SummaryPlan) -> Request:
+    """A request to any model: the instructions, and the part as data."""
+    words, turn = _words(plan), plan.source[-1].turn
+    said = user_words(source_text(plan), turn=turn)
+    block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
+    return Request(
+        model=model,
+        system=(system_block(words),),
+        tools=(),
+        messages=(Message("user", (block,), turn),),
+        max_output=output_limit(plan.target),
+        tokens=estimate_tokens(words) + block.meta.tokens + 2 * BLOCK_OVERHEAD,
+    )
+
+
+def appended_words(plan: SummaryPlan) -> str:
+    """The instructions, with quotes that mark the part, because a conversation shows no turns."""
+    first, last = _quoted(plan.source[0]), _quoted(plan.source[-1])
+    return (
+        f"{_words(plan)}\n\nThat part begins with {first} and ends with {last}; what comes after "
+        "it stays as it is and belongs to no summary."
+    )
+
+
+def _words(plan: SummaryPlan) -> str:
+    return summary_words(target=plan.target, range_words=plan.range)
+
+
+def _quoted(message: Message) -> str:
+    """The first words of a message, quoted because they are data."""
+    for block in message.blocks:
+        match block:
+            case ToolUse(name=name, arguments=arguments):
+                return f"the call {json.dumps(f'{name} {arguments}'[:_QUOTED])}"
+            case ToolResult(text=text):
+                return f"the result {json.dumps(text[:_QUOTED])}"
+            case Text(text=text):
+                return f"the words {json.dumps(text[:_QUOTED])}"
+            case _:
+                continue
+    return "a picture"
+
 
 LEAST_CUT = 2  # a summary that hit its limit must have at least this part (1/2) of its length
 MOST_PIECES = 8  # model calls for one summary; longer parts are extracted instead

@@ -1,1 +1,0 @@
-"""The attachments of a prompt: selection, open file, mentions, problems."""

@@ -1,1 +1,0 @@
-"""Scans the workspace before the agent's first command."""

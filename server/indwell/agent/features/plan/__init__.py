@@ -1,1 +1,0 @@
-"""The plan that the model proposes in mode ``plan`` and the user approves (H54)."""

@@ -1,0 +1,317 @@
+"""Questions of the model: the tool ``ask_user``, who may answer, and the pending question.
+
+Only the user can answer. A chosen option is a text of the model, so the result says which one it
+was. Typed words are the user's own: they go to the model like words to the running turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+from msgspec import Meta
+
+from indwell.agent.core.events import QuestionAnswered, QuestionAsked
+from indwell.agent.core.feature import Feature
+from indwell.agent.core.prompt import is_blank
+from indwell.agent.core.session import Session
+from indwell.errors import ToolError
+from indwell.policy.approvals import short_line, visible
+from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
+
+
+class UserQuestion(msgspec.Struct, frozen=True):
+    """A question of the model as people may see it; it never stands for a permission.
+
+    Attributes:
+        id: The id of the call that asks.
+        text: Its visible text; may have several lines.
+        options: Different answers to choose from, a line each.
+        session: The session whose turn asks.
+    """
+
+    id: str
+    text: str
+    options: tuple[str, ...] = ()
+    session: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The answer: an option, words, or neither.
+
+    Attributes:
+        chosen: The 0-based index of the option.
+        words: The user's own words, which count as such.
+        is_nobody: Whether there is nobody to ask.
+    """
+
+    chosen: int | None = None
+    words: str = ""
+    is_nobody: bool = False
+
+
+CLOSED = Answer()
+NOBODY = Answer(is_nobody=True)
+
+
+def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
+    """Interpret typed text: an option by its text, else by its number, else words.
+
+    So ``2`` below the options 2, 4 and 8 means the first of them. If the options are not
+    ``numbered``, as on buttons, a number that is no option's text is words.
+    """
+    said = typed.strip()
+    if not said:
+        return CLOSED
+    numbers = [str(number) for number, _ in enumerate(options, 1)] if numbered else []
+    texts = [one.strip() for one in options]
+    folded = [one.casefold() for one in texts]
+    for names, name in ((texts, said), (folded, said.casefold()), (numbers, said)):
+        if name in names:
+            return Answer(chosen=names.index(name))
+    return Answer(words=typed)
+
+
+@runtime_checkable
+class Asker(Protocol):
+    """Answers questions of the model that are no permissions."""
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Return when the question may be shown; the time to answer begins only then."""
+        ...
+
+    async def answer(self, question: UserQuestion) -> Answer:
+        """Ask, and wait without limit; the caller ends the wait by cancelling."""
+        ...
+
+
+class Nobody:
+    """Answers where there is no user."""
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Return at once."""
+        del question
+
+    async def answer(self, question: UserQuestion) -> Answer:
+        """Return that nobody answers."""
+        del question
+        return NOBODY
+
+
+MOST_ASKED = 8  # questions of one turn; a model that asks more has not thought
+
+Silence: TypeAlias = Literal["late", "said"]
+"""No answer in time; or the user sent words to the turn, which are the answer."""
+
+
+class QuestionBoard:
+    """Holds the session's pending question, of which there is at most one."""
+
+    def __init__(self) -> None:
+        self._heard: asyncio.Future[tuple[str, bool]] | None = None
+        self._options: tuple[str, ...] = ()
+        self._turn = 0
+        self._n_asked = 0
+        self._is_silent = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Is a question pending, so that what the user says now is its answer?"""
+        return self._heard is not None and not self._heard.done()
+
+    def hear(self, words: str, *, numbered: bool = False) -> bool:
+        """Take words to the running turn; ``numbered``: options had numbers where they were typed.
+
+        Return whether they chose an option; then they are that answer and nothing else.
+        """
+        if self._heard is None or self._heard.done():
+            return False
+        self._heard.set_result((words, numbered))
+        return numbered and answer_of(self._options, words).chosen is not None
+
+    def check(self, turn: int) -> None:
+        """Return if one more question may be asked in this turn, and count it.
+
+        Raises:
+            ToolError: Nobody answered before, or there were too many.
+        """
+        if turn != self._turn:
+            self._turn, self._n_asked, self._is_silent = turn, 0, False
+        if self._is_silent:
+            raise ToolError(f"nobody answered before in this turn, so {DECIDE}")
+        if self._n_asked >= MOST_ASKED:
+            raise ToolError(f"{MOST_ASKED} questions were asked in this turn already, so {DECIDE}")
+        self._n_asked += 1
+
+    async def wait(
+        self, asker: Asker, question: UserQuestion, timeout_s: float
+    ) -> Answer | Silence:
+        """Return the first of: an answer, words to the turn, the end of the time.
+
+        The time begins when the question may be shown.
+        """
+        self._heard = heard = asyncio.get_running_loop().create_future()
+        self._options = question.options
+        asking = asyncio.ensure_future(_answer_in_time(asker, question, timeout_s))
+        try:
+            await asyncio.wait({asking, heard}, return_when=asyncio.FIRST_COMPLETED)
+            if heard.done():
+                words, numbered = heard.result()
+                said = answer_of(question.options, words, numbered=numbered)
+                return said if said.chosen is not None else "said"
+            answer = asking.result()
+            self._is_silent = answer is None
+            return "late" if answer is None else answer
+        finally:
+            self._heard = None
+            if not asking.done():  # whoever shows the question removes it
+                asking.cancel()
+                await asyncio.wait({asking})
+
+
+async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
+    """Return the answer; None if there is none in time."""
+    await asker.ready(question)
+    try:
+        async with asyncio.timeout(timeout_s) as limit:
+            return await asker.answer(question)
+    except TimeoutError:
+        if limit.expired():
+            return None
+        raise
+
+
+DECIDE = "decide yourself, and say what you decided"
+
+
+def questions_feature(board: QuestionBoard, tool: Tool[Any]) -> Feature[Session]:
+    """Return the feature for the pending question, which words to the running turn may answer."""
+    return Feature(
+        name="questions", tools=(tool,), door=board, steered=board.hear, for_child=lambda: None
+    )
+
+
+def question_of(session: Session) -> QuestionBoard:
+    """Return the pending question of a session, for front doors.
+
+    Raises:
+        LookupError: The session asks none, like a sub-agent's.
+    """
+    return session.parts.features.door(QuestionBoard)
+
+
+NAME = "ask_user"
+QUESTION_CHARACTERS = 1_000  # characters that people see; a longer question is an essay
+OPTION_CHARACTERS = 100  # characters of a button that editors still show whole
+MOST_OPTIONS = 6  # buttons that a message has room for
+_FIGURE = 60  # characters of an answer in a list of calls
+_OWN_WORDS = "The user answers in words of their own, which follow."
+
+
+class QuestionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of the tool."""
+
+    question: str
+    options: Annotated[tuple[str, ...], Meta(description="answers to choose from")] = ()
+
+
+def make_ask_user(
+    board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
+) -> Tool[QuestionArguments]:
+    """Make the tool of one session.
+
+    Args:
+        board: Holds the session's pending question.
+        asker: Reaches the user.
+        session: The session's id.
+        timeout_s: Returns the seconds that the user has, by the current settings.
+    """
+
+    async def run(arguments: QuestionArguments, context: ToolContext) -> Outcome:
+        question = checked_question(arguments, context.call_id, session)
+        board.check(context.turn)
+        asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
+        context.tell(asked)
+        chosen, within_s = "", timeout_s()
+        try:
+            answer = await board.wait(asker, question, within_s)
+            chosen = _chosen(question, answer)
+        finally:  # if the turn is stopped, the question disappears, too
+            context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
+        return _outcome(question, answer, within_s)
+
+    return Tool(
+        name=NAME,
+        description="Ask the user if the answer matters and you cannot find it out. Not for "
+        "permission.",
+        arguments=QuestionArguments,
+        effect="read",
+        facts=lambda given: ToolFacts(
+            tool=NAME,
+            effect="read",
+            subject=short_line(given.question, QUESTION_CHARACTERS),
+            asks=True,
+        ),
+        run=run,
+    )
+
+
+def checked_question(arguments: QuestionArguments, call_id: str, session: str) -> UserQuestion:
+    """Return the question as people may see it.
+
+    Raises:
+        ToolError: It is empty or too long, or its options are invalid.
+    """
+    text = visible(arguments.question.strip())
+    if not text:
+        raise ToolError("the question has no words; say what you want to know")
+    if len(text) > QUESTION_CHARACTERS:
+        raise ToolError(
+            f"a question of {len(text):,} characters is longer than the {QUESTION_CHARACTERS:,} "
+            "that people read; say it shorter"
+        )
+    if len(arguments.options) > MOST_OPTIONS:
+        raise ToolError(
+            f"{len(arguments.options)} options are more than the {MOST_OPTIONS} that are shown; "
+            "leave some out, the user can answer in other words"
+        )
+    long = next((one for one in arguments.options if len(one) > OPTION_CHARACTERS), "")
+    if long:
+        raise ToolError(
+            f"an option of {len(long)} characters is longer than the {OPTION_CHARACTERS} of a "
+            f"button ({short_line(long, 40)!r}); say it shorter"
+        )
+    options = tuple(short_line(one, 2 * OPTION_CHARACTERS) for one in arguments.options)
+    if any(map(is_blank, options)) or len(set(options)) < len(options):
+        raise ToolError("an option is empty or stands twice; give each other words")
+    return UserQuestion(call_id, text, options, session)
+
+
+def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
+    """Return the chosen option; words go out like all words to the turn."""
+    if not isinstance(answer, Answer) or answer.chosen is None:
+        return ""
+    return question.options[answer.chosen]
+
+
+def _outcome(question: UserQuestion, answer: Answer | Silence, within_s: float) -> Outcome:
+    """Return what the model reads.
+
+    Raises:
+        ToolError: There is no answer.
+    """
+    if answer == "late":
+        raise ToolError(f"nobody answered within {within_s:.0f} seconds, so {DECIDE}")
+    if not isinstance(answer, Answer):
+        return Outcome(_OWN_WORDS, figure="answered")
+    if answer.is_nobody:
+        raise ToolError(f"there is nobody here who could be asked, so {DECIDE}")
+    if answer.chosen is not None:
+        option = question.options[answer.chosen]
+        text = f"The user chose option {answer.chosen + 1}: {option}"
+        return Outcome(text, figure=short_line(option, _FIGURE))
+    if is_blank(answer.words):
+        raise ToolError(f"the user closed the question without an answer, so {DECIDE}")
+    return Outcome(_OWN_WORDS, figure=short_line(answer.words, _FIGURE), said=answer.words)

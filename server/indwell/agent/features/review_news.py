@@ -1,0 +1,418 @@
+"""Tells the user which changes await review, and the model what became of the files it knows.
+
+The model hears once of each change that the user rejected, and of files that were undone,
+reformatted, changed or deleted (editor §4). A verdict counts as told when the model has answered a
+request that carries it; a server that ends before tells it again. Files are compared before each
+model call, and only those that a watch reports as changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from indwell.agent.core.events import EditApplied, HunksChanged, Notice
+from indwell.agent.core.feature import Feature, Moment, Reminder
+from indwell.agent.core.session import Session
+from indwell.context.injections import inject
+from indwell.errors import ToolError
+from indwell.files import exists
+from indwell.messages import Text, ToolUse
+from indwell.prompt.aftermath import (
+    Became,
+    aftermath_words,
+    beyond_verdict_words,
+    more_changed_words,
+    verdict_words,
+)
+from indwell.review.hunk import Hunk, Verdict
+from indwell.review.records import digest as review_digest
+from indwell.tools.base import Call, Outcome
+from indwell.tools.seen import KnownTexts
+from indwell.workspace.base import AppliedChange, Snapshot, Workspace, digest
+from indwell.workspace.comparing.diff import compare, unified, unified_diff
+from indwell.workspace.paths import display
+from indwell.workspace.text import shown
+
+MOST_TOLD = 5  # files in one request; an npm install changes thousands
+EDITED_DIFF = 2_000  # characters of the diff of a file that the model edited
+READ_DIFF = 600  # characters of the diff of a file that the model only read
+
+
+class Aftermath:
+    """What a session's agent left in each file, and which later change it has reported."""
+
+    def __init__(self) -> None:
+        self._before: dict[Path, str] = {}  # digest of the text before the last edit
+        # The last report: a digest, why the file cannot be read, or "" for a deleted file.
+        self._told: dict[Path, str] = {}
+        self._n_followed = 0
+        self._changed: frozenset[Path] = frozenset()  # not reported yet
+        self._late: frozenset[Path] = frozenset()
+
+    async def made(self, change: AppliedChange) -> None:
+        """Note an edit that the agent has just made."""
+        before = change.before
+        self._before[change.path] = (
+            "" if before is None else await asyncio.to_thread(digest, before)
+        )
+        self._told.pop(change.path, None)
+
+    def is_told(self, marks: Mapping[Path, str]) -> None:
+        """Note that the current content of files (see ``mark_of``) was told by another reminder."""
+        self._told.update(marks)
+
+    async def news(
+        self,
+        seen: KnownTexts,
+        workspace: Workspace,
+        hidden: Callable[[str], bool],
+        *,
+        turn: int,
+        hide: Callable[[str], str],
+        others: Mapping[Path, str],
+    ) -> Reminder:
+        """A block for each file whose content differs from what the model knows, by path.
+
+        Once it is told, a file whose diff is shown whole counts as read again. Files that a newer
+        deny rule hides (``hidden``) are left out, and ``hide`` removes secrets from the others.
+        ``others`` are the files that another reminder tells of, with the marks of their contents.
+        """
+        watch, known = workspace.watch, seen.paths()
+        for path in known[self._n_followed :]:
+            watch.follow(path)
+        self._n_followed = len(known)
+        self._changed = changed = self._changed | watch.changed()
+        self._late = late = self._late | frozenset(await workspace.late_edits() if changed else ())
+        paths = sorted(
+            path
+            for path in changed | late
+            if seen.digest(path) is not None and not hidden(display(path, workspace.roots))
+        )
+        blocks: list[Text] = []
+        marks: dict[Path, str] = {}
+        read: list[tuple[Path, Snapshot]] = []
+        n_more = 0
+        for path in paths:
+            now = await stands_there(workspace, path)
+            mark = mark_of(now)
+            if mark in {seen.digest(path), others.get(path, self._told.get(path))}:
+                continue
+            marks[path] = mark
+            if len(blocks) == MOST_TOLD:
+                n_more += 1
+                continue
+            words, is_read = await asyncio.to_thread(
+                self._words, path, now, seen, workspace.roots, is_late=path in late
+            )
+            if is_read is not None:
+                read.append((path, is_read))
+            attributes = {"path": display(path, workspace.roots)}
+            blocks.append(inject("changed_file", hide(words), turn=turn, attributes=attributes))
+        if n_more:
+            blocks.append(inject("changed_file", more_changed_words(n_more), turn=turn))
+
+        def told() -> None:
+            self._changed -= changed
+            self._late -= late
+            self._told.update(marks)
+            for path, now in read:
+                seen.record(path, now.stamp.digest, now.text)
+
+        return Reminder(tuple(blocks), told)
+
+    def _words(
+        self,
+        path: Path,
+        now: Snapshot | str,
+        seen: KnownTexts,
+        roots: Sequence[Path],
+        *,
+        is_late: bool,
+    ) -> tuple[str, Snapshot | None]:
+        """The words for one file, and its content if they show all that is new in it."""
+        edited = path in self._before
+        if isinstance(now, str):
+            became: Became = "unreadable" if now else "gone"
+            return aftermath_words(became, edited=edited, diff=now, is_whole=False), None
+        known = seen.text(path)
+        became = "late" if is_late else _became(known, now, self._before.get(path))
+        diff = "" if known is None else unified_diff(known, now.text, display(path, roots))
+        limit = EDITED_DIFF if edited else READ_DIFF
+        is_whole = bool(diff) and len(diff) <= limit
+        if not is_whole and not edited:
+            diff = ""
+        words = aftermath_words(
+            became, edited=edited, diff=cut_to_lines(diff, limit), is_whole=is_whole
+        )
+        return words, now if is_whole else None
+
+
+def mark_of(now: Snapshot | str) -> str:
+    """Return what identifies a content: a digest, or what ``stands_there`` says in its place."""
+    return now.stamp.digest if isinstance(now, Snapshot) else now
+
+
+async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
+    """Return a file's content; why it cannot be read; or "" if there is no file."""
+    try:
+        return await workspace.read(path)
+    except ToolError as error:
+        is_there = await asyncio.to_thread(exists, path) or path in workspace.unsaved()
+        return str(error) if is_there else ""
+
+
+def _became(known: str | None, now: Snapshot, before: str | None) -> Became:
+    if before is not None and now.stamp.digest == before:
+        return "undone"
+    if known is not None and _squeezed(known) == _squeezed(now.text):
+        return "reformatted"
+    return "changed"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def cut_to_lines(diff: str, limit: int) -> str:
+    """Return the whole lines within the first ``limit`` characters."""
+    return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]
+
+
+MOST_FILES = 10  # files whose changes one request shows; others are only named
+
+
+class _RejectedFile(NamedTuple):
+    """What is said of one file, and whether the model then knows all of it."""
+
+    words: str
+    n_rejected: int
+    knows_all: bool
+
+
+class Rejections(NamedTuple):
+    """What a request says of rejected changes, and what is known once it is told.
+
+    Attributes:
+        blocks: One for each file.
+        verdicts: The verdicts that the blocks tell, and those that need no words.
+        marks: The files that they are about, with the marks of their contents; see ``mark_of``.
+        known: The contents that the model knows then.
+    """
+
+    blocks: tuple[Text, ...]
+    verdicts: tuple[Verdict, ...]
+    marks: Mapping[Path, str]
+    known: tuple[tuple[Path, Snapshot], ...]
+
+
+NO_REJECTIONS = Rejections((), (), {}, ())
+
+
+async def rejections(
+    session: Session, turn: int, hidden: Callable[[str], bool], waiting: Sequence[Verdict]
+) -> Rejections:
+    """Return a block for each file with newly rejected changes, in order.
+
+    A file that reads as the model knows it but for these counts as read again. Rejected changes
+    that the user has put back are not mentioned, because the file reads as the model left it.
+
+    Args:
+        session: The session that made the changes.
+        turn: The turn of the blocks.
+        hidden: Does a deny rule keep this displayed path from the model?
+        waiting: Verdicts in requests that the model has not answered.
+    """
+    review = session.parts.changes.ledger
+    if review is None:
+        return NO_REJECTIONS
+    await review.refresh()  # the verdict may have been given in a terminal
+    ids = {one.id for one in waiting}
+    news = tuple(one for one in review.untold(session.id) if one.id not in ids)
+    blocks: list[Text] = []
+    marks: dict[Path, str] = {}
+    known: list[tuple[Path, Snapshot]] = []
+    by_path: dict[Path, list[Verdict]] = {}
+    for verdict in news:
+        by_path.setdefault(verdict.path, []).append(verdict)
+    for path, verdicts in by_path.items():
+        name = display(path, session.parts.workspace.roots)
+        if hidden(name):
+            continue
+        now = await stands_there(session.parts.workspace, path)
+        seen = session.seen.text(path) if session.seen.digest(path) else None
+        account = await asyncio.to_thread(_account, name, verdicts, now, seen)
+        if account is None:
+            continue
+        words, n_rejected = account.words, account.n_rejected
+        if len(blocks) >= MOST_FILES:
+            words = f"The user rejected {n_rejected} of your changes of this file; read it again"
+        else:
+            marks[path] = mark_of(now)
+            if isinstance(now, Snapshot) and session.seen.digest(path) and account.knows_all:
+                known.append((path, now))
+        words = await asyncio.to_thread(session.parts.secrets.hide, words)
+        attributes = {"path": name, "rejected": str(n_rejected)}
+        blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
+    return Rejections(tuple(blocks), news, marks, tuple(known))
+
+
+def _account(
+    name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
+) -> _RejectedFile | None:
+    """Describe a file's rejections; None if the user has put back what was rejected."""
+    text = now.text if isinstance(now, Snapshot) else None
+    holding = in_force(verdicts, review_digest(text)) if text is not None or now == "" else None
+    is_sure = holding is not None
+    verdicts = verdicts if holding is None else holding
+    rejected = tuple(hunk for one in verdicts for hunk in one.rejected)
+    if not rejected:
+        return None
+    n_accepted = sum(len(one.accepted) for one in verdicts)
+    difference = None if text is None or known is None else compare(known, text)
+    places = [] if difference is None else [(*one.new, None, *one.old) for one in difference.places]
+    undone = [(*one.old, None, *one.new) for one in rejected]
+    is_sure = is_sure or text is None or all(map(partial(_is_gone, text, places), rejected))
+    diff = cut_to_lines("".join(map(_diff, rejected)), EDITED_DIFF)
+    words = verdict_words(
+        diff,
+        n_rejected=len(rejected),
+        n_accepted=n_accepted,
+        is_gone=now == "",
+        is_sure=is_sure,
+    )
+    n_rejected = len(rejected)
+    if difference is None or not difference.places:
+        return _RejectedFile(words, n_rejected, knows_all=False)
+    is_chain = holding is not None and verdicts[0].was == review_digest(known)
+    if is_chain or Counter(places) == Counter(undone):
+        return _RejectedFile(words, n_rejected, knows_all=True)
+    more = shown(unified(difference, name))
+    is_whole = len(more) <= EDITED_DIFF
+    beyond = beyond_verdict_words(cut_to_lines(more, EDITED_DIFF), is_whole=is_whole)
+    return _RejectedFile(f"{words}\n{beyond}", n_rejected, knows_all=is_whole)
+
+
+def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | None:
+    """Return the verdicts, oldest first, that the user has not undone in an editor.
+
+    Args:
+        verdicts: Verdicts on one file.
+        reads: The digest of its present text.
+
+    Returns:
+        None if the verdicts do not lead to this text, so that it cannot be told from them alone.
+    """
+    for n in range(len(verdicts), 0, -1):
+        if verdicts[n - 1].became == reads:
+            return tuple(verdicts[:n])
+    return () if verdicts and verdicts[0].was == reads else None
+
+
+def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
+    """Do the model's knowledge and the file's text show that the change was taken back?"""
+    if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
+        return True
+    new = "".join(hunk.new)
+    return bool(new) and new not in text
+
+
+def _diff(hunk: Hunk) -> str:
+    """Return what a hunk did, as in a diff, without line numbers, which have moved since."""
+    if hunk.kind == "opaque":
+        return f"[{hunk.note or 'no text'}]\n"
+    lines = [f"-{line}" for line in hunk.old] + [f"+{line}" for line in hunk.new]
+    ended = (line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return shown(f"@@ line {hunk.line} @@\n{''.join(ended)}")
+
+
+class AwaitingReview:
+    """The last report of changes that await review, shared by a session and its sub-agents."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, tuple[str, ...]] = (0, ())
+
+    def tell(self, moment: Moment[Session]) -> None:
+        """Emit an event if the set of these changes is another one; not during an edit."""
+        session = moment.session
+        review = session.parts.changes.ledger
+        if review is None:
+            return
+        for words in review.take_notices():
+            moment.emit(Notice(session.turns, "warning", words))
+        if session.is_editing or any(map(review.is_busy, review.known())):
+            return
+        roots = session.parts.workspace.roots
+        now = review.n_pending, tuple(display(path, roots) for path in review.paths())
+        if now != self._last:
+            self._last = now
+            moment.emit(HunksChanged(session.turns, *now))
+
+
+class ReviewNews:
+    """What one session has told of its changes; its sub-agents have their own for the model."""
+
+    def __init__(self, awaiting: AwaitingReview | None = None) -> None:
+        self._awaiting = AwaitingReview() if awaiting is None else awaiting
+        self._aftermath = Aftermath()
+        self._verdicts: tuple[Verdict, ...] = ()  # in requests that the model has not answered
+
+    def feature(self) -> Feature[Session]:
+        """Return the feature; its reminders come before those of the features in front of it."""
+        return Feature(
+            name="review_news",
+            remind=self._remind,
+            after_tool=self._after_tool,
+            files_changed=self._awaiting.tell,
+            answered=self._answered,
+            for_child=lambda: ReviewNews(self._awaiting).feature(),
+        )
+
+    async def _remind(self, moment: Moment[Session]) -> Reminder:
+        """What the user rejected, then what became of other files (editor §4)."""
+        session, parts = moment.session, moment.session.parts
+        hidden = parts.rules().hidden
+        rejected = NO_REJECTIONS
+        if session.helping is None:  # verdicts on a sub-agent's changes go to its parent
+            rejected = await rejections(session, moment.turn, hidden, self._verdicts)
+        became = await self._aftermath.news(
+            session.seen,
+            parts.workspace,
+            hidden,
+            turn=moment.turn,
+            hide=parts.secrets.hide,
+            others=rejected.marks,
+        )
+
+        def told() -> None:
+            self._verdicts = (*self._verdicts, *rejected.verdicts)
+            for path, now in rejected.known:
+                session.seen.record(path, now.stamp.digest, now.text)
+            self._aftermath.is_told(rejected.marks)
+            became.told()
+
+        return Reminder((*rejected.blocks, *became.blocks), told)
+
+    async def _after_tool(
+        self,
+        moment: Moment[Session],
+        use: ToolUse,
+        call: Call,
+        outcome: Outcome,
+        applied: Sequence[EditApplied],
+    ) -> None:
+        """Note what the agent has changed itself."""
+        del moment, use, call, applied
+        for change in outcome.changes:
+            await self._aftermath.made(change)
+
+    async def _answered(self, moment: Moment[Session]) -> None:
+        """Forget verdicts that the answered request carried, so that they are told once."""
+        review = moment.session.parts.changes.ledger
+        if review is not None and self._verdicts:
+            verdicts, self._verdicts = self._verdicts, ()
+            await review.told(moment.session.id, verdicts)

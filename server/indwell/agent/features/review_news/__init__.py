@@ -1,1 +1,0 @@
-"""News of the review: changes awaiting a verdict, rejected changes, the fate of known files."""

@@ -1,1 +1,0 @@
-"""Skills in a session: the catalogue, and loading a skill."""

@@ -1,1 +1,0 @@
-"""The to-do list: steps that the model writes, the user sees and the session keeps (H54)."""

@@ -1,1 +1,0 @@
-"""Restores a session from its log."""
