@@ -51,6 +51,12 @@ BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
 BROKE_OFF = "[the reply broke off here]"  # ends the text of such a reply, for the model
 
 ToolChoice: TypeAlias = Literal["auto", "none"]
+Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model thinks before it answers; empty leaves it to the model."""
+
+EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+Verbosity: TypeAlias = Literal["", "low", "medium", "high"]
+"""How long a model's answers are; empty leaves it to the model."""
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -172,6 +178,8 @@ class Request(msgspec.Struct, frozen=True):
         tool_choice: ``none`` forbids calls but keeps the tools, so the prefix stays the same.
         cache_key: The key of the prompt cache; stable for the session (H35).
         tokens: Estimated tokens, from a running sum; 0 if not counted.
+        effort: How much the model shall think; each wire has a form of its own for it.
+        verbosity: How long the answers shall be, for endpoints that can be told.
     """
 
     model: str
@@ -183,6 +191,8 @@ class Request(msgspec.Struct, frozen=True):
     tool_choice: ToolChoice = "auto"
     cache_key: str = ""
     tokens: int = 0
+    effort: Effort = ""
+    verbosity: Verbosity = ""
 
 
 class Usage(msgspec.Struct, frozen=True):

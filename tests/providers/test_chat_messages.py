@@ -168,15 +168,26 @@ def test_openai_gets_its_own_fields_and_others_do_not() -> None:
     assert ("prompt_cache_key" in local, local["max_tokens"]) == (False, 100)
 
 
+OPENAI = Dialect(
+    cache_key=True,
+    output_limit="max_completion_tokens",
+    effort_field="reasoning_effort",
+    verbosity=True,
+    phases=True,
+)
+
+
 @pytest.mark.parametrize(
     ("url", "model", "dialect"),
     [
-        (None, "gpt-5", Dialect(cache_key=True, output_limit="max_completion_tokens")),
+        (None, "gpt-4.1", OPENAI),
+        (None, "gpt-5", msgspec.structs.replace(OPENAI, wire="responses")),
         (
             "https://eu.api.openai.com/v1",
             "gpt-5",
-            Dialect(cache_key=True, output_limit="max_completion_tokens"),
+            msgspec.structs.replace(OPENAI, wire="responses"),
         ),
+        ("https://api.anthropic.com/v1", "claude", Dialect(wire="messages", cache_marks=True)),
         ("https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5", Dialect(cache_marks=True)),
         ("https://openrouter.ai/api/v1", "qwen/qwen3-coder", Dialect()),
         ("https://notapi.openai.com.example/v1", "gpt-5", Dialect()),

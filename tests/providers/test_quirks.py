@@ -48,6 +48,11 @@ READ_A = (ToolCall("a", "read_file", ARGUMENTS),)
 USED = Usage(input=10, output=2)
 SIGNED = {"google": {"thought_signature": "c2ln"}}
 
+TEXT_DELTA = {"type": "text_delta", "text": "ok"}
+TOOL_USE = {"type": "tool_use", "id": "a", "name": "read_file", "input": {}}
+INPUT_DELTA = {"type": "input_json_delta", "partial_json": '{"path":"a"}'}
+SPENT_HERE = {"output_tokens": 2}
+
 STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
     "openai": (
         [
@@ -116,7 +121,15 @@ STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
         ),
     ),
     "anthropic": (
-        [chunk({"content": "ok"}), call(), chunk({}, finish="tool_calls"), spent()],
+        [
+            {"type": "message_start", "message": {"usage": {"input_tokens": 10}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}},
+            {"type": "content_block_delta", "index": 0, "delta": TEXT_DELTA},
+            {"type": "content_block_start", "index": 1, "content_block": TOOL_USE},
+            {"type": "content_block_delta", "index": 1, "delta": INPUT_DELTA},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": SPENT_HERE},
+            {"type": "message_stop"},
+        ],
         Reply("ok", READ_A, "", "tool_calls", USED),
     ),
     "litellm": (

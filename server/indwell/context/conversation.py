@@ -30,6 +30,7 @@ from indwell.messages import (
     BROKE_OFF,
     BROKEN_OFF,
     Block,
+    Effort,
     Image,
     Message,
     Meta,
@@ -40,6 +41,7 @@ from indwell.messages import (
     ToolSpec,
     ToolUse,
     Usage,
+    Verbosity,
 )
 
 _STATES = frozenset(
@@ -58,6 +60,8 @@ class Config(msgspec.Struct, frozen=True):
         max_output: Tokens of the window that are reserved for the reply.
         cache_key: The key of the prompt cache; stable for the session (H35).
         takes_pictures: Whether the model takes pictures.
+        effort: As in ``messages.Request``.
+        verbosity: As in ``messages.Request``.
     """
 
     model: str
@@ -65,6 +69,8 @@ class Config(msgspec.Struct, frozen=True):
     max_output: int
     cache_key: str = ""
     takes_pictures: bool = False
+    effort: Effort = ""
+    verbosity: Verbosity = ""
 
     @property
     def budget(self) -> int:
@@ -175,16 +181,25 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
     request.
     """
     blocks: list[Block] = []
-    if reply.thinking:
+    is_broken = reply.finish in BROKEN_OFF
+    if reply.thinking and (is_broken or not reply.reasoning):
         thinking = scalar_text(reply.thinking)
         blocks.append(Thinking(thinking, _assistant(thinking, turn)))
+    reasoning: dict[int, list[Block]] = {}
+    for one in () if is_broken else reply.reasoning:
+        thinking = scalar_text(one.text)
+        block = Thinking(thinking, _assistant(thinking, turn), scalar_text(one.extra))
+        reasoning.setdefault(one.place, []).append(block)
+    blocks += reasoning.get(0, ())
     text = scalar_text(reply.text)
-    if reply.finish in BROKEN_OFF:
+    if is_broken:
         text = f"{text}\n{BROKE_OFF}"
     if text.strip():
         blocks.append(Text(text, _assistant(text, turn)))
     taken: set[str] = set()
-    for call in reply.calls if reply.finish in {"stop", "tool_calls"} else ():
+    calls = reply.calls if reply.finish in {"stop", "tool_calls"} else ()
+    for number, call in enumerate(calls, 1):
+        blocks += reasoning.get(number, ())
         identifier = _unique(scalar_text(call.id), taken)
         taken.add(identifier)
         name, arguments = scalar_text(call.name) or "(no name)", scalar_text(call.arguments)

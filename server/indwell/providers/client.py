@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -27,6 +28,7 @@ from indwell.providers.endpoint import (
     OPENAI_URL,
     endpoint_address,
     host_of,
+    is_anthropic,
     is_openai,
     sendable_key,
 )
@@ -38,7 +40,9 @@ from indwell.providers.quirks import dialect_for
 from indwell.providers.wires.chat_reply import ChatReply
 from indwell.providers.wires.dialect import Dialect, WireName, adapted
 from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
+from indwell.providers.wires.messages import VERSION, MessagesReply
 from indwell.providers.wires.reply import GrowingReply
+from indwell.providers.wires.responses import ResponsesReply
 
 try:  # the SDK's own way to make a request, which its API does not promise
     from openai._models import FinalRequestOptions
@@ -53,7 +57,11 @@ LONG_BODY = 4_000_000  # bytes; a new digest of them takes 4 ms
 
 _PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-REPLIES: Mapping[WireName, type[GrowingReply]] = {"chat": ChatReply}
+REPLIES: Mapping[WireName, type[GrowingReply]] = {
+    "chat": ChatReply,
+    "responses": ResponsesReply,
+    "messages": MessagesReply,
+}
 _NO_KEY = "none"  # the SDK requires a key; local servers ignore it
 # Imported by the first request.
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")
@@ -101,7 +109,9 @@ class EndpointClient:
         base_url: The address of the API, with ``/v1``; None means OpenAI itself.
         api_key: The key, which is sent to that address only; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
-        dialect: The endpoint's dialect; by default the one known for its address.
+        dialect: The endpoint's dialect, or what returns it for a model; by default the one known
+            for its address and the model.
+        keeps_wire: Whether the wire stays, even if the endpoint asks for another one.
         now: Returns the time to compare a ``Retry-After`` date with.
         by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
             make a request were gone; slower.
@@ -116,15 +126,23 @@ class EndpointClient:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = STALL_S,
-        dialect: Dialect | None = None,
+        dialect: Dialect | Callable[[str], Dialect] | None = None,
+        keeps_wire: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         by_public_call: bool = False,
     ) -> None:
         url = base_url or OPENAI_URL
         key = sendable_key(api_key)
+        self._url = url
         self._where = Where(endpoint_address(url), key, timeout_s, now)
         self._needs_key = is_openai(url)
-        self._dialect = dialect if dialect is not None else dialect_for(base_url)
+        self._dialect_of: Callable[[str], Dialect] = partial(dialect_for, base_url)
+        if isinstance(dialect, Dialect):
+            self._dialect_of = lambda _model: dialect
+        elif dialect is not None:
+            self._dialect_of = dialect
+        self._keeps_wire = keeps_wire
+        self._dialects: dict[str, Dialect] = {}  # of each model, with what refusals taught
         self._encoder = RequestEncoder()
         self._http = http_client(
             connect_s=min(CONNECT_S, timeout_s),
@@ -138,7 +156,8 @@ class EndpointClient:
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
         self._patterns: dict[WireName, httpx2.Request | None] = {}
-        self._pattern(self._dialect.wire)
+        for wire in LAYOUTS:  # here, because the first one takes milliseconds
+            self._pattern(wire)
         warm_up()
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
@@ -158,7 +177,8 @@ class EndpointClient:
                 " OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none"
             )
         while True:
-            reply = REPLIES[self._dialect.wire](self._dialect)
+            dialect = self._dialect(request.model)
+            reply = REPLIES[dialect.wire](dialect)
             try:
                 await self._attempt(request, reply, on_event)
                 if reply.broke_off:
@@ -204,7 +224,7 @@ class EndpointClient:
         self, request: Request, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
         """Return the answer's head; a parameter that a 400 names is left out from then on."""
-        tried = [self._dialect]
+        tried = [self._dialect(request.model)]
         while True:
             try:
                 return await self._send(request, tried[-1], on_event)
@@ -217,15 +237,18 @@ class EndpointClient:
                 )
                 if changed is None or changed in tried or len(tried) > ADAPTIONS:
                     raise
-                if changed.wire != self._dialect.wire:
-                    if refusal.status not in _WRONG_WIRE:
+                if changed.wire != tried[0].wire:
+                    if self._keeps_wire or refusal.status not in _WRONG_WIRE:
                         raise
-                    self._dialect = changed
+                    self._dialects[request.model] = changed
                     raise _OtherWire from None
                 if refusal.status != httpx2.codes.BAD_REQUEST:
                     raise
             tried.append(changed)
-            self._dialect = changed
+            self._dialects[request.model] = changed
+
+    def _dialect(self, model: str) -> Dialect:
+        return self._dialects.setdefault(model, self._dialect_of(model))
 
     async def _send(
         self, request: Request, dialect: Dialect, on_event: Callable[[StreamEvent], None]
@@ -257,8 +280,30 @@ class EndpointClient:
         if self._by_public_call:
             return None
         if wire not in self._patterns:
-            self._patterns[wire] = _pattern(self._client, LAYOUTS[wire].PATH)
+            pattern = _pattern(self._client, LAYOUTS[wire].PATH)
+            if pattern is not None:
+                for name, value in self._headers(wire).items():
+                    if isinstance(value, str):
+                        pattern.headers[name] = value
+                    else:
+                        pattern.headers.pop(name, None)
+            self._patterns[wire] = pattern
         return self._patterns[wire]
+
+    def _headers(self, wire: WireName) -> Mapping[str, str | openai.Omit]:
+        """Return the headers that a wire adds to the SDK's, or leaves out.
+
+        Anthropic wants the key in a header of its own, and refuses a request with both; gateways
+        that speak messages want one or the other.
+        """
+        if wire != "messages":
+            return {}
+        headers: dict[str, str | openai.Omit] = {"anthropic-version": VERSION}
+        if self._where.key:
+            headers["x-api-key"] = self._where.key
+        if is_anthropic(self._url) or not self._where.key:
+            headers["Authorization"] = openai.Omit()
+        return headers
 
     async def _post(self, wire: WireName, content: bytes) -> httpx2.Response:
         """Send through the public API: the SDK makes the request with our bytes."""
@@ -267,7 +312,7 @@ class EndpointClient:
                 LAYOUTS[wire].PATH,
                 cast_to=object,
                 content=content,
-                options={"headers": {"Content-Type": "application/json"}},
+                options={"headers": {"Content-Type": "application/json", **self._headers(wire)}},
                 stream=True,
                 stream_cls=openai.AsyncStream[Any],
             )

@@ -21,6 +21,11 @@ def is_openai(url: str) -> bool:
     return host == "api.openai.com" or host.endswith(".api.openai.com")
 
 
+def is_anthropic(url: str) -> bool:
+    """Return whether ``url`` is Anthropic's own API."""
+    return host_of(url) == "api.anthropic.com"
+
+
 def host_of(url: str) -> str:
     """Return the host in lower case; empty if there is none."""
     return urlsplit(url).hostname or ""

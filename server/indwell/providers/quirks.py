@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.wires.dialect import Dialect
 
@@ -41,7 +42,13 @@ class Row(msgspec.Struct, frozen=True):
 ROWS = (
     Row(
         "openai",
-        Dialect(cache_key=True, output_limit="max_completion_tokens"),
+        Dialect(
+            cache_key=True,
+            output_limit="max_completion_tokens",
+            effort_field="reasoning_effort",
+            verbosity=True,
+            phases=True,
+        ),
         "the reference: calls by index, a last chunk with usage and no choices, then [DONE]",
         ("https://platform.openai.com/docs/api-reference/chat/create",),
         hosts=("api.openai.com",),
@@ -117,9 +124,13 @@ ROWS = (
     ),
     Row(
         "anthropic",
-        Dialect(),
-        "no prompt cache and no reasoning through this door; system words are moved to the front",
-        ("https://platform.claude.com/docs/en/api/openai-sdk",),
+        Dialect(wire="messages", cache_marks=True),
+        "messages: blocks by index, thinking with signatures, usage in the first and the last "
+        "event; chat completions there have no prompt cache and no reasoning",
+        (
+            "https://platform.claude.com/docs/en/build-with-claude/streaming",
+            "https://platform.claude.com/docs/en/api/openai-sdk",
+        ),
         hosts=("api.anthropic.com",),
     ),
     Row(
@@ -176,6 +187,9 @@ ROWS = (
     ),
 )
 
+_RESPONSES = lazy_pattern(r"^(gpt-[5-9]|gpt-\d\d|o\d|codex)|-codex|deep-research")
+"""Models of OpenAI that think, or that chat completions do not have (its guide on reasoning)."""
+
 NAMES = tuple(row.name for row in ROWS)
 
 
@@ -198,8 +212,9 @@ def row_for(base_url: str | None) -> Row | None:
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
     """Return the dialect of an address, or of the row called ``name``; else the common core.
 
-    OpenRouter passes ``cache_control`` on to Anthropic's models, and for Mistral's models it needs
-    the order of roles and the call ids that Mistral needs.
+    OpenAI's models that think are reached through responses. OpenRouter passes ``cache_control``
+    on to Anthropic's models, and for Mistral's models it needs the order of roles and the call ids
+    that Mistral needs.
 
     Raises:
         SettingsError: There is no row of that name.
@@ -209,6 +224,8 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
     row = next((row for row in ROWS if row.name == name), None) if name else row_for(base_url)
     if row is None:
         return Dialect(think_tags=host_of(base_url or OPENAI_URL) in _LOCAL)
+    if row.name == "openai" and _RESPONSES.search(model):
+        return msgspec.structs.replace(row.dialect, wire="responses")
     if row.name == "openrouter" and model.startswith("anthropic/"):
         return msgspec.structs.replace(row.dialect, cache_marks=True)
     if row.name == "openrouter" and model.startswith("mistralai/"):

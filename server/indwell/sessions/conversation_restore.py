@@ -101,6 +101,8 @@ def _request(sent: RequestRecord, prefix: Prefixed, messages: tuple[Message, ...
         anchors=sent.anchors,
         tool_choice=sent.tool_choice,
         cache_key=sent.cache_key,
+        effort=sent.effort,
+        verbosity=sent.verbosity,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.context.history import MessageSplice
-from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
+from indwell.messages import Anchors, Effort, Message, ToolChoice, ToolSpec, Usage, Verbosity
 from indwell.sessions.display_records import Decided, FileLines, Told
 from indwell.settings.model import Mode
 
@@ -132,6 +132,8 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
             the conversation in the log.
         tokens: Estimated size in tokens; 0 in older logs.
         purpose: The work itself, or a summary of it.
+        effort: As in ``messages.Request``.
+        verbosity: As in ``messages.Request``.
     """
 
     turn: int
@@ -148,6 +150,8 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
     alone: tuple[str, ...] | None = None
     tokens: int = 0
     purpose: Purpose = "work"
+    effort: Effort = ""
+    verbosity: Verbosity = ""
 
 
 class Wire(msgspec.Struct, frozen=True, tag="wire"):

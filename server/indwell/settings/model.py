@@ -7,10 +7,12 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from indwell.messages import Effort, Verbosity
 from indwell.settings.credentials import Secret
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
+WireSetting: TypeAlias = Literal["auto", "chat", "responses", "messages"]
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
@@ -123,7 +125,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _Tokens | None,
         Meta(description="Tokens that the model takes in all; looked up by its name if not set"),
     ] = None
-    max_output: Annotated[_Tokens, Meta(description="Tokens that one reply may have")] = 8_192
+    max_output: Annotated[
+        _Tokens,
+        Meta(
+            description="Tokens that one reply may have; models that think get 24,000 more for that"
+        ),
+    ] = 8_192
+    effort: Annotated[
+        Effort,
+        Meta(
+            description="How much the model thinks before it answers; the model decides if not "
+            "set. An endpoint that does not take it gets the nearest that it takes"
+        ),
+    ] = ""
+    verbosity: Annotated[
+        Verbosity,
+        Meta(description="How long answers are, for OpenAI's newer models"),
+    ] = ""
+    wire: Annotated[
+        WireSetting,
+        Meta(
+            description="The API of the endpoint: `chat` completions, OpenAI's `responses`, "
+            "Anthropic's `messages`; `auto` chooses by address and model, and learns from refusals"
+        ),
+    ] = "auto"
     compaction: Annotated[
         CompactionName,
         Meta(description="How a long conversation is kept inside the window: a preset by name"),

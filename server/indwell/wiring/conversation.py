@@ -63,6 +63,8 @@ def first_conversation(
             model.max_output,
             cache_key=session,
             takes_pictures=model.pictures,
+            effort=model.effort,
+            verbosity=model.verbosity,
         ),
         system=(system_block(prompt),),
         tools=tools.specs,
@@ -90,6 +92,8 @@ def with_model(session: Session, model: Model) -> None:
         window=model.window,
         max_output=model.max_output,
         takes_pictures=model.pictures,
+        effort=model.effort,
+        verbosity=model.verbosity,
     )
     conversation = session.conversation
     if not model.pictures:

@@ -19,9 +19,10 @@ from indwell.agent.core.parts import (
 )
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
-from indwell.messages import Usage
+from indwell.messages import Effort, Usage, Verbosity
 from indwell.providers.base import Provider
 from indwell.providers.pricing import Prices
+from indwell.providers.wires.dialect import Dialect
 from indwell.service.stored_keys import key_store, with_stored_key
 from indwell.settings.credentials import Secret
 from indwell.settings.load import lacking
@@ -58,7 +59,7 @@ class Model(NamedTuple):
     ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
     ``small`` may write summaries, ``key`` is sent to the endpoint, and ``other`` returns another
-    model of the same endpoint by its name.
+    model of the same endpoint by its name. ``effort`` and ``verbosity`` are as in the settings.
     """
 
     provider: Provider
@@ -72,6 +73,8 @@ class Model(NamedTuple):
     rates: TokenRates = TokenRates()
     small: SmallModel | None = None
     key: Secret | None = None
+    effort: Effort = ""
+    verbosity: Verbosity = ""
     other: Callable[[str], OtherModel | None] = no_other_model
 
 
@@ -104,7 +107,6 @@ def _endpoint_model(settings: Settings) -> Model:
     from indwell.providers.client import EndpointClient
     from indwell.providers.facts import facts_for
     from indwell.providers.pricing import OwnRates, cost, overridden
-    from indwell.providers.quirks import dialect_for
     from indwell.providers.retry import Retrying
 
     facts = facts_for(settings.model, settings.base_url, now=datetime.now(UTC))
@@ -114,14 +116,12 @@ def _endpoint_model(settings: Settings) -> Model:
     prices = overridden(facts.prices, own)
     window = settings.window or facts.window
     key = settings.api_key.reveal() if settings.api_key else None
-    dialect = dialect_for(settings.base_url, settings.model)
-    if settings.cache_marks:
-        dialect = msgspec.structs.replace(dialect, cache_marks=True)
     chat = EndpointClient(
         base_url=settings.base_url,
         api_key=key,
         timeout_s=settings.stall_timeout_s,
-        dialect=dialect,
+        dialect=partial(_dialect, settings),
+        keeps_wire=settings.wire != "auto",
     )
     notice = ""
     if not facts.known and settings.window is None:
@@ -133,7 +133,7 @@ def _endpoint_model(settings: Settings) -> Model:
         Retrying(chat),
         settings.model,
         window,
-        min(settings.max_output, window // 4, facts.output_limit or settings.max_output),
+        _max_output(settings, settings.model, window, facts.output_limit),
         partial(cost, prices=prices),
         notice,
         chat.aclose,
@@ -141,8 +141,44 @@ def _endpoint_model(settings: Settings) -> Model:
         _rates(prices),
         _small_model(settings, Retrying(chat)),
         settings.api_key,
+        settings.effort,
+        settings.verbosity,
         lambda name: _other_model(settings, name, Retrying(chat)),
     )
+
+
+def _dialect(settings: Settings, model: str) -> Dialect:
+    """Return the dialect of a model at the endpoint of the settings."""
+    from indwell.providers.quirks import dialect_for
+
+    dialect = dialect_for(settings.base_url, model)
+    if settings.wire not in {"auto", dialect.wire}:
+        dialect = msgspec.structs.replace(
+            dialect, wire=settings.wire, cache_marks=settings.wire == "messages"
+        )
+    if settings.cache_marks:
+        dialect = msgspec.structs.replace(dialect, cache_marks=True)
+    return dialect
+
+
+THINKING = 24_000  # tokens; with the default of `max_output` what makers of models advise
+
+
+def _max_output(settings: Settings, model: str, window: int, limit: int | None) -> int:
+    """Return the tokens that a reply may have, with its thinking: at most a quarter of the window.
+
+    Args:
+        settings: The settings.
+        model: The endpoint's name of the model.
+        window: Tokens of the model's window.
+        limit: The model's own limit; None if unknown.
+    """
+    from indwell.providers.wires.messages import thinks
+
+    wire = _dialect(settings, model).wire
+    is_long = wire == "responses" or (wire == "messages" and thinks(model) == "adaptive")
+    wanted = settings.max_output + (THINKING if is_long else 0)
+    return min(wanted, window // 4, limit or wanted)
 
 
 def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
@@ -157,7 +193,7 @@ def _other_model(settings: Settings, name: str, provider: Provider) -> OtherMode
         provider,
         name,
         facts.window,
-        min(settings.max_output, facts.window // 4, facts.output_limit or settings.max_output),
+        _max_output(settings, name, facts.window, facts.output_limit),
         partial(cost, prices=facts.prices),
         _rates(facts.prices),
         facts.images is True,

@@ -102,6 +102,8 @@ def appended(
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),
+        effort=conversation.config.effort,  # another one would empty the prompt cache
+        verbosity=conversation.config.verbosity,
     )
 
 

@@ -198,6 +198,8 @@ def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) 
         at=session.timestamp(),
         tokens=request.tokens,
         purpose=purpose,
+        effort=request.effort,
+        verbosity=request.verbosity,
     )
 
 

@@ -75,6 +75,8 @@ def assemble(
         tool_choice=tool_choice,
         cache_key=conversation.config.cache_key,
         tokens=estimate,
+        effort=conversation.config.effort,
+        verbosity=conversation.config.verbosity,
     )
     config = conversation.config
     _check_size(request, conversation.calibration.tokens(config.model, estimate), config.budget)

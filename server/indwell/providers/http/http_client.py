@@ -27,6 +27,7 @@ _FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than Ope
     {
         "accept",
         "accept-encoding",
+        "anthropic-version",
         "authorization",
         "connection",
         "content-length",
@@ -34,6 +35,7 @@ _FOREIGN_HEADERS = frozenset(  # the only headers for an endpoint other than Ope
         "host",
         "transfer-encoding",
         "user-agent",
+        "x-api-key",
     }
 )
 

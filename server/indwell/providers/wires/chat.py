@@ -88,6 +88,13 @@ def options(request: Request, dialect: Dialect) -> dict[str, Any]:
     body[dialect.output_limit] = request.max_output
     if dialect.cache_key and request.cache_key:
         body["prompt_cache_key"] = clean(request.cache_key)
+    effort = dialect.effort(request.effort)
+    if effort and dialect.effort_field == "reasoning_effort":
+        body["reasoning_effort"] = effort
+    elif effort and dialect.effort_field:
+        body["reasoning"] = {"effort": effort}
+    if request.verbosity and dialect.verbosity:
+        body["verbosity"] = request.verbosity
     body["stream"] = True
     if dialect.usage_option:
         body["stream_options"] = {"include_usage": True}

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.messages import EFFORTS, Effort
 
 WireName: TypeAlias = Literal["chat", "responses", "messages"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
@@ -39,6 +40,12 @@ class Dialect(msgspec.Struct, frozen=True):
         call_extras: Whether it wants a call's ``extra_content`` back (Gemini's thought signatures).
         think_tags: Whether reasoning may be part of the text, between ``<think>`` and ``</think>``.
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
+        effort_field: How chat completions are told the effort; empty if they are not.
+        efforts: The efforts that the endpoint takes for its model; empty if it takes all.
+        reasoning: Whether the other two wires may ask for reasoning, and send it back.
+        summaries: Whether they may ask for a text of the reasoning, for people.
+        verbosity: Whether it takes ``verbosity``.
+        phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
     """
 
     wire: WireName = "chat"
@@ -55,6 +62,19 @@ class Dialect(msgspec.Struct, frozen=True):
     call_extras: bool = False
     think_tags: bool = False
     reasoning_apart: bool = False
+    effort_field: Literal["", "reasoning_effort", "reasoning"] = ""
+    efforts: tuple[Effort, ...] = ()
+    reasoning: bool = True
+    summaries: bool = True
+    verbosity: bool = False
+    phases: bool = False
+
+    def effort(self, wanted: Effort) -> Effort:
+        """Return the effort that the endpoint takes and that is nearest; of two the lower one."""
+        if not wanted or not self.efforts or wanted in self.efforts:
+            return wanted
+        place = EFFORTS.index(wanted)
+        return min(self.efforts, key=lambda one: abs(EFFORTS.index(one) - place))
 
 
 _UNKNOWN = lazy_pattern(
@@ -105,6 +125,30 @@ def _lesson(
 
 
 _LESSONS = (
+    # "To use function tools, use /v1/responses"; "only supported in v1/responses".
+    _lesson(
+        r"v1/responses\b(?!.{0,40}not supported)|not a chat model",
+        applies=lambda dialect: dialect.wire == "chat",
+        wire="responses",
+        cache_marks=False,
+    ),
+    _lesson(
+        r"(?i)summar(y|ies)\b.{0,80}verif|verif.{0,80}summar|thinking\S*display",
+        applies=lambda dialect: dialect.wire != "chat",
+        summaries=False,
+    ),
+    _lesson(r"verbosity", verbosity=False),
+    _lesson(r"\bphase\b", says_unknown=True, phases=False),
+    _lesson(
+        r"(?i)encrypted content|reasoning|thinking|output_config|effort",
+        applies=lambda dialect: dialect.wire != "chat" and dialect.reasoning,
+        reasoning=False,
+    ),
+    _lesson(
+        r"reasoning_effort|reasoning\.effort",
+        applies=lambda dialect: bool(dialect.effort_field),
+        effort_field="",
+    ),
     _lesson(r"stream_options|include_usage", usage_option=False),
     _lesson(r"prompt_cache_key", cache_key=False),
     _lesson(r"cache_control", cache_marks=False),
@@ -144,6 +188,9 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
         forbids_calls: Whether the request had ``tool_choice: "none"``.
     """
     words = words[:MAX_WORDS]
+    efforts = _efforts_in(words)
+    if efforts and efforts != dialect.efforts:
+        return msgspec.structs.replace(dialect, efforts=efforts)
     for lesson in (*_LESSONS, _CHOICE) if forbids_calls else _LESSONS:
         if lesson.says_unknown and not _UNKNOWN.search(words):
             continue
@@ -152,3 +199,11 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
             if changed != dialect:
                 return changed
     return None
+
+
+def _efforts_in(words: str) -> tuple[Effort, ...]:
+    """Return the efforts that a message offers in place of the refused one; empty if none."""
+    if "effort" not in words.lower():
+        return ()
+    _, offers, offered = words.partition("upported values are")
+    return tuple(one for one in EFFORTS if offers and re.search(rf"['\"`]{one}['\"`]", offered))

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.messages import Anchors, Image, Message, Request, Text, ToolSpec
-from indwell.providers.wires import chat
+from indwell.providers.wires import chat, messages, responses
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.layout import Layout, clean
 
@@ -65,7 +65,11 @@ class RequestBody(msgspec.Struct, frozen=True):
             yield b"".join(group)
 
 
-LAYOUTS: Mapping[WireName, Layout] = {"chat": chat}
+LAYOUTS: Mapping[WireName, Layout] = {
+    "chat": chat,
+    "responses": responses,
+    "messages": messages,
+}
 
 
 class _KeptParts(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import Message, Request, Text, ToolSpec
-from indwell.providers.wires.dialect import Dialect
+from indwell.messages import Message, Request, Text, Thinking, ToolSpec
+from indwell.providers.wires.dialect import Dialect, WireName
 
 MARK = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
 BLANK_LINE = "\n\n"
@@ -84,3 +84,28 @@ def arguments_text(text: str) -> str:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return msgspec.json.encode({"invalid_json": clean(text[:_INVALID_CHARS])}).decode()
     return text
+
+
+def kept_reasoning(block: Thinking, wire: WireName, model: str) -> dict[str, Any] | None:
+    """Return what must go back of a piece of reasoning; None if another model or wire made it."""
+    if not block.extra:
+        return None
+    try:
+        kept = msgspec.json.decode(block.extra, type=KeptReasoning)
+    except msgspec.DecodeError:  # a log that somebody changed
+        return None
+    return kept.item if (kept.wire, kept.model) == (wire, model) else None
+
+
+class KeptReasoning(msgspec.Struct, frozen=True):
+    """The form of ``messages.Reasoning.extra``.
+
+    Attributes:
+        wire: The wire that made it.
+        model: The model that made it, which alone can read it.
+        item: The fields that go back.
+    """
+
+    wire: WireName
+    model: str
+    item: dict[str, Any]

@@ -10,10 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
+
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.messages import Finish, Message, Reasoning, Reply, Request, ToolUse, Usage
 from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.layout import KeptReasoning
 from indwell.providers.wires.tool_calls import CallAssembler, GrowingText, is_json, mended
 
 TEXT_LIMIT = 2_000_000
@@ -53,7 +56,8 @@ class GrowingReply(ABC):
         self._text = _TextPieces()
         self._thinking = _TextPieces()
         self._calls = CallAssembler(id_limit=self._dialect.id_limit)
-        self._reasoning: list[Reasoning] = []
+        self._reasoning: list[tuple[str, bytes, int]] = []
+        self._n_kept = 0
         self._usage: Mapping[str, Any] = {}
 
     @property
@@ -133,7 +137,7 @@ class GrowingReply(ABC):
             finish="tool_calls" if calls else finish,
             usage=self._used(request),
             problem=problem,
-            reasoning=tuple(one for one in self._reasoning if one.place <= len(calls)),
+            reasoning=self._kept(request.model, most_calls=len(calls)),
         )
 
     def cut_off(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
@@ -155,6 +159,29 @@ class GrowingReply(ABC):
             events.append(ThinkingDelta(whole))
         if words and (whole := self._text.add(words)):
             events.append(TextDelta(whole))
+
+    def _keep(self, text: str, item: Mapping[str, Any], place: int) -> None:
+        """Keep a piece of reasoning that must go back; ``place`` is as in ``Reasoning``."""
+        try:
+            raw = msgspec.json.encode(item)
+        except (RecursionError, UnicodeEncodeError):
+            return  # no endpoint would take it back
+        self._n_kept += len(text) + len(raw)
+        if len(self._reasoning) < REASONING_LIMIT and self._n_kept <= TEXT_LIMIT:
+            self._reasoning.append((text, raw, place))
+
+    def _kept(self, model: str, *, most_calls: int) -> tuple[Reasoning, ...]:
+        """Return the kept reasoning; what stood in front of a dropped call is left out."""
+        wire = self._dialect.wire
+        return tuple(
+            Reasoning(
+                text,
+                msgspec.json.encode(KeptReasoning(wire, model, msgspec.json.decode(item))).decode(),
+                place,
+            )
+            for text, item, place in self._reasoning
+            if place <= most_calls
+        )
 
     def _used(self, request: Request) -> Usage:
         def said() -> tuple[str, ...]:
@@ -251,3 +278,9 @@ def _estimated(text: str) -> int:
     step = len(text) // _N_PIECES
     sample = "".join(text[at : at + _PIECE] for at in range(0, len(text), step))
     return int(estimate_tokens(sample) * len(text) / len(sample))
+
+
+def place_of(index: object) -> int:
+    """Return the index of a part of the reply; -1 for anything that is none."""
+    is_index = isinstance(index, int) and not isinstance(index, bool) and index >= 0
+    return index if is_index and isinstance(index, int) else -1

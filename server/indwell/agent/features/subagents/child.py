@@ -189,6 +189,8 @@ def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
         max_output=model.max_output,
         cache_key=key,
         takes_pictures=model.pictures,
+        effort=config.effort,
+        verbosity=config.verbosity,
     )
 
 

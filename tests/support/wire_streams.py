@@ -1,0 +1,177 @@
+"""The same reply as a stream of each wire: chat completions, responses, messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from indwell.providers.wires.dialect import WireName
+
+INPUT, CACHED, WRITTEN, OUTPUT = 100, 60, 20, 9  # tokens of each reply
+
+
+class Said(NamedTuple):
+    """Text, in the pieces in which it comes."""
+
+    pieces: tuple[str, ...]
+
+
+class Thought(NamedTuple):
+    """Reasoning that must come back."""
+
+    pieces: tuple[str, ...]
+    seal: str
+
+
+class Called(NamedTuple):
+    """A call; its arguments come in pieces."""
+
+    id: str
+    name: str
+    pieces: tuple[str, ...]
+
+
+Part: TypeAlias = Said | Thought | Called
+
+
+def event(data: Mapping[str, Any], name: str = "") -> bytes:
+    """One event of a stream."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(data)}\n\n".encode()
+
+
+def chat(parts: Sequence[Part], finish: str = "") -> list[bytes]:
+    """Chat completions know no seal."""
+    events: list[bytes] = []
+    n_calls = 0
+
+    def add(delta: Mapping[str, Any], reason: str | None = None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        events.append(event({"object": "chat.completion.chunk", "choices": [choice]}))
+
+    for part in parts:
+        match part:
+            case Said(pieces):
+                for piece in pieces:
+                    add({"content": piece})
+            case Thought(pieces):
+                for piece in pieces:
+                    add({"reasoning_content": piece})
+            case Called(id_, name, pieces):
+                function = {"name": name, "arguments": ""}
+                add({"tool_calls": [{"index": n_calls, "id": id_, "function": function}]})
+                for piece in pieces:
+                    call = {"index": n_calls, "function": {"arguments": piece}}
+                    add({"tool_calls": [call]})
+                n_calls += 1
+    add({}, finish or ("tool_calls" if n_calls else "stop"))
+    usage = {
+        "prompt_tokens": INPUT,
+        "prompt_tokens_details": {"cached_tokens": CACHED, "cache_write_tokens": WRITTEN},
+        "completion_tokens": OUTPUT,
+    }
+    events.append(event({"choices": [], "usage": usage}))
+    return [*events, b"data: [DONE]\n\n"]
+
+
+def responses(parts: Sequence[Part], finish: str = "") -> list[bytes]:
+    """As the SDK's types describe it (``openai.types.responses``)."""
+    events: list[bytes] = []
+    output: list[Mapping[str, Any]] = []
+
+    def add(kind: str, **fields: Any) -> None:
+        data = {"type": kind, "sequence_number": len(events), **fields}
+        events.append(event(data, kind))
+
+    add("response.created", response={"object": "response", "status": "in_progress", "output": []})
+    for place, part in enumerate(parts):
+        whole = "".join(part.pieces)
+        match part:
+            case Said(pieces):
+                item = {"type": "message", "id": f"msg_{place}", "role": "assistant"}
+                kind, key = "response.output_text.delta", {"content_index": 0}
+                content = [{"type": "output_text", "text": whole, "annotations": []}]
+                done: dict[str, Any] = {**item, "status": "completed", "content": content}
+            case Thought(pieces, seal):
+                item = {"type": "reasoning", "id": f"rs_{place}", "summary": []}
+                kind, key = "response.reasoning_summary_text.delta", {"summary_index": 0}
+                summary = [{"type": "summary_text", "text": whole}] if whole else []
+                done = {**item, "summary": summary, "encrypted_content": seal}
+            case Called(id_, name, pieces):
+                item = {"type": "function_call", "id": f"fc_{place}", "call_id": id_, "name": name}
+                kind, key = "response.function_call_arguments.delta", {}
+                done = {**item, "status": "completed", "arguments": whole}
+        started = {**item, "status": "in_progress", "arguments": ""}
+        add("response.output_item.added", output_index=place, item=started)
+        for piece in pieces:
+            add(kind, item_id=item["id"], output_index=place, delta=piece, **key)
+        add("response.output_item.done", output_index=place, item=done)
+        output.append(done)
+    usage = {
+        "input_tokens": INPUT,
+        "input_tokens_details": {"cached_tokens": CACHED, "cache_write_tokens": WRITTEN},
+        "output_tokens": OUTPUT,
+        "output_tokens_details": {"reasoning_tokens": 3},
+        "total_tokens": INPUT + OUTPUT,
+    }
+    response: dict[str, Any] = {"object": "response", "output": output, "usage": usage}
+    if finish:
+        details = {"reason": finish}
+        response |= {"status": "incomplete", "incomplete_details": details}
+        add("response.incomplete", response=response)
+    else:
+        add("response.completed", response={**response, "status": "completed"})
+    return events
+
+
+def messages(parts: Sequence[Part], finish: str = "") -> list[bytes]:
+    """As Anthropic's page on streaming describes it."""
+    events: list[bytes] = []
+
+    def add(kind: str, **fields: Any) -> None:
+        events.append(event({"type": kind, **fields}, kind))
+
+    usage = {
+        "input_tokens": INPUT - CACHED - WRITTEN,
+        "cache_read_input_tokens": CACHED,
+        "cache_creation_input_tokens": WRITTEN,
+        "output_tokens": 1,
+    }
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+    add("message_start", message={**message, "stop_reason": None, "usage": usage})
+    add("ping")
+    for place, part in enumerate(parts):
+        match part:
+            case Said(pieces):
+                block: dict[str, Any] = {"type": "text", "text": ""}
+                deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
+            case Thought(pieces, seal):
+                block = {"type": "thinking", "thinking": "", "signature": ""}
+                deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+                deltas.append({"type": "signature_delta", "signature": seal})
+            case Called(id_, name, pieces):
+                block = {"type": "tool_use", "id": id_, "name": name, "input": {}}
+                deltas = [{"type": "input_json_delta", "partial_json": one} for one in pieces]
+        add("content_block_start", index=place, content_block=block)
+        for delta in deltas:
+            add("content_block_delta", index=place, delta=delta)
+        add("content_block_stop", index=place)
+    has_calls = any(isinstance(part, Called) for part in parts)
+    reason = finish or ("tool_use" if has_calls else "end_turn")
+    add("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": OUTPUT})
+    add("message_stop")
+    return events
+
+
+STREAMS: Mapping[WireName, Callable[[Sequence[Part], str], list[bytes]]] = {
+    "chat": chat,
+    "responses": responses,
+    "messages": messages,
+}
+LIMITS: Mapping[WireName, str] = {
+    "chat": "length",
+    "responses": "max_output_tokens",
+    "messages": "max_tokens",
+}
+"""What each wire calls the end at the reply's limit."""
