@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from indwell.cli import main
-from indwell.cli.setup import program
-from indwell.cli.setup.configuration import PLAIN, elisp_list, lua, vim, vim_arguments
-from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.command import server_command
+from indwell.cli.setup.configurations import (
+    CONFIGURATIONS,
+    PLAIN,
+    elisp_list,
+    lua,
+    vim,
+    vim_arguments,
+)
 from indwell.cli.setup.merging import merged
 from indwell.cli.setup.placing import target
 
@@ -50,7 +56,7 @@ def test_the_page_shows_what_setup_prints(name: str) -> None:
     configuration = CONFIGURATIONS[name]
     page = (PAGES / configuration.page).read_text("utf-8")
     for block in configuration.shown(PLAIN):
-        assert f"```{configuration.language}\n{block}```\n" in page
+        assert f"```{configuration.language.name}\n{block}```\n" in page
 
 
 @pytest.mark.parametrize("editor", CONFIGURED)
@@ -59,7 +65,7 @@ def test_setup_prints_the_whole_configuration_with_the_command(
 ) -> None:
     assert main(["setup", editor]) == 0
     printed = capsys.readouterr().out
-    assert printed == CONFIGURATIONS[editor].text(program.command())
+    assert printed == CONFIGURATIONS[editor].text(server_command())
     assert files(home) == {}
 
 
@@ -89,7 +95,7 @@ def test_the_difference_is_shown_with_whole_lines_where_there_is_no_terminal(
 ) -> None:
     assert main(["setup", "vim", "--write"]) == 0
     shown = capsys.readouterr().err.splitlines()
-    lines = CONFIGURATIONS["vim"].text(program.command()).splitlines()
+    lines = CONFIGURATIONS["vim"].text(server_command()).splitlines()
     assert max(map(len, lines)) > 100
     assert {f"+{line}" for line in lines} <= set(shown)
     assert len(files(home)) == 1
@@ -150,7 +156,7 @@ def test_json_output_names_the_file_and_the_command(
     assert main(["setup", "zed", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["path"] == str(home / ".config" / "zed" / "settings.json")
-    assert told["command"] == list(program.command())
+    assert told["command"] == list(server_command())
     assert main(["setup", "zed", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changed"] is True
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli import main
-from indwell.cli.setup.configuration import PLAIN
-from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.configurations import CONFIGURATIONS, PLAIN
 from indwell.cli.setup.merging import CannotMerge, cut, pieces
 from indwell.cli.setup.placing import How, Placed, Record, WantedConfiguration, put, take
 
@@ -80,7 +79,9 @@ def there(home: Path, editor: str, content: bytes) -> Path:
 def wanted(editor: str, command: tuple[str, ...] = PLAIN) -> WantedConfiguration:
     configuration = CONFIGURATIONS[editor]
     how = HOWS.get(editor, "json")
-    return WantedConfiguration("/f", how, configuration.text(command), configuration.comment)
+    return WantedConfiguration(
+        "/f", how, configuration.text(command), configuration.language.comment
+    )
 
 
 def written(editor: str, before: str | None) -> tuple[str, Record]:

@@ -10,8 +10,8 @@ import pytest
 
 from cli.test_setup_keeps import there
 from indwell.cli import main
+from indwell.cli.setup.command import printable
 from indwell.cli.setup.configurations import CONFIGURATIONS
-from indwell.cli.setup.program import checked
 from indwell.errors import UserError
 
 
@@ -79,7 +79,7 @@ def test_a_path_that_looks_like_a_gap_is_filled_in_as_it_is() -> None:
 @pytest.mark.parametrize("odd", ["/a\nb", "/a\x1b[31m", "/a\udcff", "/a\u2028"])
 def test_a_path_with_a_control_character_is_refused(odd: str) -> None:
     with pytest.raises(UserError, match="line break or control character"):
-        checked((odd, "serve"))
+        printable((odd, "serve"))
 
 
 def test_what_is_shown_of_a_file_cannot_steer_the_terminal(

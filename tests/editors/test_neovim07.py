@@ -9,7 +9,7 @@ import pytest
 
 from editors.neovim07 import neovim07, play
 from editors.test_neovim import BEFORE, SHIPPING, UMLAUTS
-from indwell.cli.setup.neovim import NEOVIM
+from indwell.cli.setup.configurations import CONFIGURATIONS
 from indwell.demo.project import Project
 
 UMLAUTS_BEFORE = UMLAUTS.files[UMLAUTS.path]
@@ -40,7 +40,7 @@ def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> 
 
 def test_the_file_for_later_ones_says_which_command_has_its_own(tmp_path: Path) -> None:
     init = tmp_path / "init.lua"
-    init.write_text(NEOVIM.text(("indwell", "serve", "--stdio")), "utf-8")
+    init.write_text(CONFIGURATIONS["nvim"].text(("indwell", "serve", "--stdio")), "utf-8")
     started = [neovim07(), "--clean", "--headless", "-u", str(init), "+qa"]
     said = subprocess.run(started, capture_output=True, text=True, check=True).stderr
     assert said.strip() == (

@@ -88,7 +88,7 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
                 "json.dumps", "json.dump", "msgspec.json.encode", "msgspec.json.Encoder",
             }:  # fmt: skip
                 writers.add(path.relative_to(PACKAGE / "cli").as_posix())
-    files_for_editors = {"setup/configuration.py", "setup/merging.py", "setup/command.py"}
+    files_for_editors = {"setup/configurations.py", "setup/merging.py", "setup/command.py"}
     assert writers == {"terminal/json_line.py"} | files_for_editors
 
 

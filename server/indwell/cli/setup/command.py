@@ -8,16 +8,22 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import shutil
 import sys
+import sysconfig
+import unicodedata
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
-from indwell.cli.setup import program
-from indwell.cli.setup.configuration import PLAIN, EditorConfiguration
-from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
+from indwell.cli.setup.configurations import (
+    CONFIGURATIONS,
+    PLAIN,
+    VSCODE,
+    EditorConfiguration,
+)
 from indwell.cli.setup.merging import SERVER, CannotMerge
 from indwell.cli.setup.placing import (
     Placed,
@@ -36,8 +42,15 @@ from indwell.files.atomic import write_atomic
 from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.policy.approvals import visible
 from indwell.settings.paths import state_folder
+from indwell.workspace.paths import visible as visible_path
 
 BACKUP = ".before-indwell"
+DESKTOP_PATH = {
+    "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # launchd's
+    "win32": None,  # desktop programs see the user's own PATH
+}
+_ODD = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, surrogates, line separators
+_LINUX = "/usr/local/bin:/usr/bin:/bin"  # of a session manager without the user's shell
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
@@ -67,7 +80,7 @@ def setup(wish: SetupOptions) -> int:
     name = "emacs-lsp-mode" if wish.editor == "emacs" and wish.lsp_mode else wish.editor
     configuration = CONFIGURATIONS[name]
     try:
-        command = program.command()
+        command = server_command()
         place = target(name, _home(), os.environ, sys.platform, Path.exists)
     except UserError as error:
         sys.stderr.write(f"{error}\n")
@@ -147,7 +160,7 @@ def _change(
 ) -> int:
     path, state = place.path.resolve(), state_folder(os.environ)
     before, record = _read(path), _record_of(state, path)
-    text, comment = configuration.text(command), configuration.comment
+    text, comment = configuration.text(command), configuration.language.comment
     wanted = WantedConfiguration(str(path), place.how, text, comment)
     if not wish.remove:
         after = put(wanted, before, record)
@@ -273,3 +286,38 @@ def _record_file(state: Path, path: Path) -> Path:
     """The private record file in the state folder for a configuration file."""
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return state.resolve() / "setup" / f"{name}.json"
+
+
+def server_command() -> tuple[str, ...]:
+    """The command line that starts this installation of Indwell.
+
+    Raises:
+        UserError: No editor configuration can hold it.
+    """
+    own = _own()
+    if own is None:
+        return printable((sys.executable, "-m", *PLAIN))
+    found = shutil.which(PLAIN[0], path=DESKTOP_PATH.get(sys.platform, _LINUX))
+    is_found = found is not None and Path(found).resolve() == own.resolve()
+    return PLAIN if is_found else printable((str(own), *PLAIN[1:]))
+
+
+def printable(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words, if each is printable text on one line.
+
+    Raises:
+        UserError: A word is not.
+    """
+    for word in words:
+        if any(unicodedata.category(char) in _ODD for char in word):
+            raise UserError(
+                f"Indwell is installed at {visible_path(word)}. An editor's configuration cannot "
+                f"hold a path with a line break or control character. Install Indwell elsewhere."
+            )
+    return words
+
+
+def _own() -> Path | None:
+    """The script of this Python environment; None without one."""
+    found = shutil.which(PLAIN[0], path=sysconfig.get_path("scripts"))
+    return Path(found) if found is not None else None

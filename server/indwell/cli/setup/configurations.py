@@ -1,137 +1,211 @@
-"""The configuration of each editor, by name; those of Helix, Kate, Sublime Text and Zed in full."""
+"""The configuration of each editor: ``templates`` filled with the command that starts Indwell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from indwell.cli.setup.configuration import EditorConfiguration, json_list, quoted
-from indwell.cli.setup.emacs import EGLOT, LSP_MODE
-from indwell.cli.setup.neovim import NEOVIM, NEOVIM_OLDER
-from indwell.cli.setup.vim import VIM
+import msgspec
 
-_HELIX = """[language-server.indwell]
-command = @PROGRAM@
-args = @ARGUMENTS@
+from indwell.files import read_own
+from indwell.lazy_pattern import lazy_pattern
 
-[[language]]
-name = "python"
-language-servers = ["ty", "ruff", "jedi", "pylsp", "indwell"]
+PLAIN = ("indwell", "serve", "--stdio")
+"""The command in the documentation pages."""
 
-[[language]]
-name = "markdown"
-language-servers = ["marksman", "markdown-oxide", "indwell"]
-"""
+_TEMPLATES = Path(__file__).parent / "templates"
+_LIMIT_B = 1 << 20
+_SHARED = "@WORDS@\n"  # Neovim's templates for questions share a part
+_GAP = lazy_pattern("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
-_KATE = """{
-  "servers": {
-    "python": {
-      "command": @COMMAND@,
-      "rootIndicationFileNames": [".git", ".indwell"],
-      "highlightingModeRegex": "^Python$"
-    },
-    "markdown": {
-      "command": @COMMAND@,
-      "rootIndicationFileNames": [".git", ".indwell"],
-      "highlightingModeRegex": "^Markdown$"
-    }
-  }
-}
-"""
 
-_SUBLIME = """{
-  "show_code_lens": "annotation",
-  "clients": {
-    "indwell": {
-      "enabled": true,
-      "command": @COMMAND@,
-      "selector": "source | text.html.markdown"
-    }
-  }
-}
-"""
+def lua(word: str) -> str:
+    r"""A string of Lua.
 
-_ZED = """{
-  "languages": {
-    "Python": {
-      "language_servers": ["pylsp", "..."]
-    }
-  },
-  "lsp": {
-    "pylsp": {
-      "binary": {
-        "path": @PROGRAM@,
-        "arguments": @ARGUMENTS@
-      }
-    }
-  }
-}
-"""
+    Single quotes, as in the examples of Neovim's own documentation; ``\`` and
+    ``'`` are escaped.
+    """
+    return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
-HELIX = EditorConfiguration(
-    editor="Helix",
-    page="helix.md",
-    language="toml",
-    blocks=(_HELIX,),
-    words=json_list,
-    word=quoted,
-    comment="#",
-    next_steps=(
-        "Add more languages in the same way; `hx --health LANGUAGE` shows their own servers.",
-        "Restart Helix (or :lsp-restart) and press Space a on a line.",
-    ),
-)
 
-KATE = EditorConfiguration(
-    editor="Kate",
-    page="kate.md",
-    language="json",
-    blocks=(_KATE,),
-    words=json_list,
-    word=quoted,
-    comment="",
-    next_steps=(
-        "Kate uses one server per language: Indwell replaces the Python server.",
-        "Enable Settings > Configure Kate > Plugins > LSP Client, and restart Kate.",
-        "Allow the command when Kate asks.",
-    ),
-)
+def lua_list(words: Sequence[str]) -> str:
+    """A Lua table."""
+    return "{ " + ", ".join(map(lua, words)) + " }"
 
-SUBLIME = EditorConfiguration(
-    editor="Sublime Text",
-    page="sublime.md",
-    language="json",
-    blocks=(_SUBLIME,),
-    words=json_list,
-    word=quoted,
-    comment="",
-    next_steps=("Install the package LSP (Package Control), and open a folder with a project.",),
-)
 
-ZED = EditorConfiguration(
-    editor="Zed",
-    page="zed.md",
-    language="json",
-    blocks=(_ZED,),
-    words=json_list,
-    word=quoted,
-    comment="",
-    next_steps=(
-        "Zed starts only servers that Zed or an extension defines.",
-        "Indwell has no extension yet, so it replaces pylsp for Python.",
-    ),
-)
+def quoted(word: str) -> str:
+    """A JSON string, which is also valid TOML and Emacs Lisp if printable."""
+    return json.dumps(word, ensure_ascii=False)
 
+
+def json_list(words: Sequence[str]) -> str:
+    """A list for JSON and TOML."""
+    return json.dumps(list(words), ensure_ascii=False)
+
+
+def elisp_list(words: Sequence[str]) -> str:
+    """An Emacs Lisp list without its quote."""
+    return "(" + " ".join(map(quoted, words)) + ")"
+
+
+def vim(word: str) -> str:
+    """A string of Vim script; in single quotes only the quote is special."""
+    return "'" + word.replace("'", "''") + "'"
+
+
+def vim_arguments(words: Sequence[str]) -> str:
+    """A command line after ALE's ``%e``, quoted for the shell; ``%`` is special to ALE."""
+    shell = " ".join(_shell(word.replace("%", "%%")) for word in words)
+    return vim(f"%e {shell}")
+
+
+def _shell(word: str) -> str:
+    plain = word.replace("-", "").replace("_", "").replace("/", "").replace(".", "")
+    return word if plain.isalnum() else "'" + word.replace("'", "'\\''") + "'"
+
+
+class Language(NamedTuple):
+    """The language of a configuration file.
+
+    Attributes:
+        name: As a Markdown fence names it.
+        comment: The start of a comment; empty without comments.
+        words: Writes a list of strings.
+        word: Writes one string.
+    """
+
+    name: str
+    comment: str
+    words: Callable[[Sequence[str]], str] = json_list
+    word: Callable[[str], str] = quoted
+
+
+_ELISP = Language("elisp", ";;", elisp_list)
+_JSON = Language("json", "")
+_LUA = Language("lua", "--", lua_list, lua)
+
+
+class EditorConfiguration(msgspec.Struct, frozen=True):
+    """The configuration of an editor.
+
+    Attributes:
+        editor: The editor's name.
+        page: The documentation page, which shows each template word for word.
+        language: Of the templates.
+        templates: The files with the text; the first is enough.
+        next_steps: What to do afterwards.
+    """
+
+    editor: str
+    page: str
+    language: Language
+    templates: tuple[str, ...]
+    next_steps: tuple[str, ...]
+
+    def shown(self, command: Sequence[str] = PLAIN) -> tuple[str, ...]:
+        """The texts of the templates with a command and its arguments."""
+        filled = {
+            "@COMMAND@": self.language.words(command),
+            "@PROGRAM@": self.language.word(command[0]),
+            "@ARGUMENTS@": self.language.words(command[1:]),
+        }
+        # Replace all in one pass: an inserted value may look like a placeholder.
+        return tuple(
+            _GAP.sub(lambda gap: filled[gap[0]], _template(name)) for name in self.templates
+        )
+
+    def text(self, command: Sequence[str] = PLAIN) -> str:
+        """All templates in order."""
+        return "\n".join(self.shown(command))
+
+
+def _template(name: str) -> str:
+    text = read_own(_TEMPLATES / name, _LIMIT_B).decode().replace("\r\n", "\n")
+    return text.replace(_SHARED, _template("neovim/words.lua")) if _SHARED in text else text
+
+
+_START_NEOVIM = "Restart Neovim, open a file of a folder with .git, and press gra on a line."
+_START_EMACS = "Restart Emacs and open a file of a project."
 
 CONFIGURATIONS: Mapping[str, EditorConfiguration] = {
-    "nvim": NEOVIM,
-    "nvim-older": NEOVIM_OLDER,
-    "emacs": EGLOT,
-    "emacs-lsp-mode": LSP_MODE,
-    "helix": HELIX,
-    "kate": KATE,
-    "sublime": SUBLIME,
-    "zed": ZED,
-    "vim": VIM,
+    "nvim": EditorConfiguration(
+        "Neovim",
+        "neovim.md",
+        _LUA,
+        tuple(
+            f"neovim/{name}.lua"
+            for name in ("own_file", "base", "checks", "more", "questions", "keys")
+        ),
+        (_START_NEOVIM, "`:checkhealth vim.lsp` says whether the server runs."),
+    ),
+    "nvim-older": EditorConfiguration(
+        "Neovim 0.7 to 0.10",
+        "neovim-older.md",
+        _LUA,
+        ("neovim/older.lua", "neovim/older_questions.lua", "neovim/older_keys.lua"),
+        (_START_NEOVIM,),
+    ),
+    "emacs": EditorConfiguration(
+        "Emacs with eglot",
+        "emacs.md",
+        _ELISP,
+        ("emacs/eglot.el", "emacs/ask.el", "emacs/eglot_ask.el", "emacs/eglot_keys.el"),
+        (_START_EMACS, "`M-x eglot-code-actions` shows what Indwell offers."),
+    ),
+    "emacs-lsp-mode": EditorConfiguration(
+        "Emacs with lsp-mode",
+        "emacs-lsp-mode.md",
+        _ELISP,
+        ("emacs/lsp_mode.el", "emacs/ask.el", "emacs/lsp_mode_ask.el", "emacs/lsp_mode_keys.el"),
+        (_START_EMACS, "`M-x lsp-execute-code-action` shows what Indwell offers."),
+    ),
+    "helix": EditorConfiguration(
+        "Helix",
+        "helix.md",
+        Language("toml", "#"),
+        ("helix.toml",),
+        (
+            "Add more languages in the same way; `hx --health LANGUAGE` shows their own servers.",
+            "Restart Helix (or :lsp-restart) and press Space a on a line.",
+        ),
+    ),
+    "kate": EditorConfiguration(
+        "Kate",
+        "kate.md",
+        _JSON,
+        ("kate.json",),
+        (
+            "Kate uses one server per language: Indwell replaces the Python server.",
+            "Enable Settings > Configure Kate > Plugins > LSP Client, and restart Kate.",
+            "Allow the command when Kate asks.",
+        ),
+    ),
+    "sublime": EditorConfiguration(
+        "Sublime Text",
+        "sublime.md",
+        _JSON,
+        ("sublime.json",),
+        ("Install the package LSP (Package Control), and open a folder with a project.",),
+    ),
+    "zed": EditorConfiguration(
+        "Zed",
+        "zed.md",
+        _JSON,
+        ("zed.json",),
+        (
+            "Zed starts only servers that Zed or an extension defines.",
+            "Indwell has no extension yet, so it replaces pylsp for Python.",
+        ),
+    ),
+    "vim": EditorConfiguration(
+        "Vim with ALE",
+        "vim.md",
+        Language("vim", '"', vim_arguments, vim),
+        ("ale.vim",),
+        ("Restart Vim, open a file of a folder with .git, and type :ALECodeAction.",),
+    ),
 }
 
 VSCODE = (

@@ -1,10 +1,4 @@
-"""The configuration of Vim with ALE."""
-
-from __future__ import annotations
-
-from indwell.cli.setup.configuration import EditorConfiguration, vim, vim_arguments
-
-_ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
+filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
 let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
 let s:indwell_types = {}
 function! s:IndwellRoot(buffer) abort
@@ -128,15 +122,3 @@ endfunction
 autocmd User ALELSPStarted call s:IndwellStarted()
 command! -nargs=1 IndwellRun
   \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>, []))
-"""
-
-VIM = EditorConfiguration(
-    editor="Vim with ALE",
-    page="vim.md",
-    language="vim",
-    blocks=(_ALE,),
-    words=vim_arguments,
-    word=vim,
-    comment='"',
-    next_steps=("Restart Vim, open a file of a folder with .git, and type :ALECodeAction.",),
-)

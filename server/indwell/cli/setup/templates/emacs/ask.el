@@ -1,0 +1,33 @@
+;; Words such as allow-once answer a question of Indwell; keys that you typed before it are dropped.
+(require 'seq)
+(defun indwell-words (titles)
+  "Answers to TITLES: no for No; else what nobody types into a file, such as allow-once or choose-not-now."
+  (let* ((start (if (equal (car titles) "No") "allow" "choose")) (at -1)
+         (words (mapcar (lambda (it)
+                          (let ((parts (split-string (downcase (replace-regexp-in-string ":.*" "" it)) "[^a-z]+" t)))
+                            (if (equal it "No") "no" (string-join (cons start (or (seq-take parts 3) '("answer"))) "-"))))
+                        titles)))
+    (mapcar (lambda (word) (setq at (1+ at))
+              (if (> (seq-count (lambda (it) (equal it word)) words) 1) (format "%s-%c" word (+ ?a at)) word)) words)))
+(defun indwell-chosen (words text)
+  "The place in WORDS of TEXT; a letter or more behind the first hyphen is enough where one word begins so."
+  (let* ((typed (downcase (string-trim text)))
+         (found (and (string-match-p "-." typed) (seq-filter (lambda (it) (string-prefix-p typed it)) words))))
+    (or (seq-position words typed) (and found (null (cdr found)) (seq-position words (car found))))))
+(defun indwell-ask (message titles)
+  "Show MESSAGE and ask for one of TITLES by its word; nil after C-g twice."
+  (let ((words (indwell-words titles)) (enable-recursive-minibuffers t) (note "") (quits 0) (at nil))
+    (save-window-excursion
+      (with-current-buffer (get-buffer-create "*Indwell asks*")
+        (let ((inhibit-read-only t)) (erase-buffer) (insert message "\n\n"))
+        (cl-mapc (lambda (word title) (insert "  " word ": " title "\n")) words titles)
+        (goto-char (point-min)) (special-mode) (visual-line-mode)
+        (fit-window-to-buffer (display-buffer (current-buffer) '(display-buffer-at-bottom))))
+      (while (not (or at (= quits 2)))
+        (while (not (sit-for 0.3)) (discard-input) (message "Dropped the keys that came before the question"))
+        (let ((text (condition-case nil (let ((inhibit-quit nil))
+                      (read-string (format "%sType a word (%s) and RET: " note (string-join words ", ")))) (quit nil))))
+          (setq at (and text (indwell-chosen words text))
+                quits (if text 0 (1+ quits))
+                note (if text (format "\"%s\" is not one of the words. " text) "C-g again gives no answer. ")))))
+    (and at (nth at titles))))
