@@ -6,7 +6,7 @@ import pytest
 
 from indwell.agent.loop.rounds import repeated_call
 from indwell.messages import Message, Reply
-from indwell.prompt.environment import repetition_words, round_limit_words
+from indwell.prompt.reminders import repetition_words, round_limit_words
 from support.session import a_world, asks, call, says, texts
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from indwell.demo.model import NAME
-from indwell.demo.project import CHECK, make_project
+from indwell.cli.demo.project import make_project
+from indwell.providers.scripted import CHECK, DEMO_MODEL
 from support.editing import MODEL, USAGE, Home, bash, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.terminal import indwell
@@ -57,7 +57,7 @@ async def test_the_demo_mends_every_made_up_project(home) -> None:
         told = ("ok", "model", "before", "after", "turns", "cost", "message")
         assert {key: report[key] for key in told} == {
             "ok": True,
-            "model": NAME,
+            "model": DEMO_MODEL,
             "before": "failed",
             "after": "passed",
             "turns": 1,
@@ -129,7 +129,7 @@ async def test_what_is_only_stored_costs_nothing(home) -> None:
         )
         assert endpoint.seen == []
     (report,) = shown.events
-    assert (shown.code, report["model"]) == (0, NAME)
+    assert (shown.code, report["model"]) == (0, DEMO_MODEL)
 
 
 async def test_a_turn_that_mends_nothing_is_no_success_and_says_so(home) -> None:

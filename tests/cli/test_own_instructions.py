@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.prompt.instructions import LIMIT
+from indwell.prompt.reminders import LIMIT
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions

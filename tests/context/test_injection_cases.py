@@ -19,7 +19,7 @@ from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise
 from indwell.lsp.prompts.attention import problem_of
 from indwell.messages import Message, Request, Text
 from indwell.policy.decide import Policy
-from indwell.prompt.environment import Surroundings, surroundings_words
+from indwell.prompt.reminders import Surroundings, surroundings_words
 from indwell.workspace.git.repository import branch_of
 from indwell.workspace.memory import MemoryWorkspace
 from support.long_talks import code, empty, summarised, turned, wanted

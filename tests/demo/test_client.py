@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from indwell.demo.client import ENDED, DemoClient, edited
+from indwell.cli.demo.client import ENDED, DemoClient, edited
 from indwell.errors import UserError
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from demo.in_process import passes
 from indwell.agent.core.events import EditApplied
+from indwell.cli.demo.project import Project, make_project
 from indwell.context.attachments import Selection
-from indwell.demo.model import WHAT_IT_IS, _enclosing, answer
-from indwell.demo.project import CHECK, Project, make_project
 from indwell.policy.approvals import Answer
 from indwell.prompt.tasks import task_words
+from indwell.providers.scripted import CHECK, WHAT_IT_IS, _enclosing, demo_reply
 from indwell.tools.base import Tool, ToolContext, ToolTable
 from indwell.tools.commands.bash import Shell
 from indwell.tools.editing.edit import make_edit_file
@@ -60,7 +60,7 @@ async def test_it_mends_a_project_in_memory(tmp_path: Path, seed: int) -> None:
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
     async with a_world(
-        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+        tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         said = await fix(world, project)
         assert said.endswith(f"The check passes: `{CHECK}`.")
@@ -78,7 +78,7 @@ async def test_it_mends_a_project_on_disk_with_the_real_tools(tmp_path: Path, se
     workspace = DiskWorkspace([folder])
     registry = standard_tools(Shell(workspace.roots[0]))
     async with a_world(
-        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+        tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         await fix(world, project)
         assert passes(project, (folder / project.path).read_text())
@@ -93,7 +93,7 @@ async def test_without_the_check_it_changes_nothing_and_says_so(tmp_path: Path) 
     project = make_project(1)
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
-    async with a_world(tmp_path, answer, workspace=workspace, registry=registry) as world:
+    async with a_world(tmp_path, demo_reply, workspace=workspace, registry=registry) as world:
         assert "I cannot see what fails, so I changed nothing" in await fix(world, project)
         assert world.told(EditApplied) == []
 
@@ -107,7 +107,7 @@ async def test_where_nothing_is_wrong_it_changes_nothing(tmp_path: Path) -> None
 
     registry = Renamed([make_read_file(), make_edit_file(), a_tool("bash", fine, effect="run")])
     async with a_world(
-        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+        tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         assert "nothing to mend" in await fix(world, project)
         assert world.told(EditApplied) == []
@@ -122,7 +122,7 @@ async def test_when_no_repair_helps_it_stops_and_says_so(tmp_path: Path) -> None
 
     registry = Renamed([make_read_file(), make_edit_file(), a_tool("bash", hopeless, effect="run")])
     async with a_world(
-        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+        tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         assert "repairs and the check still fails" in await fix(world, project)
 
@@ -132,7 +132,7 @@ async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path)
     workspace = MemoryWorkspace(project.files)
     registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
     async with a_world(
-        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+        tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         await fix(world, project)
         assert "nothing to mend" in await fix(world, project)
@@ -140,7 +140,7 @@ async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path)
 
 
 def test_asked_for_anything_else_it_says_what_it_is() -> None:
-    assert answer(request(user("Write a poem"))).text == WHAT_IT_IS
+    assert demo_reply(request(user("Write a poem"))).text == WHAT_IT_IS
 
 
 def test_one_line_is_enough_to_mark_for_its_function_is_meant() -> None:

@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from demo.in_process import passes
-from indwell.demo.project import CHECK, Project, make_project
-from indwell.demo.repairs import Repair, repairs
+from indwell.cli.demo.project import Project, make_project
+from indwell.providers.scripted import CHECK, Repair, repairs
 
 SEEDS = range(201)
 

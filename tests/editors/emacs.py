@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from editors.place import PAGES, Played, missing, put, run, serve, sessions
-from indwell.demo.project import Project
+from indwell.cli.demo.project import Project
 
 SCRIPT = Path(__file__).resolve().parent / "emacs_scenarios.el"
 PAGE = PAGES / "emacs.md"

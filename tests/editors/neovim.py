@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from editors.place import PAGES, ROOT, Played, missing, put, run, serve, sessions
-from indwell.demo.project import CHECK, Project
+from indwell.cli.demo.project import Project
+from indwell.providers.scripted import CHECK
 
 __all__ = ["ROOT", "Played", "lua_blocks", "play"]
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
-from indwell.demo.project import CHECK, Project
+from indwell.cli.demo.project import Project
+from indwell.providers.scripted import CHECK
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 ROOT = "my projéct"  # editors write such a path percent-encoded

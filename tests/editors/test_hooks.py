@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from editors.neovim import ROOT, play
-from indwell.demo.project import Project, make_project
+from indwell.cli.demo.project import Project, make_project
 
 SHIPPING = make_project(1)  # its fault: `amount > limit`
 BEFORE = SHIPPING.files[SHIPPING.path]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from editors.neovim import ROOT, lua_blocks, play
-from indwell.demo.project import CHECK, Project, make_project
+from indwell.cli.demo.project import Project, make_project
+from indwell.providers.scripted import CHECK
 
 TITLES = {
     "Fix this": "quickfix.indwell",

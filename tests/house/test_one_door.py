@@ -89,7 +89,8 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
             }:  # fmt: skip
                 writers.add(path.relative_to(PACKAGE / "cli").as_posix())
     files_for_editors = {"setup/configurations.py", "setup/merging.py", "setup/command.py"}
-    assert writers == {"terminal/json_line.py"} | files_for_editors
+    to_the_server = {"demo/client.py"}
+    assert writers == {"terminal/json_line.py"} | files_for_editors | to_the_server
 
 
 def test_nothing_but_context_makes_a_tagged_block() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from indwell.prompt.environment import elapsed_words
+from indwell.prompt.reminders import elapsed_words
 from support.doc_examples import examples
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from indwell.prompt.environment import (
+from indwell.prompt.reminders import (
+    LIMIT,
     Surroundings,
+    instruction_words,
     repetition_words,
     round_limit_words,
     surroundings_words,
 )
-from indwell.prompt.instructions import LIMIT, instruction_words
 from indwell.prompt.tasks import TITLES, Task, named, task_words
 
 NOW = Surroundings("2026-11-21", "/w", "main", "small")

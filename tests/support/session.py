@@ -33,7 +33,7 @@ from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Effect, Policy
 from indwell.policy.paths import matches_any
-from indwell.prompt.environment import Surroundings
+from indwell.prompt.reminders import Surroundings
 from indwell.providers.scripted import Answer as Step
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.conversation_restore import fold

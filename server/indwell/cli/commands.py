@@ -59,7 +59,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
         case "demo":
             import secrets  # its libraries for digests take 5 ms
 
-            from indwell.cli.demo import demo
+            from indwell.cli.demo.command import demo
 
             seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
             return demo(seed=seed, as_json=options.json, scripted=options.scripted)

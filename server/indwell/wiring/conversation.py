@@ -13,7 +13,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.skills import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
-from indwell.prompt.environment import Surroundings
+from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sessions.storage.spending import local_day
 from indwell.skills.catalogue import catalogue

@@ -89,11 +89,10 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
         UserError: No model is chosen, or its key is missing; the message says what to do.
     """
     if settings.provider == "scripted":
-        from indwell.demo.model import NAME, answer
-        from indwell.providers.scripted import ScriptedProvider
+        from indwell.providers.scripted import DEMO_MODEL, ScriptedProvider, demo_reply
 
-        provider: Provider = ScriptedProvider(answer, pace_s=pace_s)
-        return Model(provider, NAME, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
+        provider: Provider = ScriptedProvider(demo_reply, pace_s=pace_s)
+        return Model(provider, DEMO_MODEL, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
     if not settings.model:  # before the keyring asks for its password
         raise NoModel(lacking(settings, str(user_file())))
     settings = with_stored_key(settings, key_store())

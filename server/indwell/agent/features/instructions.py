@@ -25,7 +25,7 @@ from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text
 from indwell.policy.approvals import one_line
-from indwell.prompt.instructions import (
+from indwell.prompt.reminders import (
     FILE_NAME,
     LIMIT,
     gone_words,

@@ -22,7 +22,7 @@ from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.files import exists
 from indwell.messages import Text, ToolUse
-from indwell.prompt.aftermath import (
+from indwell.prompt.reminders import (
     Became,
     aftermath_words,
     beyond_verdict_words,

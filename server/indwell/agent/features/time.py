@@ -10,7 +10,7 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.context.injections import inject
 from indwell.messages import Text
-from indwell.prompt.environment import elapsed_words, surroundings_words
+from indwell.prompt.reminders import elapsed_words, surroundings_words
 from indwell.sessions.storage.spending import local_day
 
 

@@ -29,7 +29,7 @@ from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejecte
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKEN_OFF, Image, Message, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
-from indwell.prompt.environment import repetition_words, round_limit_words
+from indwell.prompt.reminders import repetition_words, round_limit_words
 from indwell.sessions.records import Ending
 
 _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNORECASE)

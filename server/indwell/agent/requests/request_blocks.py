@@ -29,7 +29,7 @@ from indwell.context.request.tool_changes import (
 )
 from indwell.errors import UserError
 from indwell.messages import Block, Text
-from indwell.prompt.environment import Surroundings, surroundings_words
+from indwell.prompt.reminders import Surroundings, surroundings_words
 
 
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:

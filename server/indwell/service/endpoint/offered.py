@@ -21,9 +21,9 @@ async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
         UserError: It cannot be asked, or nobody has chosen an endpoint yet.
     """
     if settings.provider == "scripted":
-        from indwell.demo.model import NAME
+        from indwell.providers.scripted import DEMO_MODEL
 
-        return (OfferedModel(NAME, price_in=0.0, price_out=0.0, tools=True, source="demo"),)
+        return (OfferedModel(DEMO_MODEL, price_in=0.0, price_out=0.0, tools=True, source="demo"),)
     from indwell.providers.listing import list_models
 
     with_key = await asyncio.to_thread(with_stored_key, settings, key_store())

@@ -10,7 +10,7 @@ from indwell.agent.features.instructions import NOTHING, FoundInstructions, Inst
 from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, has_other_names, read_bytes
 from indwell.policy.paths import is_inside, matches_any
-from indwell.prompt.instructions import FILE_NAME, LIMIT
+from indwell.prompt.reminders import FILE_NAME, LIMIT
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, user_file

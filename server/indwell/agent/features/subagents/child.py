@@ -30,7 +30,7 @@ from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
 from indwell.messages import Reply, Request, Usage
-from indwell.prompt.environment import Surroundings
+from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import role_words
 from indwell.providers.base import Provider, StreamEvent
 from indwell.sessions.overview import preview_of

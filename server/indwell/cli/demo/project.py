@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-CHECK = "python3 -B -m unittest -q"
-"""The project's check; -B, for a stale .pyc hides an edit made within the same second."""
+from indwell.providers.scripted import CHECK
 
 
 class _Subject(NamedTuple):

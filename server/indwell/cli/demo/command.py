@@ -15,17 +15,17 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent.core import events
+from indwell.cli.demo.client import DemoClient, DemoDocument
+from indwell.cli.demo.project import Project, make_project
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
 from indwell.cli.terminal.person import TerminalApprover
 from indwell.cli.terminal.waiting import wait_for
-from indwell.demo.client import DemoClient, DemoDocument
-from indwell.demo.model import NAME
-from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
+from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.sandbox.spawn import spawn
 from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
@@ -87,7 +87,7 @@ class Stage:
         self._project = project
         self._folder = folder
         self._scripted = settings.provider == "scripted"
-        self._model = NAME if self._scripted else settings.model
+        self._model = DEMO_MODEL if self._scripted else settings.model
         self._view = TerminalView(console)
         self._finished: events.TurnFinished | None = None
 

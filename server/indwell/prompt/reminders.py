@@ -1,8 +1,88 @@
-"""The words that tell the model how a file it knows has changed (editor §4). Pure."""
+"""The words of reminders to the model: surroundings, time, limits, changed files, AGENTS.md. Pure.
+
+AGENTS.md of a trusted folder reaches the model as bounded data (H13); the words on changed files
+follow editor §4.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.lazy_pattern import lazy_pattern
+
+_BRANCH = lazy_pattern(r"[\w./+@#-]{1,120}")  # a branch name must not read as a sentence
+
+LEAST = timedelta(hours=1)  # a shorter pause changes nothing for the work
+_DAY, _WEEK = timedelta(days=1), timedelta(weeks=1)
+_FEW_DAYS = 14  # from so many days on, weeks say more
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """The current surroundings; ``date`` is ISO 8601, ``branch`` is empty outside a repository."""
+
+    date: str
+    folder: str
+    branch: str
+    model: str
+
+
+def surroundings_words(now: Surroundings) -> str:
+    """The body of the reminder; the same facts give the same bytes, so it is sent only once."""
+    parts = [f"Today is {now.date}.", f"The workspace is {now.folder!r}."]
+    if _BRANCH.fullmatch(now.branch):
+        parts.append(f"The git branch is {now.branch!r}.")
+    elif now.branch:
+        parts.append("The git branch has an odd name.")
+    parts.append(f"The model is {now.model}.")
+    return " ".join(parts)
+
+
+def round_limit_words(limit: int) -> str:
+    """The request for closing words when a turn has used all its rounds (H64)."""
+    return (
+        f"This turn has used its {limit} rounds, so no tool can be called now. Say in a few "
+        "sentences what is done, what is left, and what to do next; the user can let you go on."
+    )
+
+
+def repetition_words(name: str, times: int) -> str:
+    """The hint after the same call was made ``times`` times in a row (H64).
+
+    ``name`` is the name of an existing tool. It is empty for any other name, because a name that
+    the model made up may be any text.
+    """
+    what = f"{name} was called" if name else "This call was made"
+    return (
+        f"{what} {times} times in a row with the same arguments, with the same outcome "
+        "to expect. Try something else, or say what stands in the way."
+    )
+
+
+def elapsed_words(before: datetime | None, now: datetime) -> str:
+    """The body of the reminder; empty after a short pause, or if a clock was set back.
+
+    Args:
+        before: Time of the model's last answer; None before the first.
+        now: Time of the user's next words. Both times have a time zone.
+    """
+    if before is None or now - before < LEAST:
+        return ""
+    return (
+        f"About {_about(now - before)} have passed since the last answer. Files, branches and what "
+        "runs may be others by now: look again before you rely on them."
+    ).replace("1 hour have", "1 hour has")
+
+
+def _about(passed: timedelta) -> str:
+    if passed < _DAY * 2:
+        hours = round(passed / LEAST)
+        return "1 hour" if hours == 1 else f"{hours} hours"
+    days = round(passed / _DAY)
+    return f"{days} days" if days < _FEW_DAYS else f"{round(passed / _WEEK)} weeks"
+
 
 Became: TypeAlias = Literal["undone", "reformatted", "changed", "late", "unreadable", "gone"]
 
@@ -103,3 +183,37 @@ def more_changed_words(n_more: int) -> str:
         f"{n_more} more files that you know were changed, by a command, a sub-agent, the user or "
         "another program. Read what you need again."
     )
+
+
+FILE_NAME = "AGENTS.md"
+LIMIT = 16_000  # characters: about 4,700 tokens; read_file has the rest
+
+
+def instruction_words(text: str, *, folder: str = "", limit: int = LIMIT) -> str:
+    """The body of ``<project-instructions>``.
+
+    Args:
+        text: The text of the file.
+        folder: The displayed folder of the file; empty for the project's own file.
+        limit: Most characters of the text that are sent.
+    """
+    name = f"{folder}/{FILE_NAME}" if folder else FILE_NAME
+    whose = "of this project"
+    if folder:
+        whose = f"of the folder {folder!r}, which counts for what lies in it, before those above it"
+    if len(text) <= limit:
+        return f"{FILE_NAME} {whose}:\n{text}"
+    return (
+        f"{FILE_NAME} {whose}, its first {limit:,} of {len(text):,} characters "
+        f"(read_file {name} for the rest):\n{text[:limit]}"
+    )
+
+
+def no_room_words(name: str) -> str:
+    """The words in place of a file for which the limit on instructions leaves no room."""
+    return f"{name} is not told here for want of room; read_file it before you work in its folder."
+
+
+def gone_words(name: str) -> str:
+    """The words that withdraw instructions that the model was sent before."""
+    return f"{name} does not count any more: it was deleted, or the user has not trusted it so."

@@ -1,1 +1,0 @@
-"""The demo: a project with a fault, the scripted model that fixes it, and a small LSP client."""
