@@ -11,8 +11,17 @@ from rich.console import Console
 
 from indwell.cli.review.command import ReviewReport, rows
 from indwell.cli.review.files import lacks
-from indwell.cli.review.screen import TerminalScreen, lines_of, whose
-from indwell.cli.review.session import Judge, Move, Quit, Tell, place_of, step
+from indwell.cli.review.session import (
+    Judge,
+    Move,
+    Quit,
+    Tell,
+    TerminalScreen,
+    lines_of,
+    place_of,
+    step,
+    whose,
+)
 from indwell.cli.terminal.json_line import json_line
 from indwell.review.hunk import Actor, Hunk
 

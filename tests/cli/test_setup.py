@@ -17,8 +17,7 @@ from indwell.cli.setup.configurations import (
     vim,
     vim_arguments,
 )
-from indwell.cli.setup.merging import merged
-from indwell.cli.setup.placing import target
+from indwell.cli.setup.merging import merged, target
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")

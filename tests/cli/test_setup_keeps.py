@@ -9,8 +9,17 @@ import pytest
 
 from indwell.cli import main
 from indwell.cli.setup.configurations import CONFIGURATIONS, PLAIN
-from indwell.cli.setup.merging import CannotMerge, cut, pieces
-from indwell.cli.setup.placing import How, Placed, Record, WantedConfiguration, put, take
+from indwell.cli.setup.merging import (
+    CannotMerge,
+    How,
+    Placed,
+    Record,
+    WantedConfiguration,
+    cut,
+    pieces,
+    put,
+    take,
+)
 
 FILES = {
     "nvim": ".config/nvim/plugin/indwell.lua",

@@ -63,7 +63,7 @@ class DemoReport(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class Stage:
+class DemoRun:
     """One run of the demo.
 
     Args:
@@ -202,10 +202,10 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
                 **os.environ,
                 "INDWELL_TRUSTED": str(folder),  # this function has just created it
             }
-            stage = Stage(console, settings, make_project(seed), folder, environment)
-            report = wait_for(stage.play())
+            demo_run = DemoRun(console, settings, make_project(seed), folder, environment)
+            report = wait_for(demo_run.play())
     except UserError as error:
-        report = _nothing(str(error))
+        report = _not_run(str(error))
     if as_json:
         sys.stdout.write(json_line(report) + "\n")
     elif report.ok:
@@ -240,7 +240,7 @@ def _reason(before: str, after: str, finished: events.TurnFinished | None) -> st
     return "the turn ended, and the check still fails; another model may do better"
 
 
-def _nothing(message: str) -> DemoReport:
+def _not_run(message: str) -> DemoReport:
     return DemoReport(
         ok=False,
         model="",

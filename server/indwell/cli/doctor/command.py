@@ -20,13 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor import machine, own_files
-from indwell.cli.doctor import machine as editors
-from indwell.cli.doctor import machine as programs
-from indwell.cli.doctor import project as agents
-from indwell.cli.doctor import project as hooks
-from indwell.cli.doctor import project as safety
-from indwell.cli.doctor import project as skills
+from indwell.cli.doctor import machine, own_files, project
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.json_line import json_line
@@ -158,21 +152,21 @@ def _checks(
         blocking("settings", lambda: own_files.settings(environment)),
         blocking("key", lambda: own_files.key(environment, store)),
         blocking("proxy", lambda: proxies(environment)),
-        DoctorCheck("programs", lambda: programs.programs(Path.cwd())),
-        blocking("own place", lambda: programs.installation(Path.cwd())),
-        blocking("sandbox", lambda: safety.sandbox(environment, Path.cwd())),
-        blocking("trust", lambda: safety.trust(environment, Path.cwd())),
-        blocking("permissions", lambda: safety.permissions(environment, Path.cwd())),
-        blocking("skills", lambda: skills.skills(environment, Path.cwd())),
-        blocking("sub-agents", lambda: agents.agents(environment, Path.cwd())),
-        blocking("hooks", lambda: hooks.hooks(environment, Path.cwd())),
+        DoctorCheck("programs", lambda: machine.programs(Path.cwd())),
+        blocking("own place", lambda: machine.installation(Path.cwd())),
+        blocking("sandbox", lambda: project.sandbox(environment, Path.cwd())),
+        blocking("trust", lambda: project.trust(environment, Path.cwd())),
+        blocking("permissions", lambda: project.permissions(environment, Path.cwd())),
+        blocking("skills", lambda: project.skills(environment, Path.cwd())),
+        blocking("sub-agents", lambda: project.agents(environment, Path.cwd())),
+        blocking("hooks", lambda: project.hooks(environment, Path.cwd())),
         DoctorCheck("prompt size", lambda: size_findings(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("sessions", lambda: own_files.kept(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),
         blocking("text", machine.text),
-        DoctorCheck("editors", lambda: editors.editors(Path.home(), Path.cwd())),
+        DoctorCheck("editors", lambda: machine.editors(Path.home(), Path.cwd())),
     ]
     if not offline:
         checks[4:4] = [
@@ -383,7 +377,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conve
 
 
 async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
-    """Of that.
+    """The tokens of each part of that start.
 
     Raises:
         SettingsError: The settings cannot be used.

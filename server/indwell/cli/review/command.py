@@ -11,8 +11,7 @@ import msgspec
 from rich.console import Console
 
 from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
-from indwell.cli.review.screen import TerminalScreen
-from indwell.cli.review.session import TerminalReview, Verdict
+from indwell.cli.review.session import TerminalReview, TerminalScreen, Verdict
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.waiting import wait_for

@@ -112,13 +112,12 @@ NEWEST = "newest"  # cannot be a session: ids begin with a date
 class RunOptions(msgspec.Struct, frozen=True):
     """The options of the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
-    ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
-    says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
-    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one;
-    ``files``: and they are taken back too.
-    ``origin``: as ``session``, of one whose task a new session takes along.
-    ``trust``: the folder is trusted, for this time. ``approves``: its plan is carried out.
-    ``stdin``: prompts, or a text that the words are about, are read there.
+    ``mode`` and ``model`` override the settings; the mode may be freer. ``session`` is the id of a
+    session to resume, or the beginning of its id; ``NEWEST`` is the newest one. A resumed session
+    needs no ``words``. ``turn`` rewinds it to the end of this turn; ``files`` restores the files
+    too. ``origin`` is the id of a session whose task a new session inherits. ``trust`` trusts the
+    folder for this run. ``approves`` carries out the session's plan. ``stdin`` reads prompts, or a
+    text that the words are about, from standard input.
     """
 
     words: str

@@ -11,8 +11,7 @@ import msgspec
 
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.person import MEANINGS
-from indwell.cli.terminal.stdin import is_typed
-from indwell.cli.terminal.typed_line import yes_or_no
+from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import TrustStanding, is_unchanged

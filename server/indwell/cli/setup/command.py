@@ -24,8 +24,9 @@ from indwell.cli.setup.configurations import (
     VSCODE,
     EditorConfiguration,
 )
-from indwell.cli.setup.merging import SERVER, CannotMerge
-from indwell.cli.setup.placing import (
+from indwell.cli.setup.merging import (
+    SERVER,
+    CannotMerge,
     Placed,
     Record,
     SetupTarget,
@@ -35,7 +36,7 @@ from indwell.cli.setup.placing import (
     target,
 )
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.typed_line import says_yes
+from indwell.cli.terminal.stdin import says_yes
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
 from indwell.files.atomic import write_atomic

@@ -11,8 +11,7 @@ import msgspec
 import platformdirs
 
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.stdin import is_typed
-from indwell.cli.terminal.typed_line import yes_or_no
+from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
 from indwell.files.private import remove_own, remove_own_tree, size_b

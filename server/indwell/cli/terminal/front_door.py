@@ -10,7 +10,7 @@ from rich.console import Console
 
 from indwell.agent.core.events import Event, Listener, Notice, TurnFinished
 from indwell.cli.terminal.person import can_ask, is_trusted_at_terminal
-from indwell.cli.terminal.typed_line import typed_line
+from indwell.cli.terminal.stdin import typed_line
 from indwell.policy.approvals import Approver, visible
 from indwell.policy.trust import STAY, TRUST
 from indwell.service.sessions.session_commands import KEEP, RESTORE

@@ -11,8 +11,7 @@ from rich.markup import escape
 
 from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
-from indwell.cli.terminal.stdin import is_typed
-from indwell.cli.terminal.typed_line import YES_OR_NO, chosen, typed_line
+from indwell.cli.terminal.stdin import YES_OR_NO, chosen, is_typed, typed_line
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
 
 _NO_OR_ONCE: Mapping[str, Answer] = {
