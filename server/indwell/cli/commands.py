@@ -26,8 +26,19 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
-    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
+    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong.
+
+    A ``UserError`` that the command does not handle itself is printed, and the exit code is 1.
+    """
     options, parser = _parsed(arguments)
+    try:
+        return _run_parsed(options, parser)
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+
+
+def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     match options.command:
         case "login" | "logout" | "models" | "doctor":
             return _first_minutes(options)

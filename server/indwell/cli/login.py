@@ -39,13 +39,13 @@ from indwell.settings.values import convert
 
 
 def models(*, as_json: bool) -> int:
-    """Print the models; 0 done, 1 if the endpoint does not answer."""
-    try:
-        settings = read_settings(os.environ).settings
-        offered = wait_for(offered_models(settings))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    """Print the models; returns 0.
+
+    Raises:
+        UserError: The endpoint does not answer.
+    """
+    settings = read_settings(os.environ).settings
+    offered = wait_for(offered_models(settings))
     if as_json:
         rows = [
             {**msgspec.to_builtins(one), "chosen": one.name == settings.model} for one in offered
@@ -387,14 +387,14 @@ def _failed(wish: LoginOptions, message: str, code: int) -> int:
 
 
 def logout(wanted: str | None, *, as_json: bool) -> int:
-    """Delete keys; 0 done, 1 if the endpoint has none or it cannot be deleted."""
+    """Delete keys; 0 done, 1 if the endpoint has none.
+
+    Raises:
+        UserError: A key cannot be deleted.
+    """
     store = key_store()
-    try:
-        origins = tuple(store.origins()) if wanted is None else (origin_of(address_of(wanted)),)
-        gone = tuple(origin for origin in origins if store.forget(origin))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    origins = tuple(store.origins()) if wanted is None else (origin_of(address_of(wanted)),)
+    gone = tuple(origin for origin in origins if store.forget(origin))
     if as_json:
         sys.stdout.write(json_line({"forgotten": gone}) + "\n")
     elif gone:

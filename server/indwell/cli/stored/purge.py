@@ -43,13 +43,13 @@ class PurgeItem(msgspec.Struct, frozen=True):
 
 
 def purge(*, is_sure: bool, as_json: bool) -> int:
-    """List, ask and delete; 0 done or nothing to do, 1 not done, 2 if no terminal can ask."""
+    """List, ask and delete; 0 done or nothing to do, 1 not done, 2 if no terminal can ask.
+
+    Raises:
+        UserError: What is stored cannot be listed.
+    """
     store = key_store()
-    try:
-        items = tuple(_items(store))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    items = tuple(_items(store))
     if not as_json:
         print("\n".join(item.words for item in items) or "there is nothing to delete")
     if items and not is_sure and not as_json:

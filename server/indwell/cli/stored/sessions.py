@@ -20,7 +20,6 @@ from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
 from indwell.service.sessions.stored_sessions import gone_words, recent, size_words
 from indwell.service.user_settings import read_settings
-from indwell.sessions.branches import Fork
 from indwell.sessions.forking import fork_session
 from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.sessions.storage.retention import Stored, delete, session_ids, stored
@@ -31,16 +30,16 @@ _MOST_WIDTH = 18  # characters of a cell other than the id and the last cell
 
 
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
-    """Print ``limit`` sessions, newest first; 0 done, 1 if the state folder cannot be read."""
+    """Print ``limit`` sessions, newest first; returns 0.
+
+    Raises:
+        UserError: The state folder cannot be read.
+    """
     here = Path.cwd().resolve()
     folder = None if all_folders else folder_name(here)
-    try:
-        state = state_folder(os.environ)
-        found = stored(state, folder=folder, limit=limit)
-        n_older = len(session_ids(state, folder=folder)) - len(found)
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    state = state_folder(os.environ)
+    found = stored(state, folder=folder, limit=limit)
+    n_older = len(session_ids(state, folder=folder)) - len(found)
     if as_json:
         sys.stdout.write(json_line(found) + "\n")
     elif found:
@@ -145,19 +144,18 @@ def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
 
 
 def fork(given: str, turn: int | None, *, as_json: bool) -> int:
-    """Fork a session of this folder; 0 done, 1 not possible.
+    """Fork a session of this folder; returns 0.
 
     Args:
         given: Its id, or the first characters of it.
         turn: The last turn to copy; None for the last finished one.
         as_json: Print JSON.
+
+    Raises:
+        UserError: It cannot be forked.
     """
-    try:
-        store = SessionStore(state_folder(os.environ), Path.cwd())
-        made = wait_for(_forked(store, whole_id(given, store.ids()), turn))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    store = SessionStore(state_folder(os.environ), Path.cwd())
+    made = wait_for(fork_session(store, whole_id(given, store.ids()), turn, now=datetime.now(UTC)))
     if as_json:
         sys.stdout.write(json_line(made._asdict()) + "\n")
         return 0
@@ -166,7 +164,3 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
     print(f"{made.session}\tfork of {made.origin}, as it was after turn {made.turn}")
     print(f'resume it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
     return 0
-
-
-async def _forked(store: SessionStore, origin: str, turn: int | None) -> Fork:
-    return await fork_session(store, origin, turn, now=datetime.now(UTC))

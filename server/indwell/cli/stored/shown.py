@@ -14,7 +14,7 @@ from indwell.agent.core import events
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
-from indwell.errors import SessionError, UserError
+from indwell.errors import SessionError
 from indwell.policy.approvals import short_line, visible
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder, digest_of
@@ -43,14 +43,14 @@ class _Shown(msgspec.Struct, frozen=True):
 
 
 def show_session(given: str, *, as_json: bool) -> int:
-    """Print a session of this folder; 0 done, 1 if it does not exist or cannot be read."""
-    try:
-        store = SessionStore(state_folder(os.environ), Path.cwd())
-        session = whole_id(given, store.ids())
-        reading = store.open(session)
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    """Print a session of this folder; returns 0.
+
+    Raises:
+        UserError: It does not exist, or cannot be read.
+    """
+    store = SessionStore(state_folder(os.environ), Path.cwd())
+    session = whole_id(given, store.ids())
+    reading = store.open(session)
     seen, turns = overview(session, reading), events_of(reading.records)
     if as_json:
         sys.stdout.write(json_line(_Shown(seen, turns)) + "\n")
@@ -141,17 +141,15 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay_request(given: str, number: str, *, as_json: bool) -> int:
     """Print request ``number`` of a session of this folder.
 
-    Returns 0 if the bytes equal those sent, or no digest is recorded; 1 if they differ or cannot
-    be rebuilt.
+    Returns 0 if the bytes equal those sent, or no digest is recorded; 1 if they differ.
+
+    Raises:
+        UserError: The request cannot be rebuilt.
     """
-    try:
-        store = SessionStore(state_folder(os.environ), Path.cwd())
-        session = whole_id(given, store.ids())
-        reading = store.open(session)
-        replayed = replay(session, rebuilt(reading.records, number_of(number)))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    store = SessionStore(state_folder(os.environ), Path.cwd())
+    session = whole_id(given, store.ids())
+    reading = store.open(session)
+    replayed = replay(session, rebuilt(reading.records, number_of(number)))
     if as_json:
         sys.stdout.write(json_line(replayed) + "\n")
     else:

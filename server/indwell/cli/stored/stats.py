@@ -23,7 +23,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
 from indwell.context.request.cache_health import named
 from indwell.context.request.figures import UsageFigures
-from indwell.errors import SessionError, UserError
+from indwell.errors import SessionError
 from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
 from indwell.sessions.statistics import (
@@ -50,20 +50,19 @@ _Json: TypeAlias = dict[str, object]
 
 
 def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -> int:
-    """Print the sums; 0 done, 1 if the sessions cannot be read.
+    """Print the sums; returns 0.
 
     Args:
         days: Only the last N days with today; 0 for all days; None for the default.
         session: Only this session, by its id or a unique beginning of it; empty: all.
         all_folders: All folders, not only this one.
         as_json: Print JSON.
+
+    Raises:
+        UserError: The sessions cannot be read.
     """
     span = days if days is not None else 0 if session else DAYS
-    try:
-        found = _read(session, span, all_folders=all_folders or bool(session))
-    except UserError as error:
-        print(str(error), file=sys.stderr)
-        return 1
+    found = _read(session, span, all_folders=all_folders or bool(session))
     shown = statistics(found)
     if as_json:
         sys.stdout.write(json_line(as_data(shown, with_turns=bool(session))) + "\n")
