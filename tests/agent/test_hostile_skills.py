@@ -19,7 +19,7 @@ from indwell.context.untrusted_text import neutralise
 from indwell.policy.decide import Policy
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
-from indwell.skills.catalogue import LINE_TOKENS, catalogue
+from indwell.skills.skill import LINE_TOKENS, catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file

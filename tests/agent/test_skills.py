@@ -21,8 +21,7 @@ from indwell.agent.features.skills import (
 from indwell.agent.requests.request_blocks import forthcoming
 from indwell.context.conversation import system_block
 from indwell.errors import ToolError
-from indwell.skills.catalogue import catalogue
-from indwell.skills.skill import Origin, Skill
+from indwell.skills.skill import Origin, Skill, catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.read import make_read_file
 from support.session import World, a_world, asks, call, says, texts

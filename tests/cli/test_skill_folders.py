@@ -15,7 +15,7 @@ from indwell.errors import ToolError
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
-from indwell.skills.catalogue import LINE_TOKENS, listed, ranked
+from indwell.skills.skill import LINE_TOKENS, listed, ranked
 from indwell.wiring.project.skills import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders, names_here
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"

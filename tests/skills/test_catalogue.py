@@ -6,17 +6,20 @@ from hypothesis import strategies as st
 
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise
-from indwell.skills.catalogue import (
+from indwell.skills.skill import (
     LINE_TOKENS,
     MOST_LISTED,
+    Origin,
+    Skill,
+    bounded_body,
     catalogue,
     difference,
     lines_in,
     listed,
     ranked,
+    read_skill,
     without_catalogue,
 )
-from indwell.skills.skill import Origin, Skill, bounded_body, read_skill
 
 
 def a_skill(

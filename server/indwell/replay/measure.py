@@ -17,9 +17,8 @@ from indwell.context.work import asked
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
-from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, points
+from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, Summarise, points
 from indwell.replay.loss import Loss, LossMeter, Reader, Reading
-from indwell.replay.summaries import Summarise
 from indwell.sessions.imports import Recorded
 
 RATIOS = TokenRates()

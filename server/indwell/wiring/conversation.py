@@ -16,7 +16,7 @@ from indwell.context.request.assemble import without_pictures
 from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sessions.storage.spending import local_day
-from indwell.skills.catalogue import catalogue
+from indwell.skills.skill import catalogue
 from indwell.tools.base import ToolTable
 from indwell.wiring.model import Model, session_model, unkept
 from indwell.workspace.base import Workspace

@@ -45,7 +45,7 @@ from indwell.sessions.storage.store import SessionStore
 from indwell.sessions.storage.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder
-from indwell.skills.catalogue import without_catalogue
+from indwell.skills.skill import without_catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken

@@ -19,7 +19,7 @@ from indwell.service.stored_keys import hold_keys
 from indwell.settings.keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, undo_folder
-from indwell.skills.catalogue import Ranked
+from indwell.skills.skill import Ranked
 from indwell.wiring.companion import memory_pages
 from indwell.wiring.model import Model
 from indwell.wiring.warm import WarmModels

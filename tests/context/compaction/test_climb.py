@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.ladder import (
     MOST_RUNS,
     Climb,
@@ -19,6 +18,7 @@ from indwell.context.compaction.ladder import (
 from indwell.context.compaction.presets import PRESETS, Collapse, Preset, Rung
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
 from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.history import freed
 from support.context_driver import fitted
 from support.long_talks import FACTS, code, empty, turned
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from indwell.context.compaction.exchanges import (
+from indwell.context.history import (
     boundaries,
     is_boundary,
     snapped,

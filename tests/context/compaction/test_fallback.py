@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.fallback import (
@@ -13,6 +12,7 @@ from indwell.context.compaction.summarising.fallback import (
 )
 from indwell.context.compaction.summarising.summary import is_usable
 from indwell.context.conversation import Conversation
+from indwell.context.history import tokens_of
 from indwell.context.pairing import tool_uses
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, ToolCall

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.exchanges import is_boundary, snapped
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import CompactionStep, SummaryPlan
@@ -18,7 +17,7 @@ from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import FILE_LENGTH
 from indwell.context.conversation import Conversation
-from indwell.context.history import History, MessageSplice, spliced
+from indwell.context.history import History, MessageSplice, is_boundary, snapped, spliced
 from indwell.messages import Message, Reply, Text
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded

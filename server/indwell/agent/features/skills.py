@@ -21,8 +21,17 @@ from indwell.errors import ToolError, UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
-from indwell.skills.catalogue import Ranked, difference, lines_in, listed, ranked
-from indwell.skills.skill import BODY_CHARACTERS, FILE_NAME, Skill, bounded_body
+from indwell.skills.skill import (
+    BODY_CHARACTERS,
+    FILE_NAME,
+    Ranked,
+    Skill,
+    bounded_body,
+    difference,
+    lines_in,
+    listed,
+    ranked,
+)
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 NO_TOOLS = "(`allowed-tools` of a skill allows nothing here: permissions are the user's.)"

@@ -16,7 +16,7 @@ from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 from indwell.settings.permission_rules import RuleBook
-from indwell.skills.catalogue import MOST_LISTED, ranked
+from indwell.skills.skill import MOST_LISTED, ranked
 from indwell.wiring.bounds.command_bounds import home_words, state_words, strength
 from indwell.wiring.project.commands import hooks_of
 from indwell.wiring.project.skills import skills_here

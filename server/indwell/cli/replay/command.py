@@ -23,10 +23,9 @@ from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
 from indwell.policy.approvals import one_line
 from indwell.replay.cache import CACHES, CacheRules
-from indwell.replay.course import PREFIX_TOKENS
+from indwell.replay.course import PREFIX_TOKENS, Summarise
 from indwell.replay.loss import Reader
 from indwell.replay.measure import RequestSums, replayed, total
-from indwell.replay.summaries import Summarise
 from indwell.sandbox.workers import mapped
 from indwell.sessions.imports import Recorded
 

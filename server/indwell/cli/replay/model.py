@@ -31,7 +31,7 @@ from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
-from indwell.replay.summaries import Summarise, WrittenSummary
+from indwell.replay.course import Summarise, WrittenSummary
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.model import Settings

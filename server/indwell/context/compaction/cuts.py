@@ -14,10 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.context.compaction.exchanges import boundaries, last_exchange
 from indwell.context.compaction.presets import Micro, Slide, Snip
 from indwell.context.compaction.step import Action, CompactionStep, SpilledText, View
-from indwell.context.history import MessageSplice, place_of, transcript
+from indwell.context.history import MessageSplice, boundaries, last_exchange, place_of, transcript
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens
 from indwell.context.work import call_of

@@ -17,7 +17,6 @@ import msgspec
 
 from indwell.context.compaction.cuts import micro, slide, snip
 from indwell.context.compaction.digesting.digest import digest
-from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.presets import (
     Collapse,
     Digest,
@@ -40,7 +39,7 @@ from indwell.context.compaction.step import (
 )
 from indwell.context.compaction.summarising.plans import collapse, cut_results, regions, summarise
 from indwell.context.conversation import Conversation, counted
-from indwell.context.history import spliced
+from indwell.context.history import freed, spliced
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally
 

@@ -17,10 +17,10 @@ from operator import attrgetter
 
 import msgspec
 
-from indwell.context.compaction.exchanges import is_boundary, last_exchange
 from indwell.context.compaction.presets import Digest, Preset, Rung
 from indwell.context.compaction.step import CompactionFacts, TokenRates, View
 from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.history import is_boundary, last_exchange
 from indwell.context.tally import STRIDE, Sums, Tally, added, extended
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message

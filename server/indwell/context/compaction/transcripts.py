@@ -18,10 +18,9 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import called, spill_path, stamp
-from indwell.context.compaction.exchanges import boundaries, tokens_of
 from indwell.context.compaction.step import SpilledText, SummaryPlan
 from indwell.context.conversation import Conversation
-from indwell.context.history import place_of, transcript
+from indwell.context.history import boundaries, place_of, tokens_of, transcript
 from indwell.context.injections import LEFT_OUT, inject
 from indwell.context.untrusted_text import neutralise
 from indwell.lazy_pattern import lazy_pattern

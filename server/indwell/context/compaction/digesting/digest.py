@@ -20,7 +20,6 @@ from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.digesting.choice import ReducibleText, Uses, chosen, uses_of
 from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
-from indwell.context.compaction.exchanges import freed, tokens_of
 from indwell.context.compaction.presets import Digest
 from indwell.context.compaction.prospect import (
     LEAST_SHARE,
@@ -34,7 +33,7 @@ from indwell.context.compaction.prospect import (
 from indwell.context.compaction.step import CompactionStep, SpilledText, View
 from indwell.context.compaction.transcripts import is_note, left_out
 from indwell.context.conversation import estimated_tokens
-from indwell.context.history import MessageSplice, place_of, transcript
+from indwell.context.history import MessageSplice, freed, place_of, tokens_of, transcript
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.context.work import call_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.plans import SUMMARY_SHARE
+from indwell.context.history import tokens_of
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import call_of
 from indwell.lazy_pattern import lazy_pattern

@@ -16,18 +16,20 @@ from indwell.context.compaction.cuts import (
     results_of,
     stamp,
 )
-from indwell.context.compaction.exchanges import (
+from indwell.context.compaction.presets import Collapse, Regions, Summarise
+from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummaryPlan, View
+from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
+from indwell.context.history import (
     freed,
+    group_start,
+    group_stop,
     is_boundary,
     last_exchange,
+    place_of,
     snapped,
     tail_start,
     tokens_of,
 )
-from indwell.context.compaction.presets import Collapse, Regions, Summarise
-from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummaryPlan, View
-from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
-from indwell.context.history import group_start, group_stop, place_of
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text, ToolResult

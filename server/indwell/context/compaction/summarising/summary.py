@@ -21,11 +21,10 @@ import msgspec
 
 from indwell.context.compaction.cuts import head_and_tail, with_blocks
 from indwell.context.compaction.digesting.repeats import whole_again
-from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan, TokenRates
 from indwell.context.compaction.summarising.plans import HEAD_TOKENS
 from indwell.context.conversation import Conversation
-from indwell.context.history import MessageSplice
+from indwell.context.history import MessageSplice, tokens_of
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.lazy_pattern import lazy_pattern
