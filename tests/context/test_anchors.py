@@ -20,9 +20,9 @@ def conversation(*messages: Message) -> Conversation:
     return Conversation(config, (system_block("Be exact."),), (READ,), messages)
 
 
-def test_tools_system_the_milestone_and_the_message_before_the_newest_are_marked() -> None:
+def test_tools_system_the_milestone_and_the_newest_message_are_marked() -> None:
     whole = conversation(user("go"), *LARGE, *EXCHANGE, *EXCHANGE)
-    assert place_anchors(whole) == Anchors(tools=True, system=True, messages=(2, 5))
+    assert place_anchors(whole) == Anchors(tools=True, system=True, messages=(2, 6))
 
 
 def test_after_compaction_the_end_of_what_was_rewritten_takes_the_place_of_the_tools_mark() -> None:
@@ -30,13 +30,13 @@ def test_after_compaction_the_end_of_what_was_rewritten_takes_the_place_of_the_t
     shorter = take(
         whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary " * 2_000),)),))
     )
-    assert place_anchors(shorter) == Anchors(tools=False, system=True, messages=(0, 4, 7))
+    assert place_anchors(shorter) == Anchors(tools=False, system=True, messages=(0, 4, 8))
 
 
 def test_a_rewritten_beginning_that_is_small_gets_no_mark() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *EXCHANGE)
     shorter = take(whole, CompactionStep("regions", (MessageSplice(0, 3, (user("a summary"),)),)))
-    assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(3,))
+    assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(4,))
 
 
 def test_a_round_of_more_blocks_than_an_endpoint_looks_back_keeps_the_mark_before_it() -> None:
@@ -44,8 +44,8 @@ def test_a_round_of_more_blocks_than_an_endpoint_looks_back_keeps_the_mark_befor
         assistant(*(use(id_=f"c{n}") for n in range(25))),
         user(*(result("ok", id_=f"c{n}") for n in range(25))),
     )
-    assert place_anchors(conversation(user("go"), *EXCHANGE, *wide, *EXCHANGE)).messages == (3, 5)
-    assert place_anchors(conversation(user("go"), *EXCHANGE, *EXCHANGE)).messages == (3,)
+    assert place_anchors(conversation(user("go"), *EXCHANGE, *wide)).messages == (2, 4)
+    assert place_anchors(conversation(user("go"), *EXCHANGE, *EXCHANGE)).messages == (4,)
 
 
 def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
@@ -57,8 +57,8 @@ def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
 
 def test_a_last_call_reads_what_the_one_before_wrote_and_writes_nothing() -> None:
     whole = conversation(user("go"), *EXCHANGE, *EXCHANGE)
-    assert place_anchors(whole).messages == (3,)
-    assert place_anchors(whole, idle_s=10, calls_to_come=0).messages == (1,)
+    assert place_anchors(whole).messages == (4,)
+    assert place_anchors(whole, idle_s=10, calls_to_come=0).messages == (2,)
     assert place_anchors(conversation(user("go")), calls_to_come=0).messages == ()
 
 
@@ -67,9 +67,9 @@ def test_what_the_last_call_wrote_gets_no_mark_when_the_cache_is_dead() -> None:
         assistant(*(use(id_=f"c{n}") for n in range(25))),
         user(*(result("ok", id_=f"c{n}") for n in range(25))),
     )
-    whole = conversation(user("go"), *EXCHANGE, *wide, *EXCHANGE)
-    assert place_anchors(whole, idle_s=299.0).messages == (3, 5)
-    assert place_anchors(whole, idle_s=300.0).messages == (5,)
+    whole = conversation(user("go"), *EXCHANGE, *wide)
+    assert place_anchors(whole, idle_s=299.0).messages == (2, 4)
+    assert place_anchors(whole, idle_s=300.0).messages == (4,)
 
 
 def test_there_are_never_more_than_four() -> None:

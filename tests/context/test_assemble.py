@@ -39,7 +39,7 @@ def test_a_request_is_the_conversation_with_its_anchors() -> None:
         tools=(READ,),
         messages=WHOLE.messages,
         max_output=500,
-        anchors=Anchors(tools=True, system=True, messages=(1,)),
+        anchors=Anchors(tools=True, system=True, messages=(2,)),
         cache_key="s-1",
         tokens=estimated_tokens(WHOLE),
     )
