@@ -1,0 +1,132 @@
+"""One conversation over each wire, through the real client and a real endpoint, with its log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.agent.core.events import TextAdded, ThinkingAdded
+from indwell.messages import Message, Thinking
+from indwell.providers.client import EndpointClient
+from indwell.providers.wires.dialect import Dialect, WireName
+from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
+from indwell.sessions.conversation_restore import rebuilt
+from indwell.sessions.records import Prefixed, RequestRecord
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen
+from support.session import World, a_world, with_parts
+from support.wire_streams import STREAMS, Called, Part, Said, Thought
+
+WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
+READ = Called("call_1", "read_file", ('{"path":', '"a.py"}'))
+REPLIES: tuple[tuple[Part, ...], ...] = (
+    (Thought(("I look.",), "seal1"), READ),
+    (Thought(("It is fine.",), "seal2"), Said(("All is ", "well."))),
+)
+OF_PATH = {f"/v1{layout.PATH}": wire for wire, layout in LAYOUTS.items()}
+each_wire = pytest.mark.parametrize("wire", WIRES)
+
+
+@asynccontextmanager
+async def endpoint_of(
+    folder: Path, wire: WireName, replies: Sequence[Sequence[Part]]
+) -> AsyncIterator[tuple[World, LoopbackEndpoint]]:
+    """A session at an endpoint that speaks all wires; its client begins with ``wire``."""
+    left = iter(replies)
+
+    def answer(seen: Seen) -> Answer:
+        events = STREAMS[OF_PATH[seen.path]](next(left), "")
+        return Answer(tuple(events), headers={"Content-Type": "text/event-stream"})
+
+    async with (
+        LoopbackEndpoint(answer) as endpoint,
+        a_world(folder, [], files={"a.py": "x = 1\n"}) as world,
+    ):
+        with use_wire(world, endpoint, wire) as client:
+            yield world, endpoint
+            await client.aclose()
+
+
+class use_wire:  # noqa: N801 - reads as a statement
+    """From now on the session speaks this wire."""
+
+    def __init__(self, world: World, endpoint: LoopbackEndpoint, wire: WireName) -> None:
+        dialect = Dialect(wire=wire, cache_marks=wire == "messages")
+        self._client = EndpointClient(base_url=endpoint.base_url, dialect=dialect)
+        with_parts(world.session, provider=self._client)
+
+    def __enter__(self) -> EndpointClient:
+        return self._client
+
+    def __exit__(self, *_: object) -> None:
+        """The test closes the client."""
+
+
+def plain(messages: Sequence[Message]) -> list[object]:
+    """The conversation without what only its wire can read."""
+    return [
+        [
+            msgspec.structs.replace(block, extra="") if isinstance(block, Thinking) else block
+            for block in message.blocks
+        ]
+        for message in messages
+    ]
+
+
+@pytest.mark.parametrize("wire", ["responses", "messages"])
+async def test_each_wire_leaves_the_same_conversation_and_the_same_events(
+    tmp_path: Path, wire: WireName
+) -> None:
+    told = {}
+    for name in ("chat", wire):
+        folder = tmp_path / f"{name}-of-{wire}"
+        folder.mkdir(parents=True)
+        async with endpoint_of(folder, name, REPLIES) as (world, _):
+            assert (await world.turn("check a.py")).ending == "done"
+            await world.records()  # the log says what the session knows
+            events = [
+                "".join(e.text for e in world.told(kind)) for kind in (TextAdded, ThinkingAdded)
+            ]  # type: ignore[attr-defined]
+            told[name] = (plain(world.messages), events, world.session.spending.last_usage)
+    assert told[wire] == told["chat"]
+
+
+@each_wire
+async def test_each_request_can_be_made_again_from_the_log(tmp_path: Path, wire: WireName) -> None:
+    async with endpoint_of(tmp_path, wire, REPLIES) as (world, endpoint):
+        await world.turn("check a.py")
+        prefix = Prefixed(
+            tuple(one.text for one in world.session.conversation.system),
+            "digest",
+            "t",
+            world.session.conversation.tools,
+        )
+        records = (prefix, *await world.records())
+        sent = [one.number for one in records if isinstance(one, RequestRecord)]
+        assert len(sent) == len(endpoint.seen) == 2
+        for number, seen in zip(sent, endpoint.seen, strict=True):
+            again = rebuilt(records, number)
+            dialect = msgspec.json.decode(again.attempts[-1].dialect, type=Dialect)
+            assert RequestEncoder().encode(again.request, dialect) == seen.raw
+
+
+@pytest.mark.parametrize("first", WIRES)
+@pytest.mark.parametrize("second", WIRES)
+async def test_a_session_goes_on_over_another_wire(
+    tmp_path: Path, first: WireName, second: WireName
+) -> None:
+    replies = (*REPLIES, (READ,), (Said(("Still well.",)),))
+    async with endpoint_of(tmp_path, first, replies) as (world, endpoint):
+        assert (await world.turn("check a.py")).ending == "done"
+        with use_wire(world, endpoint, second) as client:
+            assert (await world.turn("and again")).ending == "done"
+            await client.aclose()
+        paths = [OF_PATH[seen.path] for seen in endpoint.seen]
+        assert paths == [first, first, second, second]
+        raw = endpoint.seen[-1].raw.decode()
+    for part in ("check a.py", "All is well.", "and again", "x = 1"):
+        assert part in raw
+    assert ("seal1" in raw) == (first == second != "chat")
