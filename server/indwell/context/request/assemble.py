@@ -160,9 +160,9 @@ def place_anchors(
     The next call sends everything up to the newest message again unchanged, the results of tools
     in it as well. By ``indwell replay`` that costs 10 % less on the 129 recorded sessions than a
     mark on the message before. The milestone (a large result) and the end of what compaction
-    rewrote keep a long prefix alive when the tail moves. If more than four places are worth a mark, the
-    least valuable ones get none. The work grows only with what ``conversation.tally`` does not hold
-    yet.
+    rewrote keep a long prefix alive when the tail moves. If more than four places are worth a mark,
+    the least valuable ones get none. The work grows only with what ``conversation.tally`` does not
+    hold yet.
 
     If no call follows behind the tail, writing it to a cache would only cost money. Then the mark
     goes where the last call had it, and nothing new is written.
