@@ -25,9 +25,11 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from indwell.agent.core.events import EditApplied, Notice
 from indwell.agent.core.feature import Checked, Ended, Feature, Moment, Reminder, SessionT
@@ -37,6 +39,8 @@ from indwell.messages import Message, Source, Text, ToolResult, ToolUse
 from indwell.sessions.records import Record
 from indwell.tools.base import Call, Outcome, Tool
 
+P = ParamSpec("P")
+R = TypeVar("R")
 DoorT = TypeVar("DoorT")
 _log = logging.getLogger(__name__)
 
@@ -46,24 +50,51 @@ class Features(Generic[SessionT]):
 
     Slots are called in the order of the features. ``remind``, ``after_tool``, ``on_stop``, ``end``
     and ``close`` run backward: what a turn begins with first, it ends with last.
+
+    Attributes:
+        muted: Names of features that failed, so that only their guards are called.
     """
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
+        self.muted: set[str] = set()
         self._features = tuple(features)
-        self._muted: set[str] = set()
         self._untold: list[str] = []
 
     def __iter__(self) -> Iterator[Feature[SessionT]]:
         return iter(self._features)
 
     @property
-    def muted(self) -> frozenset[str]:
-        """Names of features that failed, so that only their guards are called."""
-        return frozenset(self._muted)
-
-    @property
     def _heard(self) -> tuple[Feature[SessionT], ...]:
-        return tuple(one for one in self._features if one.name not in self._muted)
+        return tuple(one for one in self._features if one.name not in self.muted)
+
+    def _each(
+        self,
+        slot: Callable[[Feature[SessionT]], Callable[P, R] | None],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> dict[str, R]:
+        """Call one slot of each feature; the results by the features' names."""
+        found: dict[str, R] = {}
+        for one in self._heard:
+            if (call := slot(one)) is not None:
+                with self._muting(one):
+                    found[one.name] = call(*args, **kwargs)
+        return found
+
+    async def _await_each(
+        self,
+        features: Iterable[Feature[SessionT]],
+        slot: Callable[[Feature[SessionT]], Callable[P, Awaitable[R]] | None],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[R]:
+        """Await one slot of each of these features, one after the other."""
+        found: list[R] = []
+        for one in features:
+            if (call := slot(one)) is not None:
+                with self._muting(one):
+                    found.append(await call(*args, **kwargs))
+        return found
 
     @contextmanager
     def _muting(self, one: Feature[SessionT]) -> Iterator[None]:
@@ -81,9 +112,9 @@ class Features(Generic[SessionT]):
 
     def _mute(self, one: Feature[SessionT], fault: Exception) -> None:
         _log.error("the feature %r failed and is muted", one.name, exc_info=fault)
-        if one.name in self._muted:
+        if one.name in self.muted:
             return
-        self._muted.add(one.name)
+        self.muted.add(one.name)
         self._untold.append(
             f"The feature {one.name!r} of Indwell failed ({type(fault).__name__}) and is off for "
             "the rest of this session. A new session tries it again. The log has more; please "
@@ -116,41 +147,21 @@ class Features(Generic[SessionT]):
 
     def late_tools(self) -> tuple[Tool[Any], ...]:
         """The tools that may come and go, as they are at the moment; a muted feature has none."""
-        found: list[Tool[Any]] = []
-        for one in self._heard:
-            if one.late_tools is not None:
-                with self._muting(one):
-                    found += one.late_tools()
-        return tuple(found)
+        return _joined(self._each(lambda one: one.late_tools))
 
     @property
     def commands(self) -> tuple[str, ...]:
         """Words that the user may put behind a ``/``."""
-        found: list[str] = []
-        for one in self._heard:
-            if one.commands is not None:
-                with self._muting(one):
-                    found += one.commands()
-        return tuple(found)
+        return _joined(self._each(lambda one: one.commands))
 
     @property
     def readable(self) -> tuple[Path, ...]:
         """Folders outside the workspace that the agent may read."""
-        found: list[Path] = []
-        for one in self._heard:
-            if one.readable is not None:
-                with self._muting(one):
-                    found += one.readable()
-        return tuple(found)
+        return _joined(self._each(lambda one: one.readable))
 
     def labels(self, words: str) -> tuple[str, ...]:
         """What goes with the user's words because of names in them, for people."""
-        found: list[str] = []
-        for one in self._heard:
-            if one.labels is not None:
-                with self._muting(one):
-                    found += one.labels(words)
-        return tuple(found)
+        return _joined(self._each(lambda one: one.labels, words))
 
     def refuse_words(self, words: str) -> str:
         """Why the user's words are not sent, by the first feature that refuses; else empty."""
@@ -158,9 +169,7 @@ class Features(Generic[SessionT]):
             if one.refuse_words is not None:
                 try:
                     reason = one.refuse_words(words)
-                except Exception as fault:
-                    if _travels(fault):
-                        raise
+                except Exception as fault:  # noqa: BLE001 - raised again if it is no fault of it
                     reason = _refusal(one, fault, "the words are not sent")
                 if reason:
                     return reason
@@ -168,10 +177,7 @@ class Features(Generic[SessionT]):
 
     async def begin(self, moment: Moment[SessionT]) -> None:
         """Let each feature look at what may have changed since the last turn."""
-        for one in self._heard:
-            if one.begin is not None:
-                with self._muting(one):
-                    await one.begin(moment)
+        await self._await_each(self._heard, lambda one: one.begin, moment)
         self._tell_faults(moment)
 
     async def prompt_blocks(self, moment: Moment[SessionT], prompt: Prompt) -> tuple[Text, ...]:
@@ -180,21 +186,12 @@ class Features(Generic[SessionT]):
         Raises:
             UserError: Something that the words name cannot go along.
         """
-        blocks: list[Text] = []
-        for one in self._heard:
-            if one.prompt_blocks is not None:
-                with self._muting(one):
-                    blocks += await one.prompt_blocks(moment, prompt)
-        return tuple(blocks)
+        blocks = await self._await_each(self._heard, lambda one: one.prompt_blocks, moment, prompt)
+        return tuple(chain.from_iterable(blocks))
 
-    async def reminders(self, moment: Moment[SessionT]) -> tuple[Reminder, ...]:
+    async def reminders(self, moment: Moment[SessionT]) -> Sequence[Reminder]:
         """What each feature has to say with the next request."""
-        found: list[Reminder] = []
-        for one in reversed(self._heard):
-            if one.remind is not None:
-                with self._muting(one):
-                    found.append(await one.remind(moment))
-        return tuple(found)
+        return await self._await_each(reversed(self._heard), lambda one: one.remind, moment)
 
     def result(
         self, outcome: Outcome, messages: Sequence[Message], results: Collection[ToolResult]
@@ -208,10 +205,7 @@ class Features(Generic[SessionT]):
 
     async def tell(self, moment: Moment[SessionT]) -> None:
         """Let each feature write down and tell what has changed in it."""
-        for one in self._heard:
-            if one.tell is not None:
-                with self._muting(one):
-                    await one.tell(moment)
+        await self._await_each(self._heard, lambda one: one.tell, moment)
         self._tell_faults(moment)
 
     @asynccontextmanager
@@ -220,25 +214,36 @@ class Features(Generic[SessionT]):
         async with AsyncExitStack() as contexts:
             for one in self._heard:
                 if one.around is not None:
-                    await contexts.enter_async_context(_Around(self, one, moment))
+                    with self._muting(one):
+                        context = one.around(moment)
+                        await context.__aenter__()
+                        contexts.push_async_exit(partial(self._leave, one, context))
             yield
+
+    async def _leave(
+        self,
+        one: Feature[SessionT],
+        context: AbstractAsyncContextManager[None],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Leave a feature's context around the rounds; a fault of its own only mutes it."""
+        try:
+            return await context.__aexit__(kind, error, trace)
+        except Exception as fault:
+            if fault is error or _travels(fault):
+                raise
+            self._mute(one, fault)
+            return None  # what ended the rounds travels on
 
     def steered(self, words: str, *, numbered: bool) -> bool:
         """Offer the user's words for the running turn to each feature; True if one takes them."""
-        is_taken = False
-        for one in self._heard:  # all of them hear the words
-            if one.steered is not None:
-                with self._muting(one):
-                    is_taken |= one.steered(words, numbered=numbered)
-        return is_taken
+        return any(self._each(lambda one: one.steered, words, numbered=numbered).values())
 
     def ends_turn(self, turn: int) -> str | None:
         """The answer of a turn that a feature ends here; None if the turn goes on."""
-        answers: list[str | None] = []
-        for one in self._heard:
-            if one.ends_turn is not None:
-                with self._muting(one):
-                    answers.append(one.ends_turn(turn))
+        answers = self._each(lambda one: one.ends_turn, turn).values()
         return next((one for one in answers if one is not None), None)
 
     async def check_words(self, moment: Moment[SessionT], prompt: Prompt) -> Checked:
@@ -248,9 +253,7 @@ class Features(Generic[SessionT]):
             if one.check_words is not None:
                 try:
                     checked = await one.check_words(moment, prompt)
-                except Exception as fault:
-                    if _travels(fault):
-                        raise
+                except Exception as fault:  # noqa: BLE001 - raised again if it is no fault of it
                     checked = Checked(_refusal(one, fault, "the words are not sent"))
                 if checked.reason:
                     return checked
@@ -268,8 +271,6 @@ class Features(Generic[SessionT]):
                 try:
                     await one.check_steering(moment)
                 except Exception as fault:
-                    if _travels(fault):
-                        raise
                     raise UserError(_refusal(one, fault, "the words are not sent")) from fault
 
     async def before_tool(self, moment: Moment[SessionT], use: ToolUse, call: Call) -> None:
@@ -283,8 +284,6 @@ class Features(Generic[SessionT]):
                 try:
                     await one.before_tool(moment, use, call)
                 except Exception as fault:
-                    if _travels(fault):
-                        raise
                     raise ToolError(_refusal(one, fault, "the call does not run")) from fault
 
     async def after_tool(
@@ -296,56 +295,38 @@ class Features(Generic[SessionT]):
         applied: Sequence[EditApplied],
     ) -> None:
         """A call that ran has ended."""
-        for one in reversed(self._heard):
-            if one.after_tool is not None:
-                with self._muting(one):
-                    await one.after_tool(moment, use, call, outcome, applied)
+        backward = reversed(self._heard)
+        await self._await_each(
+            backward, lambda one: one.after_tool, moment, use, call, outcome, applied
+        )
 
     async def after_reply(
         self, moment: Moment[SessionT], uses: Sequence[ToolUse], outcomes: Mapping[str, Outcome]
     ) -> Mapping[str, str]:
         """All calls of a reply have ended; gives words to add to results, by ids of calls."""
         words: dict[str, str] = {}
-        for one in self._heard:
-            if one.after_reply is not None:
-                more: Mapping[str, str] = {}
-                with self._muting(one):
-                    more = await one.after_reply(moment, uses, outcomes)
-                for call_id, text in more.items():
-                    words[call_id] = "\n".join(filter(None, (words.get(call_id), text)))
+        for more in await self._await_each(
+            self._heard, lambda one: one.after_reply, moment, uses, outcomes
+        ):
+            for call_id, text in more.items():
+                words[call_id] = "\n".join(filter(None, (words.get(call_id), text)))
         return words
 
     def files_changed(self, moment: Moment[SessionT]) -> None:
         """Files may have changed by a call, or by a command beside the calls."""
-        for one in self._heard:
-            if one.files_changed is not None:
-                with self._muting(one):
-                    one.files_changed(moment)
+        self._each(lambda one: one.files_changed, moment)
 
     async def answered(self, moment: Moment[SessionT]) -> None:
         """The model has answered a request."""
-        for one in self._heard:
-            if one.answered is not None:
-                with self._muting(one):
-                    await one.answered(moment)
+        await self._await_each(self._heard, lambda one: one.answered, moment)
 
     def changed(self, turn: int) -> frozenset[Path]:
         """Files that a turn has changed, as far as features keep count of them."""
-        found: set[Path] = set()
-        for one in self._heard:
-            if one.changed is not None:
-                with self._muting(one):
-                    found.update(one.changed(turn))
-        return frozenset(found)
+        return frozenset(_joined(self._each(lambda one: one.changed, turn)))
 
     def verified(self, turn: int) -> str:
         """How the changes of a turn stand, by the first feature that says it."""
-        said = ""
-        for one in self._heard:
-            if one.verified is not None and not said:
-                with self._muting(one):
-                    said = one.verified(turn)
-        return said
+        return next(filter(None, self._each(lambda one: one.verified, turn).values()), "")
 
     async def on_stop(self, moment: Moment[SessionT]) -> bool:
         """The model is content; does a feature let the turn go on? The first one decides."""
@@ -358,53 +339,29 @@ class Features(Generic[SessionT]):
 
     async def end(self, moment: Moment[SessionT], how: Ended) -> None:
         """The rounds of a turn have ended."""
-        for one in reversed(self._heard):
-            if one.end is not None:
-                with self._muting(one):
-                    await one.end(moment, how)
+        await self._await_each(reversed(self._heard), lambda one: one.end, moment, how)
         self._tell_faults(moment)
 
     async def after_compaction(self, moment: Moment[SessionT], before: int, after: int) -> None:
         """The conversation is shorter; ``before`` and ``after`` are its tokens."""
-        for one in self._heard:
-            if one.after_compaction is not None:
-                with self._muting(one):
-                    await one.after_compaction(moment, before, after)
+        await self._await_each(self._heard, lambda one: one.after_compaction, moment, before, after)
 
     @property
     def unpinned(self) -> frozenset[Source]:
         """Kinds of blocks that compaction may cut, though they are pinned."""
-        found: set[Source] = set()
-        for one in self._heard:
-            if one.unpinned is not None:
-                with self._muting(one):
-                    found.update(one.unpinned())
-        return frozenset(found)
+        return frozenset(_joined(self._each(lambda one: one.unpinned)))
 
     def compacted(self) -> None:
         """Tell each feature that the conversation was compacted."""
-        for one in self._heard:
-            if one.compacted is not None:
-                with self._muting(one):
-                    one.compacted()
+        self._each(lambda one: one.compacted)
 
     def read(self, branch: Sequence[Record], records: Sequence[Record]) -> Mapping[str, Any]:
         """The state of each feature as a log describes it, by the feature's name. Pure."""
-        found: dict[str, Any] = {}
-        for one in self._heard:
-            if one.state is not None:
-                with self._muting(one):
-                    found[one.name] = one.state.read(branch, records)
-        return found
+        return self._each(lambda one: one.state.read if one.state else None, branch, records)
 
     def now(self) -> Mapping[str, Any]:
         """The state of each feature as it is, by the feature's name."""
-        found: dict[str, Any] = {}
-        for one in self._heard:
-            if one.state is not None:
-                with self._muting(one):
-                    found[one.name] = one.state.now()
-        return found
+        return self._each(lambda one: one.state.now if one.state else None)
 
     def restore(self, states: Mapping[str, Any]) -> None:
         """Continue with what ``read`` found in the session's own log."""
@@ -431,8 +388,6 @@ class Features(Generic[SessionT]):
             try:
                 own = one if one.for_child is None else one.for_child()
             except Exception as fault:
-                if _travels(fault):
-                    raise
                 raise ToolError(_refusal(one, fault, "the sub-agent does not start")) from fault
             if own is not None:
                 made.append(own)
@@ -442,50 +397,11 @@ class Features(Generic[SessionT]):
         """The session ends; each feature is closed, whatever happens to another one."""
         async with AsyncExitStack() as closing:  # the last first
             for one in self._features:
-                if one.close is not None:
-                    closing.push_async_callback(self._close, one, one.close)
-
-    async def _close(self, one: Feature[SessionT], close: Callable[[], Awaitable[None]]) -> None:
-        with self._muting(one):
-            await close()
+                closing.push_async_callback(self._await_each, (one,), lambda one: one.close)
 
 
-class _Around(AbstractAsyncContextManager[None]):
-    """A feature's context around the rounds of a turn; a fault of its own only mutes it."""
-
-    def __init__(
-        self,
-        features: Features[Any],
-        one: Feature[Any],
-        moment: Moment[Any],
-    ) -> None:
-        self._features = features
-        self._one = one
-        self._moment = moment
-        self._context: AbstractAsyncContextManager[None] | None = None
-
-    async def __aenter__(self) -> None:
-        with self._features._muting(self._one):  # noqa: SLF001 - one class in two parts
-            if self._one.around is not None:
-                context = self._one.around(self._moment)
-                await context.__aenter__()
-                self._context = context
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        if self._context is None:
-            return None
-        try:
-            return await self._context.__aexit__(kind, error, trace)
-        except Exception as fault:
-            if fault is error or _travels(fault):
-                raise
-            self._features._mute(self._one, fault)  # noqa: SLF001 - as above
-            return None  # what ended the rounds travels on
+def _joined(found: Mapping[str, Iterable[R]]) -> tuple[R, ...]:
+    return tuple(chain.from_iterable(found.values()))
 
 
 def _travels(fault: Exception) -> bool:
@@ -494,6 +410,9 @@ def _travels(fault: Exception) -> bool:
 
 
 def _refusal(one: Feature[Any], fault: Exception, what: str) -> str:
+    """The words for a guard that failed; raises a fault that is not the feature's own."""
+    if _travels(fault):
+        raise fault
     _log.error("the feature %r failed, so %s", one.name, what, exc_info=fault)
     return (
         f"{what}, because the feature {one.name!r} of Indwell failed in its check "
