@@ -12,7 +12,7 @@ import pytest
 from indwell.agent.compaction.fit import _keep, make_compact
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.events import Compacted, Notice
-from indwell.agent.core.parts import CompactionWish, SmallModel
+from indwell.agent.core.parts import CompactionWish, OtherModel
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import CompactionStep, SpilledText, TokenRates
 from indwell.errors import ContextOverflow, ServerFault, SessionError
@@ -22,6 +22,7 @@ from indwell.sessions import records as log
 from indwell.tools.base import ToolTable
 from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
+CHEAP = TokenRates(0.01, 0.01, 0.01, 0.05)
 WINDOW = 16_000
 LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
 SUMMARY = "The report names carts; nothing was changed yet."
@@ -141,7 +142,7 @@ async def test_the_main_model_reads_its_last_request_with_the_instructions_behin
 
 async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Path) -> None:
     provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
-    small = SmallModel(provider, "tiny", 32_000, lambda _: 0.5, TokenRates(0.01, 0.01, 0.01, 0.05))
+    small = OtherModel(provider, "tiny", 32_000, 4_000, lambda _: 0.5, CHEAP)
     async with a_long_world(tmp_path, works(10), small=small) as world:
         finished = await world.turn()
         assert provider.requests
@@ -158,9 +159,7 @@ async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count
     tmp_path: Path, price: float | None
 ) -> None:
     provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
-    small = SmallModel(
-        provider, "tiny", 32_000, lambda _: price, TokenRates(0.01, 0.01, 0.01, 0.05)
-    )
+    small = OtherModel(provider, "tiny", 32_000, 4_000, lambda _: price, CHEAP)
     async with a_long_world(tmp_path, works(10), small=small) as world:
         budgets = Budgets(session=1_000_000.0)
         with_parts(world.session, budgets=budgets)

@@ -14,12 +14,12 @@ from indwell.agent.features.checks.gate import (
     KnownProblems,
     NoChecks,
     Reports,
-    ScriptedSource,
     Source,
 )
 from indwell.context.attachments import Problem
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
+from support.scripted_source import ScriptedSource
 from support.session import World, a_world, asks, call, says, texts, with_parts
 
 FILES = {"shop/invoice.py": "total = 1\n", "b.py": "y = 1\n"}

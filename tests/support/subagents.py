@@ -12,7 +12,7 @@ from indwell.agent.core.parts import CompactionWish
 from indwell.agent.core.session import Session
 from indwell.agent.features.subagents.child import OwnTools, SubagentLimits
 from indwell.agent.features.subagents.definition import Definition
-from indwell.agent.features.subagents.feature import NumberedLog, Subagents, make_agent
+from indwell.agent.features.subagents.feature import Subagents, make_agent
 from indwell.messages import Reply, Request
 from indwell.tools.base import Tool
 from support.session import MemoryLog, World, a_world, asks, call, texts
@@ -58,10 +58,10 @@ async def a_house(
     """A world whose model has the tool ``agent``; and the logs of the sub-agents, as they begin."""
     logs: list[MemoryLog] = []
 
-    async def begin(session: Session, model: str) -> NumberedLog:
+    async def begin(session: Session, model: str) -> tuple[int, MemoryLog]:
         del session, model
         logs.append(MemoryLog())
-        return NumberedLog(len(logs), logs[-1])
+        return len(logs), logs[-1]
 
     def own_tools() -> OwnTools:
         wish = CompactionWish()

@@ -13,7 +13,6 @@ from indwell.agent.core.budget import Budgets
 from indwell.agent.core.parts import (
     OtherModel,
     SessionModel,
-    SmallModel,
     holds_nothing,
     no_other_model,
 )
@@ -71,7 +70,7 @@ class Model(NamedTuple):
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
     pictures: bool = False
     rates: TokenRates = TokenRates()
-    small: SmallModel | None = None
+    small: OtherModel | None = None
     key: Secret | None = None
     effort: Effort = ""
     verbosity: Verbosity = ""
@@ -138,7 +137,7 @@ def _endpoint_model(settings: Settings) -> Model:
         chat.aclose,
         facts.images is True if settings.pictures is None else settings.pictures,
         _rates(prices),
-        _small_model(settings, Retrying(chat)),
+        _other_model(settings, settings.small_model, Retrying(chat)),
         settings.api_key,
         settings.effort,
         settings.verbosity,
@@ -181,11 +180,11 @@ def _max_output(settings: Settings, model: str, window: int, limit: int | None) 
 
 
 def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
-    """A model for sub-agents, at the same endpoint and through the same connections."""
+    """Another model, at the same endpoint and through the same connections."""
     from indwell.providers.facts import facts_for
     from indwell.providers.pricing import cost
 
-    if name == settings.model:
+    if not name or name == settings.model:
         return None
     facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
     return OtherModel(
@@ -196,24 +195,6 @@ def _other_model(settings: Settings, name: str, provider: Provider) -> OtherMode
         partial(cost, prices=facts.prices),
         _rates(facts.prices),
         facts.images is True,
-    )
-
-
-def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
-    """The model for summaries, at the same endpoint and through the same connections."""
-    from indwell.providers.facts import facts_for
-    from indwell.providers.pricing import cost
-
-    name = settings.small_model
-    if not name or name == settings.model:
-        return None
-    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
-    return SmallModel(
-        provider,
-        name,
-        facts.window,
-        partial(cost, prices=facts.prices),
-        _rates(facts.prices),
     )
 
 

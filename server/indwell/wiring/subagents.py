@@ -20,7 +20,7 @@ from indwell.agent.features.subagents.definition import (
     read_definition,
     workspace_catalogue,
 )
-from indwell.agent.features.subagents.feature import NumberedLog, Subagents
+from indwell.agent.features.subagents.feature import Subagents
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names
@@ -191,7 +191,7 @@ class AgentLogs:
         self._workspace = workspace
         self._number: int | None = None
 
-    async def __call__(self, session: Session, model: str) -> NumberedLog:
+    async def __call__(self, session: Session, model: str) -> tuple[int, Log]:
         """Begin the next one; in memory where nothing can be written, for the work must go on."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
@@ -208,7 +208,7 @@ class AgentLogs:
                 format=FORMAT,
             )
         )
-        return NumberedLog(number, log)
+        return number, log
 
     def _opened(self, number: int) -> Log:
         if self._folder is None:

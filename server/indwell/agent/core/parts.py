@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -70,7 +71,7 @@ class OtherModel(NamedTuple):
         provider: The model.
         name: As the endpoint calls it.
         window: Most input and output tokens of one call.
-        max_output: Tokens of the window reserved for the reply.
+        max_output: Tokens of the window reserved for the reply; a summary has a limit of its own.
         cost: US dollars of a usage, None if the price is unknown.
         rates: Its prices, or their usual ratios.
         pictures: Whether it takes pictures.
@@ -88,24 +89,6 @@ class OtherModel(NamedTuple):
 def no_other_model(name: str) -> None:
     """Find no other model, so that the session's own does all work."""
     del name
-
-
-class SmallModel(NamedTuple):
-    """A cheaper model that writes summaries.
-
-    Attributes:
-        provider: The model.
-        name: As the endpoint calls it.
-        window: Most input and output tokens of one call.
-        cost: US dollars of a usage, None if the price is unknown.
-        rates: Its prices, or their usual ratios.
-    """
-
-    provider: Provider
-    name: str
-    window: int
-    cost: Callable[[Usage], float | None]
-    rates: TokenRates = TokenRates()
 
 
 def lies_in_no_home(_path: Path) -> bool:
@@ -213,14 +196,9 @@ class SessionModel:
     provider: Provider
     cost: Callable[[Usage], float | None]
     rates: TokenRates = TokenRates()  # noqa: RUF009 - a frozen value, safe to share
-    small: SmallModel | None = None
+    small: OtherModel | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
-
-
-def utc_now() -> datetime:
-    """The current time."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +210,7 @@ class SessionClock:
         monotonic: Returns seconds of a monotonic clock, for durations.
     """
 
-    now: Callable[[], datetime] = utc_now
+    now: Callable[[], datetime] = partial(datetime.now, UTC)  # noqa: RUF009 - no state
     monotonic: Callable[[], float] = time.monotonic
 
 

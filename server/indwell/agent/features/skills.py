@@ -107,29 +107,6 @@ class SkillPlaces(Protocol):
         ...
 
 
-class NoSkillPlaces:
-    """No skills; implements ``SkillPlaces``."""
-
-    def look(self) -> FoundSkills:
-        """Return nothing."""
-        return FoundSkills()
-
-    def content(self, skill: Skill) -> Content:
-        """Refuse.
-
-        Raises:
-            ToolError: Always.
-        """
-        raise ToolError(f"there is no skill {skill.name!r}")
-
-    def may_have_changed(self) -> bool:
-        """Return False."""
-        return False
-
-    def close(self) -> None:
-        """Do nothing, because nothing is open."""
-
-
 class Shelf:
     """The skills of one session.
 
@@ -138,10 +115,10 @@ class Shelf:
         readable: Folders of loaded skills outside the workspace; the agent may only read there.
     """
 
-    def __init__(self, places: SkillPlaces | None = None) -> None:
+    def __init__(self, places: SkillPlaces) -> None:
         self.known = Ranked()
         self.readable: tuple[Path, ...] = ()
-        self._places: SkillPlaces = places or NoSkillPlaces()
+        self._places = places
         self._notices: tuple[SkillNotice, ...] = ()
         self._told: set[SkillNotice] = set()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,11 +24,8 @@ from indwell.review.ledger_queries import Pending
 from indwell.review.verdicts import COPIES
 from indwell.workspace.base import (
     AppliedChange,
-    Noted,
-    Settlement,
     Snapshot,
     TextStamp,
-    Watch,
     Workspace,
 )
 from indwell.workspace.large import ByteSplice, Large
@@ -82,29 +79,16 @@ class RecordedWorkspace:
         hide: Callable[[str], str] = str,
     ) -> None:
         self._inner = inner
-        self.roots = inner.roots
+        self.roots, self.watch, self.resolve = inner.roots, inner.watch, inner.resolve
+        self.read, self.within, self.keep = inner.read, inner.within, inner.keep
+        self.noting, self.unsaved, self.settle = inner.noting, inner.unsaved, inner.settle
+        self.late_edits = inner.late_edits
+        self.changed_under_buffers = inner.changed_under_buffers
         self._ledger = ledger
         self._actor = actor
         self._id = tool_use_id
         self._accepted = accepted
         self._hide = hide
-
-    @property
-    def watch(self) -> Watch:
-        """See ``Workspace``."""
-        return self._inner.watch
-
-    def resolve(self, path: str) -> Path:
-        """See ``Workspace``."""
-        return self._inner.resolve(path)
-
-    async def read(self, path: Path) -> Snapshot:
-        """See ``Workspace``."""
-        return await self._inner.read(path)
-
-    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
-        """See ``Workspace``."""
-        return await self._inner.within(path, look)
 
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
@@ -156,10 +140,6 @@ class RecordedWorkspace:
         await to_its_end(ledger.finish(pending, change.after, accepted=accepted))
         return change
 
-    async def keep(self, snapshot: Snapshot) -> Path | None:
-        """See ``Workspace``."""
-        return await self._inner.keep(snapshot)
-
     async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
         """Delete a file, and record it."""
         kept = await self._inner.remove(path, base, label=self._labelled(label))
@@ -169,26 +149,6 @@ class RecordedWorkspace:
             )
         )
         return kept
-
-    def noting(self) -> Callable[[], Noted]:
-        """See ``Workspace``."""
-        return self._inner.noting()
-
-    def unsaved(self) -> Mapping[Path, str]:
-        """See ``Workspace``."""
-        return self._inner.unsaved()
-
-    async def settle(self) -> Settlement:
-        """See ``Workspace``."""
-        return await self._inner.settle()
-
-    async def late_edits(self) -> tuple[Path, ...]:
-        """See ``Workspace``."""
-        return await self._inner.late_edits()
-
-    async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """See ``Workspace``."""
-        return await self._inner.changed_under_buffers()
 
     async def _begun(self, path: Path, before: str | None, text: str) -> Pending:
         """Record the intended change on disk; a cancelled caller leaves no open record."""

@@ -88,9 +88,11 @@ async def update_tools(session: Session, turn: int, *, join: bool = False) -> No
     if any(block.meta.source == KIND for block in now.pending):  # never sent, and maybe stale
         pending = tuple(block for block in now.pending if block.meta.source != KIND)
         session.conversation = msgspec.structs.replace(now, pending=pending)
-    if _changes(session) != _NONE and (join or await _is_rebuild_cheaper(session, turn)):
+    changes = _changes(session)
+    if changes != _NONE and (join or await _is_rebuild_cheaper(session, turn, changes)):
         session.retool(session.parts.tools.specs)
-    if reminder := await _reminder(session, turn, _changes(session)):
+        changes = _NONE
+    if reminder := await _reminder(session, turn, changes):
         session.conversation = talk.queue(session.conversation, reminder)
 
 
@@ -100,7 +102,7 @@ async def tool_reminder(session: Session, turn: int) -> tuple[Text, ...]:
     The block may be one that the conversation shows already.
     """
     changes = _changes(session)
-    if changes != _NONE and await _is_rebuild_cheaper(session, turn):
+    if changes != _NONE and await _is_rebuild_cheaper(session, turn, changes):
         changes = _NONE
     return await _reminder(session, turn, changes)
 
@@ -119,8 +121,8 @@ def _changes(session: Session) -> ToolChanges:
     return _NONE if sent == now else changes_between(sent, now)
 
 
-async def _is_rebuild_cheaper(session: Session, turn: int) -> bool:
-    changes = _changes(session)
+async def _is_rebuild_cheaper(session: Session, turn: int, changes: ToolChanges) -> bool:
+    """Does a new list of tools cost less than a reminder of the changes?"""
     newest, _ = talk.sent_texts(session.conversation)
     (block,) = await _reminder(session, turn, changes)
     return is_rebuild_cheaper(

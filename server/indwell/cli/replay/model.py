@@ -20,7 +20,7 @@ import msgspec
 
 from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core.events import usage_words
-from indwell.agent.core.parts import SmallModel
+from indwell.agent.core.parts import OtherModel
 from indwell.agent.core.session import Session, TurnState
 from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.person import AllowingApprover
@@ -180,6 +180,8 @@ def _session(settings: Settings, model: Model) -> Session:
         model,
         environment=os.environ,
     )
-    small = SmallModel(model.provider, model.name, model.window, model.cost, model.rates)
+    small = OtherModel(
+        model.provider, model.name, model.window, model.max_output, model.cost, model.rates
+    )
     session.parts = replace(session.parts, model=replace(session.parts.model, small=small))
     return session

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -76,21 +76,6 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     read_only: bool = False
 
 
-class NumberedLog(msgspec.Struct, frozen=True):
-    """A new log, and the number of its sub-agent in the session."""
-
-    number: int
-    log: Log
-
-
-class Logs(Protocol):
-    """Creates the logs of sub-agents."""
-
-    async def __call__(self, session: Session, model: str) -> NumberedLog:
-        """Create the next log; ``model`` is the model that the sub-agent uses."""
-        ...
-
-
 @dataclass(slots=True)
 class Subagents:
     """What a session needs for sub-agents; ``wiring`` puts it together.
@@ -101,7 +86,8 @@ class Subagents:
         limits: Returns the limits of each, by the current settings.
         model: The model in the settings; empty for the session's.
         own_tools: Makes the tools of one conversation.
-        logs: Creates a log.
+        logs: Creates the next log, given the session and the name of the sub-agent's model, and
+            numbers it in the session.
         session: The session that they work for; set as soon as it exists.
     """
 
@@ -110,7 +96,7 @@ class Subagents:
     limits: Callable[[], SubagentLimits]
     model: Callable[[], str]
     own_tools: Callable[[], OwnTools]
-    logs: Logs
+    logs: Callable[[Session, str], Awaitable[tuple[int, Log]]]
     session: Session | None = field(default=None)
 
 
@@ -149,12 +135,12 @@ async def _run(subagents: Subagents, arguments: SubagentArguments, context: Tool
     _check_counted(session, model)
     _check_few(turn)
     asked = session.conversation.config.model if model is None else model.name
-    begun = await subagents.logs(session, asked)
+    number, own_log = await subagents.logs(session, asked)
 
-    task = Task(begun.number, context.call_id, definition, arguments.read_only)
+    task = Task(number, context.call_id, definition, arguments.read_only)
     hear = relay(context.call_id, context.tell)
     helping = Helping(session, turn, hear, name)
-    log = _log(session, begun.log, arguments, context)
+    log = _log(session, own_log, arguments, context)
     child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
     report = await work(child, arguments.task, definition, hear)
     return Outcome(await told(child, report), figure=report.figure)
