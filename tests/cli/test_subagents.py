@@ -175,9 +175,9 @@ async def test_logs_are_numbered_on_where_an_earlier_process_ended(tmp_path: Pat
     for _ in range(2):
         logs = AgentLogs(tmp_path, tmp_path)
         at_once = (logs(Named(), "m") for _ in range(3))  # type: ignore[arg-type] # enough of one
-        for begun in await asyncio.gather(*at_once):
-            numbers.append(begun.number)
-            await begun.log.close()
+        for number, log in await asyncio.gather(*at_once):
+            numbers.append(number)
+            await log.close()
     assert sorted(numbers) == [1, 2, 3, 4, 5, 6], "no two have one log"
     assert len(list((tmp_path / "agents").iterdir())) == 6
 
@@ -190,9 +190,9 @@ async def test_where_no_log_can_be_kept_the_work_goes_on(tmp_path: Path) -> None
             return ""
 
     (tmp_path / "agents").write_text("a file in the way")
-    begun = await AgentLogs(tmp_path, tmp_path)(Named(), "m")  # type: ignore[arg-type] # as above
-    await begun.log.commit()
-    assert begun.number == 1
+    number, log = await AgentLogs(tmp_path, tmp_path)(Named(), "m")  # type: ignore[arg-type] # as above
+    await log.commit()
+    assert number == 1
 
 
 async def test_a_trusted_projects_are_told_as_data_once_and_not_before(tmp_path: Path) -> None:
