@@ -2,7 +2,7 @@
 
     python tests/faults/long_session.py [TURNS]
 
-The ordinary run does 3,000 (``tests/agent/test_long_session.py``); here what it came to is printed.
+The ordinary run does 600 (``tests/agent/test_long_session.py``); here what it came to is printed.
 """
 
 from __future__ import annotations

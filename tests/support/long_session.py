@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import gc
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ RULE = "Never touch the file ledger_0.py."
 FIRST = f"Count all carts of the shop. {RULE}"
 LINE = "cart {0} holds {1} turtles and costs {2} coins\n"
 EVERY = 250  # turns between looks at the whole
+COUNTED = 40  # turns whose calls of functions are counted, early and late
 
 
 class Course(NamedTuple):
@@ -29,6 +31,9 @@ class Course(NamedTuple):
     Attributes:
         early_s: Mean time of a turn without a compaction, of the second sixth of them.
         late_s: The same of the last sixth.
+        early_calls: Mean calls of functions in such a turn, early. A busy machine does not change
+            it, as it changes seconds.
+        late_calls: The same of the last turns.
         n_compacted: Steps of compaction.
         n_live: Messages that were sent last.
         text_b: Characters that were said and read in all.
@@ -37,6 +42,8 @@ class Course(NamedTuple):
 
     early_s: float
     late_s: float
+    early_calls: float
+    late_calls: float
     n_compacted: int
     n_live: int
     text_b: int
@@ -86,19 +93,30 @@ async def long_session(folder: Path, n_turns: int) -> Course:
     registry = ToolTable([a_tool("report", report)])
     async with a_world(folder, [], registry=registry, window=WINDOW) as world:
         with_parts(world.session, provider=Answering(answer))
-        times, n_compacted = [], 0
+        times: list[float] = []
+        early_calls: list[int] = []
+        late_calls: list[int] = []
+        n_compacted = 0
         before = _resident()
         for turn in range(1, n_turns + 1):
             words = FIRST if turn == 1 else f"Now count cart number {turn}."
             text_b += len(words)
+            calls = _calls_of(turn, n_turns, early_calls, late_calls)
+            profile = cProfile.Profile()
             began = time.process_time()
-            finished = await world.turn(words)
+            if calls is None:
+                finished = await world.turn(words)
+            else:
+                with profile:
+                    finished = await world.turn(words)
             seconds = time.process_time() - began
             assert finished.ending == "done", finished
             n_here = len(world.told(Compacted))
             n_compacted += n_here
-            if not n_here:
+            if not n_here and calls is None:
                 times.append(seconds)
+            elif not n_here:
+                calls.append(sum(entry.callcount for entry in profile.getstats()))
             world.events.clear()
             if turn % EVERY == 0:
                 assert problems(world.messages) == ()
@@ -107,11 +125,22 @@ async def long_session(folder: Path, n_turns: int) -> Course:
         return Course(
             early_s=mean(times[part : 2 * part]),
             late_s=mean(times[-part:]),
+            early_calls=mean(early_calls),
+            late_calls=mean(late_calls),
             n_compacted=n_compacted,
             n_live=len(world.messages),
             text_b=text_b,
             grown_b=max(0, _resident() - before),
         )
+
+
+def _calls_of(
+    turn: int, n_turns: int, early: list[int], late: list[int]
+) -> list[int] | None:
+    """Where the calls of a turn are noted; None if they are not counted."""
+    if n_turns // 6 < turn <= n_turns // 6 + COUNTED:
+        return early
+    return late if turn > n_turns - COUNTED else None
 
 
 async def _is_on_task(world: World, last: Request, n_turns: int) -> None:
