@@ -30,12 +30,8 @@ DOORS = {
 }
 EXCUSED = {
     ("open", "cli/demo/command.py"): "empties the temporary folder that it made",
-    ("open", "providers/scripted.py"): "Python looks for the file of text with a syntax error",
-    (
-        "open",
-        "agent/permission/permit.py",
-    ): "so it does for a line of the traceback that goes to the log",
 }
+UNNAMED = "<unknown>"  # `ast.parse` met a syntax error, and Python tries to open the text's file
 WATCH_STARTS = "indwell-watch"  # the thread in which a FolderWatch sets up what it will hear
 END_S = 60.0  # a server takes 2 (safety.md, section 6); only a failing run waits so long
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a shell puts behind
@@ -76,7 +72,8 @@ def _caller(frame: FrameType | None) -> str | None:
 
 def _listen(event: str, arguments: tuple[object, ...]) -> None:
     doors = DOORS.get(event)
-    if doors is None:
+    # A logged traceback also parses its lines, and a line may be only a part of a statement.
+    if doors is None or (event == "open" and arguments[0] == UNNAMED):
         return
     caller = _caller(sys._getframe(1))
     if caller is not None and not caller.startswith(doors) and (event, caller) not in EXCUSED:

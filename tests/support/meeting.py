@@ -1,23 +1,35 @@
 """A pytest plugin for ``scripts/test-bare``: selects tests that can meet a missing program.
 
-A test is selected if its own source, a fixture of its file, or a function of its file that it calls
-names a command of the model, a sandbox, or one of the optional programs. The tests of the sandbox
-and of the whole system are all selected.
+A test is selected if its own source names a command of the model, a sandbox, what a program writes
+to stderr, or one of the optional programs. So it is if a definition does that the test reaches: a
+fixture, also of a ``conftest.py``, or a function, constant or class of the test's file or of
+another module of the tests. A method of a helper counts where something is called by its name, in
+a test whose file imports the helper, itself or by way of others. A test that is not understood is
+selected. So are all tests of the sandbox and the system.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias, TypeGuard
 
 import pytest
 
-MEETS = re.compile(
-    r'"bash"|\bbash\(|sandbox|strength|stderr|bwrap|bubblewrap|chromium|emacs|n?vim|strace|tmux'
-)
+TESTS = Path(__file__).parents[1]
 WHOLE = ("sandbox", "system")
+HELPERS = ("support",)
+IMITATED = TESTS / "support" / "fake_editor"  # has the names of editors, and starts none
+MEETS = re.compile(
+    r'["\']bash["\']|\bbash\(|sandbox|strength|bwrap|bubblewrap|chromium|emacs|n?vim|strace|tmux'
+)
+READS_STDERR = re.compile("stderr")  # in a helper it is but a pipe
+ALL = "*"  # in place of a definition's name: the module itself
+Definition: TypeAlias = tuple[Path, str]
 
 
 @pytest.hookimpl(trylast=True)
@@ -29,41 +41,156 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _can_meet(item: pytest.Item) -> bool:
-    tests = Path(__file__).parents[1]
-    if item.path.relative_to(tests).parts[0] in WHOLE:
+    if not isinstance(item, pytest.Function) or _is_of(item.path, WHOLE):
         return True
-    name = getattr(item, "originalname", None) or item.name
-    return name not in _texts(item.path) or _reaches(item.path, name)
-
-
-@cache
-def _reaches(path: Path, name: str) -> bool:
-    """Does a definition of a file, or one that it names, mention what could be missing?"""
-    texts = _texts(path)
-    waiting, seen = [name], {name}
+    waiting = [(item.path, item.originalname), *_fixtures(item)]
+    methods = _methods(frozenset(path for path, _ in waiting))
+    seen = set(waiting)
     while waiting:
-        text = texts[waiting.pop()]
-        if MEETS.search(text):
+        definition = waiting.pop()
+        if _names_a_program(*definition, item.path):
             return True
-        named = {word for word in re.findall(r"\w+", text) if word in texts}
+        called = (methods.get(word, ()) for word in _called(*definition))
+        named = _named(*definition).union(*called)
         waiting += named - seen
         seen |= named
     return False
 
 
+def _is_of(path: Path, folders: tuple[str, ...]) -> bool:
+    return path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in folders
+
+
+def _fixtures(item: pytest.Function) -> Iterator[Definition]:
+    """The fixtures of a test that are defined in our files."""
+    for fixtures in item._fixtureinfo.name2fixturedefs.values():
+        for fixture in fixtures:
+            function = inspect.unwrap(fixture.func)  # an asynchronous one is wrapped
+            path = Path(inspect.getsourcefile(function) or "")
+            if path.is_relative_to(TESTS):
+                yield path, function.__name__
+
+
 @cache
-def _texts(path: Path) -> dict[str, str]:
-    """The source of each definition and constant at the top of a file, by its name."""
+def _names_a_program(path: Path, name: str, test: Path) -> bool:
+    """Does a definition mention what could be missing? One that is not found might."""
+    if path.is_relative_to(IMITATED):
+        return False
+    text = _definitions(path).get(name)
+    is_read = path == test and text is not None and READS_STDERR.search(text)
+    return text is None or bool(is_read or MEETS.search(text))
+
+
+@cache
+def _named(path: Path, name: str) -> frozenset[Definition]:
+    """The definitions that a definition names, also those of other modules of the tests."""
+    own, imported = _definitions(path), _imported(path)
+    found: set[Definition] = set()
+    for word in re.findall(r"\w+", own.get(name, "")):
+        if word in own:
+            found.add((path, word))
+        if word in imported and imported[word][1] != ALL:
+            found.add(imported[word])
+    for module, part in imported.values():
+        if part == ALL:
+            found |= {(module, word) for word in _called(path, name) & set(_definitions(module))}
+    return frozenset(found)
+
+
+@cache
+def _called(path: Path, name: str) -> frozenset[str]:
+    """The names behind a dot in a definition."""
+    return frozenset(re.findall(r"\.(\w+)", _definitions(path).get(name, "")))
+
+
+@cache
+def _methods(paths: frozenset[Path]) -> dict[str, set[Definition]]:
+    """The methods of the helpers that files import, directly or not, by their names."""
+    waiting, seen = list(paths), set(paths)
+    found: dict[str, set[Definition]] = {}
+    while waiting:
+        path = waiting.pop()
+        for name in _definitions(path):
+            if "." in name:
+                found.setdefault(name.split(".")[1], set()).add((path, name))
+        imported = {module for module, _ in _imported(path).values()}
+        waiting += imported - seen
+        seen |= imported
+    return found
+
+
+@cache
+def _imported(path: Path) -> dict[str, Definition]:
+    """What a file imports from other modules of the tests, by the names that it has here."""
+    found: dict[str, Definition] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                if source := _source(node.module or "", one.name):
+                    found[one.asname or one.name] = source
+    return found
+
+
+def _source(module: str, name: str) -> Definition | None:
+    """Where a name comes from that is imported from a module of the tests."""
+    folder = TESTS.joinpath(*module.split("."))
+    places = (
+        (folder / f"{name}.py", ALL),
+        (folder.with_suffix(".py"), name),
+        (folder / "__init__.py", name),
+    )
+    return next((place for place in places if place[0].is_file()), None)
+
+
+@cache
+def _definitions(path: Path) -> dict[str, str]:
+    """The source of each definition, constant and import of a file, by its name.
+
+    The methods of a helper stand apart from their class, as ``Class.method``.
+    """
     source = path.read_text(encoding="utf-8")
+    if _is_of(path, HELPERS):
+        source = _without_docstrings(source)
     found: dict[str, str] = {}
     for node in ast.parse(source).body:
-        text = ast.get_source_segment(source, node) or ""
-        for decorator in getattr(node, "decorator_list", ()):
-            text += ast.get_source_segment(source, decorator) or ""
         match node:
+            case ast.ClassDef() if _is_of(path, HELPERS):
+                methods = [one for one in node.body if _is_method(one)]
+                found |= {f"{node.name}.{one.name}": _text(source, one) for one in methods}
+                node.body = [one for one in node.body if one not in methods]
+                found[node.name] = ast.unparse(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                found[node.name] = text
+                found[node.name] = _text(source, node)
             case ast.Assign() | ast.AnnAssign():
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found.update((ast.unparse(target), text) for target in targets)
+                found.update((ast.unparse(one), _text(source, node)) for one in targets)
+            case ast.Import() | ast.ImportFrom():
+                names = [one.asname or one.name for one in node.names]
+                found.update(zip(names, names, strict=True))
     return found
+
+
+def _is_method(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Is it one that is called by its name?"""
+    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return is_function and not node.name.startswith("__")
+
+
+def _without_docstrings(source: str) -> str:
+    """A helper's source: an editor or a sandbox that its docstrings mention is never started."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.FunctionDef(body=[ast.Expr(ast.Constant()), *rest])
+                | ast.AsyncFunctionDef(body=[ast.Expr(ast.Constant()), *rest])
+                | ast.ClassDef(body=[ast.Expr(ast.Constant()), *rest])
+            ):
+                node.body = rest or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _text(source: str, node: ast.AST) -> str:
+    """The source of a node, with its decorators."""
+    parts = [node, *getattr(node, "decorator_list", ())]
+    return "\n".join(ast.get_source_segment(source, part) or "" for part in parts)

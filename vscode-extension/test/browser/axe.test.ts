@@ -21,7 +21,7 @@ after(() => pages.close());
 describe("every state of the conversation", { concurrency: 2 }, () => {
   for (const theme of THEMES) {
     test(`${theme}: no serious finding`, async () => {
-      const panel = await pages.open({ theme, width: 400, height: 900 });
+      const panel = await pages.open({ theme, width: 400, height: 900, stays: true });
       await panel.page.evaluate(axeScript());
       const found: string[] = [];
       for (const [name, scene] of Object.entries(SCENES)) {

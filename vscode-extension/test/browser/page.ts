@@ -1,7 +1,8 @@
 /** The webview alone in Chromium, with a fake extension host: nothing of VS Code runs. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, CDPSession, Page } from "playwright-core";
+import { afterEach, beforeEach } from "node:test";
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import type { Action } from "../../src/shared/action.ts";
 import type { ToHost, ToPanel } from "../../src/shared/messages.ts";
 import type { PanelState } from "../../src/shared/state.ts";
@@ -23,6 +24,8 @@ export interface Opening {
   readonly height?: number;
   /** Device pixels per CSS pixel. */
   readonly scale?: number;
+  /** It stays open when a test ends: for tests that run side by side. */
+  readonly stays?: boolean;
 }
 
 /** A panel in a page. */
@@ -43,11 +46,19 @@ export interface Panel {
   devtools(): Promise<CDPSession>;
 }
 
-/** One browser for many panels. */
+/** One browser for many panels; a panel that a test opens is closed when that test ends. */
 export interface Pages {
   open(opening?: Opening): Promise<Panel>;
   close(): Promise<void>;
 }
+
+/** Panels of the test that runs. An open panel draws on, so all of a spec together would slow each other down. */
+const ofThisTest = new Set<BrowserContext>();
+beforeEach(() => ofThisTest.clear());
+afterEach(async () => {
+  await Promise.all([...ofThisTest].map((context) => context.close()));
+  ofThisTest.clear();
+});
 
 /** Start Chromium and build the webview. */
 export async function startPages(): Promise<Pages> {
@@ -69,6 +80,7 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
     viewport: { width: opening.width ?? 400, height: opening.height ?? 800 },
     deviceScaleFactor: opening.scale ?? 1,
   });
+  if (opening.stays !== true) ofThisTest.add(context);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

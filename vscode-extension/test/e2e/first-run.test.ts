@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
+import { lookAt } from "../editor/look-at.ts";
 import { keepPictures, openFirstRun, theModel, theWorkbench } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
@@ -70,6 +71,7 @@ describe("the first run", () => {
     await chat.send("say It goes on.");
     await chat.panel.getByRole("heading", { name: "Connect a model" }).waitFor();
     await chat.panel.getByText("Ollama").first().waitFor();
+    await lookAt(chat, "first-run");
     await chat.panel.getByRole("button", { name: "Not now" }).click();
     await until("the words", async () => (await chat.composer.inputValue()) === "say It goes on.");
   });
