@@ -134,9 +134,7 @@ async def long_session(folder: Path, n_turns: int) -> Course:
         )
 
 
-def _calls_of(
-    turn: int, n_turns: int, early: list[int], late: list[int]
-) -> list[int] | None:
+def _calls_of(turn: int, n_turns: int, early: list[int], late: list[int]) -> list[int] | None:
     """Where the calls of a turn are noted; None if they are not counted."""
     if n_turns // 6 < turn <= n_turns // 6 + COUNTED:
         return early
