@@ -5,7 +5,9 @@ from __future__ import annotations
 import cProfile
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -48,6 +50,46 @@ class Course(NamedTuple):
     n_live: int
     text_b: int
     grown_b: int
+
+
+@dataclass
+class Cost:
+    """What one turn took: seconds, and calls if those are counted."""
+
+    turn: int
+    seconds: float = 0.0
+    calls: int | None = None
+
+
+class Costs:
+    """Counts the calls of some early and late turns, and the seconds of all others."""
+
+    def __init__(self, n_turns: int) -> None:
+        self._early = range(n_turns // 6, n_turns // 6 + COUNTED)
+        self._late = range(n_turns - COUNTED + 1, n_turns + 1)
+        self.seconds: list[float] = []
+        self.early_calls: list[int] = []
+        self.late_calls: list[int] = []
+
+    @contextmanager
+    def of(self, turn: int) -> Iterator[Cost]:
+        """Measure a turn."""
+        cost = Cost(turn)
+        profile = cProfile.Profile()
+        is_counted = turn in self._early or turn in self._late
+        began = time.process_time()
+        with profile if is_counted else nullcontext():
+            yield cost
+        cost.seconds = time.process_time() - began
+        if is_counted:
+            cost.calls = sum(entry.callcount for entry in profile.getstats())
+
+    def add(self, cost: Cost) -> None:
+        """Note what a turn without a compaction took."""
+        if cost.calls is None:
+            self.seconds.append(cost.seconds)
+        else:
+            (self.early_calls if cost.turn in self._early else self.late_calls).append(cost.calls)
 
 
 class Answering:
@@ -93,52 +135,33 @@ async def long_session(folder: Path, n_turns: int) -> Course:
     registry = ToolTable([a_tool("report", report)])
     async with a_world(folder, [], registry=registry, window=WINDOW) as world:
         with_parts(world.session, provider=Answering(answer))
-        times: list[float] = []
-        early_calls: list[int] = []
-        late_calls: list[int] = []
-        n_compacted = 0
+        costs, n_compacted = Costs(n_turns), 0
         before = _resident()
         for turn in range(1, n_turns + 1):
             words = FIRST if turn == 1 else f"Now count cart number {turn}."
             text_b += len(words)
-            calls = _calls_of(turn, n_turns, early_calls, late_calls)
-            profile = cProfile.Profile()
-            began = time.process_time()
-            if calls is None:
+            with costs.of(turn) as cost:
                 finished = await world.turn(words)
-            else:
-                with profile:
-                    finished = await world.turn(words)
-            seconds = time.process_time() - began
             assert finished.ending == "done", finished
             n_here = len(world.told(Compacted))
             n_compacted += n_here
-            if not n_here and calls is None:
-                times.append(seconds)
-            elif not n_here:
-                calls.append(sum(entry.callcount for entry in profile.getstats()))
+            if not n_here:
+                costs.add(cost)
             world.events.clear()
             if turn % EVERY == 0:
                 assert problems(world.messages) == ()
         await _is_on_task(world, seen[0], n_turns)
-        part = len(times) // 6
+        part = len(costs.seconds) // 6
         return Course(
-            early_s=mean(times[part : 2 * part]),
-            late_s=mean(times[-part:]),
-            early_calls=mean(early_calls),
-            late_calls=mean(late_calls),
+            early_s=mean(costs.seconds[part : 2 * part]),
+            late_s=mean(costs.seconds[-part:]),
+            early_calls=mean(costs.early_calls),
+            late_calls=mean(costs.late_calls),
             n_compacted=n_compacted,
             n_live=len(world.messages),
             text_b=text_b,
             grown_b=max(0, _resident() - before),
         )
-
-
-def _calls_of(turn: int, n_turns: int, early: list[int], late: list[int]) -> list[int] | None:
-    """Where the calls of a turn are noted; None if they are not counted."""
-    if n_turns // 6 < turn <= n_turns // 6 + COUNTED:
-        return early
-    return late if turn > n_turns - COUNTED else None
 
 
 async def _is_on_task(world: World, last: Request, n_turns: int) -> None:
