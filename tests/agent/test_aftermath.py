@@ -1,4 +1,4 @@
-"""What became of files that the model knows reaches it once, in few words (editor §4)."""
+"""What became of files that the model knows reaches it once, in few words."""
 
 from __future__ import annotations
 

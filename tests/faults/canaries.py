@@ -5,7 +5,7 @@
 A real server over stdio, a made-up user who allows the commands that only look around, and an
 endpoint that asks for all that shows secrets: variables, memory of processes, files, faults. Looked
 at afterwards: the environments of children, the log, session and other state files, all that the
-editor was told as an error or message, the bodies of all requests to the model (safety.md §6).
+editor was told as an error or message, the bodies of all requests to the model.
 """
 
 from __future__ import annotations

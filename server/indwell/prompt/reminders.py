@@ -1,7 +1,6 @@
 """The words of reminders to the model: surroundings, time, limits, changed files, AGENTS.md. Pure.
 
-AGENTS.md of a trusted folder reaches the model as bounded data (H13); the words on changed files
-follow editor §4.
+AGENTS.md of a trusted folder reaches the model as bounded data (H13).
 """
 
 from __future__ import annotations

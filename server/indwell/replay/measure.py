@@ -138,7 +138,7 @@ class RequestSums(msgspec.Struct, frozen=True):
         compactions: Requests before which something was compacted.
         largest_request: Tokens of the largest request.
         unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
-            rule, by rule; the last three as in ``promises.Broken``.
+            rule, by rule; the last three as in ``Broken``.
         seconds: Seconds of computing.
         sizes: Tokens of each request, in order.
         troubles: Why summaries were not written by the requested model.

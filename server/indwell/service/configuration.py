@@ -216,7 +216,7 @@ class Configuration:
         self._model = self.allowed_model(name)
 
     def allowed_model(self, name: str) -> str:
-        """Check that the user's own settings name a model (editor §2), and return it.
+        """Check that the user's own settings name a model, and return it.
 
         Raises:
             UserError: The user's settings do not allow it.

@@ -149,7 +149,7 @@ def _with_unreadable(settings: Settings) -> Settings:
 def _keep_key_at_home(
     settings: Settings, file: SourceSettings, environment: Mapping[str, Any], file_name: str
 ) -> tuple[Settings, tuple[str, ...]]:
-    """Send the file's key only to the file's own endpoint (editor.md §2)."""
+    """Send the file's key only to the file's own endpoint."""
     if "api_key" in environment or settings.api_key is None:
         return settings, ()
     if origin_of(settings.base_url) == origin_of(file.values.get("base_url")):

@@ -1,4 +1,4 @@
-"""The user's permanent permissions for each workspace, in the state folder (editor §9).
+"""The user's permanent permissions for each workspace, in the state folder.
 
 Never in the repository: its authors must not grant permissions.
 """

@@ -126,7 +126,7 @@ class Feature(Generic[SessionT]):
         prompt_blocks: What goes with the user's words.
         remind: What the next request should say, in requests and in previews of them.
         before_tool: Before permission is asked for; raises ``ToolError`` to stop the call.
-        after_tool: A call that ran has ended; with the edits that were told of it.
+        after_tool: A call that ran has ended; with the edits that it reported.
         after_reply: All calls of a reply have ended, with their outcomes by the ids of the calls;
             gives words to add to results, by id.
         files_changed: Files may have changed: a call's edits were told, or a command of a hook, a

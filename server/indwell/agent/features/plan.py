@@ -49,7 +49,7 @@ class Steps(NamedTuple):
 
 
 class PlanBoard:
-    """The plan of one session, and what has still to be told of it.
+    """The plan of one session, and the news about it that the model has not had yet.
 
     Args:
         steps: Returns the to-do list of the session.

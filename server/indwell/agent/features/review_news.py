@@ -1,7 +1,7 @@
 """Tells the user which changes await review, and the model what became of the files it knows.
 
 The model hears once of each change that the user rejected, and of files that were undone,
-reformatted, changed or deleted (editor §4). A verdict counts as told when the model has answered a
+reformatted, changed or deleted. A verdict counts as told when the model has answered a
 request that carries it; a server that ends before tells it again. Files are compared before each
 model call, and only those that a watch reports as changed.
 """
@@ -354,7 +354,7 @@ class AwaitingReview:
 
 
 class ReviewNews:
-    """What one session has told of its changes; its sub-agents have their own for the model."""
+    """What one session has said about its changes; each sub-agent keeps its own for the model."""
 
     def __init__(self, awaiting: AwaitingReview | None = None) -> None:
         self._awaiting = AwaitingReview() if awaiting is None else awaiting
@@ -373,7 +373,7 @@ class ReviewNews:
         )
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """What the user rejected, then what became of other files (editor §4)."""
+        """What the user rejected, then what became of other files."""
         session, parts = moment.session, moment.session.parts
         hidden = parts.rules().hidden
         rejected = NO_REJECTIONS

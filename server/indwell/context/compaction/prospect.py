@@ -78,7 +78,7 @@ def nothing_pays(
 
 
 def nothing_can_pay(conversation: Conversation, preset: Preset, facts: CompactionFacts) -> bool:
-    """Is it certain that ``engine.next_action`` would find nothing to do now?"""
+    """Is it certain that ``ladder.next_action`` would find nothing to do now?"""
     if facts.force or preset.every_call:
         return False
     tokens, asked = _asked(conversation, preset, facts)

@@ -73,7 +73,7 @@ def after_call(
         turn: Number of the turn, 1-based.
         usage: The usage of the call.
         cost: US dollars; None if unknown.
-        expected: As in ``figures.Figures``.
+        expected: As in ``UsageFigures``.
     """
     return added(health, turn, of_call(usage, cost, expected=expected))
 

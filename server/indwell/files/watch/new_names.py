@@ -21,7 +21,7 @@ POLL_S = 0.25  # seconds between two full scans where no notifications arrive
 GATHER_S = 0.001  # how long events without a name are collected: one wake-up for many
 REST = 3  # pause after a scan, in durations of that scan: bounds the load under a flood of names
 BEHIND_S = 0.05  # after which the listener is told that events are waiting
-_SLICE_S = 0.02  # of reading events before listeners are told of them
+_SLICE_S = 0.02  # of reading events before listeners hear of them
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
 _MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
@@ -89,7 +89,7 @@ class NewNames:
         self._is_closed = False
         self._wake = (-1, -1)
         self._since = 0.0  # when the oldest unread event may have arrived
-        self._told_at = 0.0  # when listeners were last told of a delay; 0 for no delay
+        self._told_at = 0.0  # when listeners last heard of a delay; 0 for no delay
         self._look_s = 0.0  # duration of the last full scan
 
     def follow(self, folders: Iterable[str]) -> None:

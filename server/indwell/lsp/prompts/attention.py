@@ -1,4 +1,4 @@
-"""Determines what the user has selected, from several sources, best first (editor §3).
+"""Determines what the user has selected, from several sources, best first.
 
 Selections are stored as ranges. Their text is read from the synced buffer when a prompt is created.
 """

@@ -1,4 +1,4 @@
-"""Chooses the code actions to offer, each with a command (editor §7). Pure.
+"""Chooses the code actions to offer, each with a command. Pure.
 
 Offering calls no model. Each command contains all it needs as plain JSON.
 """

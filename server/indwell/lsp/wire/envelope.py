@@ -115,7 +115,7 @@ def answer(id_: Id, result: object) -> bytes:
     """The body of an answer; ``result`` is plain JSON data.
 
     Raises:
-        TypeError: It holds something that is none.
+        TypeError: The value holds something that JSON cannot hold.
     """
     return encoded({"jsonrpc": "2.0", "id": id_, "result": result})
 

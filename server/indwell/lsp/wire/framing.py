@@ -14,7 +14,7 @@ from indwell.lazy_pattern import lazy_pattern
 MAX_HEADER_B = 8_192  # LSP-06; a real header has 30-90 bytes
 MAX_BODY_B = 256 * 1024 * 1024  # a document of 100 MB, escaped, still fits (ENC-13)
 
-NO_HEADER = "what should be a header is none"
+NO_HEADER = "the bytes before a message are not a header"
 _NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
 _LENGTH = lazy_pattern(rb"[0-9]{1,12}")
 _QUOTED_B = 60  # bytes of a wrong header that are shown
@@ -104,7 +104,7 @@ class Framer:
         return line
 
     def _check_begun(self) -> None:
-        """What cannot become a header is none now: nobody waits for the rest of it (LSP-03)."""
+        """Refuse bytes that cannot become a header before their rest comes (LSP-03)."""
         begun = bytes(self._buffer)
         name = begun.removesuffix(b"\r").partition(b":")[0].strip(b" \t")
         if (name and not _NAME.fullmatch(name)) or b"\r" in begun[:-1]:

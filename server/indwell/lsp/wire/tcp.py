@@ -34,7 +34,7 @@ def address_of(text: str) -> tuple[str, int]:
     """``HOST:PORT`` as an address of this machine; port 0 lets the system choose.
 
     Raises:
-        WrongAddress: It is none, or others could reach it.
+        WrongAddress: The text is not an address, or other machines could reach the address.
     """
     host, colon, port = text.rpartition(":")
     is_bare = ":" in host and not (host.startswith("[") and host.endswith("]"))

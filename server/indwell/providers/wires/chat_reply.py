@@ -71,7 +71,7 @@ class ChatReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole completion; None if it is none."""
+        """Take a whole completion; None if the body is not a completion."""
         return self.add(value) if isinstance(value.get("choices"), list) else None
 
     def end(self) -> list[StreamEvent]:

@@ -237,7 +237,7 @@ class MessagesReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole message; None if it is none."""
+        """Take a whole message; None if the body is not a message."""
         content = value.get("content")
         if value.get("type") != "message" or not isinstance(content, list):
             return None

@@ -87,7 +87,7 @@ class GrowingReply(ABC):
 
     @abstractmethod
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take an answer that is no stream but a whole reply; None if it is none."""
+        """Take an answer that is a whole reply instead of a stream; None if it is not a reply."""
 
     @abstractmethod
     def _reported(self, usage: Mapping[str, Any]) -> Usage:
@@ -281,6 +281,6 @@ def _estimated(text: str) -> int:
 
 
 def place_of(index: object) -> int:
-    """Return the index of a part of the reply; -1 for anything that is none."""
+    """Return the index of a part of the reply; -1 for anything that is not an index."""
     is_index = isinstance(index, int) and not isinstance(index, bool) and index >= 0
     return index if is_index and isinstance(index, int) else -1

@@ -198,7 +198,7 @@ class ResponsesReply(GrowingReply):
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
-        """Take a whole response; None if it is none."""
+        """Take a whole response; None if the body is not a response."""
         output = value.get("output")
         if value.get("object") != "response" or not isinstance(output, list):
             return None

@@ -201,7 +201,7 @@ LIMITS = (
     "modes, owners and times of files elsewhere can be changed, where the user may",
     "what a command makes beside a hidden file, it cannot read again",
 )
-"""What bubblewrap can enforce and Landlock cannot, for the user (`safety.md` §3.3)."""
+"""What bubblewrap can enforce and Landlock cannot, for the user."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _SHUT = ("/dev", "/run", "/tmp", "/var/tmp", "/var/run", "/lost+found")  # noqa: S108 - hidden

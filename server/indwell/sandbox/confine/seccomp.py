@@ -3,7 +3,7 @@
 The kernel runs this program of eight-byte instructions at each system call (seccomp(2)). It refuses
 calls that lead out of a sandbox or only deep into the kernel, with the error of a system that lacks
 them, so that programs fall back. All other calls are allowed: mounts and namespaces are the walls,
-and the filter closes the gaps they leave (`safety.md` §3.3).
+and the filter closes the gaps they leave.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leads a user without a usable model to one, by questions at the front door (editor §10).
+"""Leads a user without a usable model to one, by questions at the front door.
 
 A key is never typed here, because no editor hides what is typed into its input box. Keys are given
 to ``indwell login`` in a terminal. A front door with a flow of its own leads instead.

@@ -43,7 +43,7 @@ class Sweeper:
         self._sweeping: asyncio.Future[object] | None = None
 
     async def sweep(self, settings: Settings, session: str) -> str:
-        """Begin to delete old sessions; return which deletions the user has not been told of."""
+        """Begin to delete old sessions; return the deletions that the user has not heard about."""
         if self._sweeping is not None:
             await asyncio.wait({self._sweeping})
         state = state_folder(self._environment)

@@ -149,7 +149,7 @@ def record_of(state: Path) -> SweepRecord:
 
 
 def take_untold(state: Path) -> tuple[Gone, ...]:
-    """Return deletions that the user was not told of; each one once."""
+    """Return the deletions that the user has not heard about yet; each one only once."""
     untold = tuple(one for one in record_of(state).gone if not one.is_told)
     if untold:
         try:

@@ -361,7 +361,7 @@ class Board:
         return one
 
     async def _given_up(self, one: RunningCommand) -> None:
-        """Stop a command that nobody was told of; if it has ended, record its changes."""
+        """Stop a command that nobody has heard about; if it has ended, record its changes."""
         if one.task is not None:
             if one.runs:
                 one.task.cancel()

@@ -194,7 +194,7 @@ async def _named(subagents: Subagents, name: str) -> Definition | None:
     """Return the named definition; None for the general sub-agent.
 
     Raises:
-        ToolError: There is none of that name; the message lists the names.
+        ToolError: No agent has that name; the message lists the names.
     """
     if not name:
         return None

@@ -304,7 +304,7 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
 _WORD = lazy_pattern(r"\w+")
-_LEAST_WORDS = 3  # words of a sentence that "!" makes a demand; "Good work!" is none
+_LEAST_WORDS = 3  # a sentence with "!" is a demand from here on; "Good work!" is not
 _END_WIDE = lazy_pattern(r"\w{4}！")
 _SENTENCE = lazy_pattern(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
