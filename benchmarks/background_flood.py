@@ -27,7 +27,7 @@ from indwell.secrets.hiding import Hider
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import KnownTexts
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
 SECONDS = 5.0

@@ -44,7 +44,7 @@ from indwell.providers.retry import Retrying
 from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 

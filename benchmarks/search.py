@@ -30,7 +30,7 @@ from indwell.tools.commands.bash import Shell
 from indwell.tools.searching.grep import SKIPPED
 from indwell.tools.searching.ripgrep import WALK
 from indwell.tools.seen import KnownTexts
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
 FILES = 40_000

@@ -14,7 +14,7 @@ from indwell.agent.loop.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says

@@ -18,8 +18,8 @@ from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import KnownTexts
-from indwell.tools.table import standard_tools
 from indwell.wiring.bounds.command_bounds import confiner
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.running_on import SOON_S

@@ -21,7 +21,7 @@ from indwell.sessions.display_records import Decided
 from indwell.sessions.records import Intent
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says, with_rules
 

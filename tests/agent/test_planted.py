@@ -12,7 +12,7 @@ from indwell.agent.permission.call_facts import planted
 from indwell.policy.call_facts import NO_FILE
 from indwell.policy.commands.verdict import CommandPart
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.session import a_world, asks, call, says
 

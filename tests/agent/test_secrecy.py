@@ -14,8 +14,8 @@ from indwell.policy.decide import Policy
 from indwell.secrets.hiding import Hider, has_mark, mark
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
 from indwell.tools.truncate import untorn
+from indwell.wiring.features import standard_tools
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace

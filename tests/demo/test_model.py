@@ -15,7 +15,7 @@ from indwell.tools.base import Tool, ToolContext, ToolTable
 from indwell.tools.commands.bash import Shell
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.read import make_read_file
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace

@@ -22,7 +22,7 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.searching.glob import MAX_LOOKED_AT
 from indwell.tools.seen import KnownTexts
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 
 NOBODY = 65_534

@@ -20,7 +20,7 @@ from indwell.messages import ToolCall, ToolResult
 from indwell.policy.approvals import Answer
 from indwell.policy.decide import Policy
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says
 

@@ -10,7 +10,7 @@ from lsprotocol.types import Position, Range
 
 from indwell.agent.features.checks.gate import KnownProblems
 from indwell.context.attachments import Problem
-from indwell.lsp.messages.diagnostics import (
+from indwell.lsp.messages.context import (
     DiagnosticsParams,
     DiagnosticsResult,
     DocumentDiagnostics,

@@ -12,7 +12,7 @@ from lsprotocol import types
 from lsprotocol.types import Position, Range
 
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.messages.diagnostics import (
+from indwell.lsp.messages.context import (
     DiagnosticsParams,
     DiagnosticsResult,
     DocumentDiagnostics,

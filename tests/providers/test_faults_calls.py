@@ -12,7 +12,7 @@ from indwell.messages import Reply, ToolCall
 from indwell.providers.base import CallStarted, TextDelta, ThinkingDelta
 from indwell.providers.wires.dialect import Dialect
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from support.asking import ask
 from support.fault_endpoint import data, streamed
 from support.loopback_endpoint import chunk

@@ -21,7 +21,7 @@ from indwell.providers.http.http_client import keep_only_if_clean
 from indwell.providers.http.sse import TooManyValues, decoded
 from indwell.providers.wires.chat_reply import ChatReply, ThinkTags
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 from support.asking import ASKED, KEY, ask, connected, fail, failure
 from support.fault_endpoint import (
     DONE,

@@ -13,7 +13,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks i
 TAKEN = """
 import os
 from pathlib import Path
-from indwell.service.environment import own_environment
+from indwell.sandbox.own_process import own_environment
 environment = own_environment()
 first = Path("/proc/self/environ").read_bytes()
 there = b"\\0".join(f"{n}={v}".encode() for n, v in os.environ.items())

@@ -16,7 +16,7 @@ from indwell.agent.loop.turn import run_turn
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
-from indwell.service.endpoint.first_page import page, provider_table
+from indwell.service.endpoint.connecting import page, provider_table
 from indwell.service.service import Service
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.sessions.storage.store import SessionStore, folder_name

@@ -150,7 +150,7 @@ def load() -> None:
     from indwell.providers.http.http_client import certificates  # noqa: PLC0415
     from indwell.settings.model import Settings  # noqa: PLC0415
     from indwell.tools.commands.bash import Shell  # noqa: PLC0415
-    from indwell.tools.table import standard_tools  # noqa: PLC0415
+    from indwell.wiring.features import standard_tools  # noqa: PLC0415
 
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))
     matches_any("any.txt", Settings().deny)

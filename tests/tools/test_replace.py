@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
-from indwell.tools.editing.alike import find_alike
+from indwell.tools.editing.closest import find_alike
 from indwell.tools.editing.replace import Replacement, ReplacementResult, apply, replaced
 
 

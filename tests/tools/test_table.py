@@ -8,7 +8,7 @@ import pytest
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.wiring.features import standard_tools
 
 TOOLS = standard_tools(Shell(Path("/w")))
 

@@ -11,9 +11,10 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from indwell.sandbox.leftovers import prepare
+from indwell.secrets.hiding import is_proxy, is_secret
 
 if sys.platform != "win32":
     import resource
@@ -72,3 +73,14 @@ def _places(name: str) -> list[tuple[int, int]]:
             places.append((address + n_name, len(entry) - n_name))
         at += 1
     return places
+
+
+def own_environment() -> Mapping[str, str]:
+    """Return all variables, for the settings, and remove those with secrets from ``os.environ``.
+
+    Child processes get only a few of the others (``sandbox.environment``). The HTTP client still
+    finds the addresses of proxies, and child processes do not.
+    """
+    keep_private()
+    taken = take_out(is_secret, is_proxy)
+    return {**os.environ, **taken}

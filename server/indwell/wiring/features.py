@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
 from indwell.agent.core.parts import CompactionWish
@@ -27,9 +27,14 @@ from indwell.agent.features.subagents.feature import Subagents, subagents_featur
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
 from indwell.settings.model import Mode
-from indwell.tools.base import ToolTable
-from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
+from indwell.tools.base import Tool, ToolTable
+from indwell.tools.commands.background import NOWHERE, Background
+from indwell.tools.commands.bash import Shell, make_bash
+from indwell.tools.editing.edit import make_edit_file
+from indwell.tools.editing.write import make_write_file
+from indwell.tools.read import make_read_file
+from indwell.tools.searching.glob import make_glob
+from indwell.tools.searching.grep import make_grep
 from indwell.wiring.companion import Companion
 
 ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
@@ -106,3 +111,31 @@ def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> ToolT
     )
     in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))
     return standard_tools(shell, *in_order, background=boards.background, late=features.late_tools)
+
+
+def standard_tools(
+    shell: Shell,
+    *more: Tool[Any],
+    background: Background = NOWHERE,
+    late: Callable[[], Sequence[Tool[Any]]] = tuple,
+) -> ToolTable:
+    """Make the table of the tools for files and commands, followed by ``more``.
+
+    Args:
+        shell: Runs the commands of the agent that has these tools.
+        more: Tools that follow them, in order.
+        background: Keeps commands that run on after their call.
+        late: Returns the tools that come and go, as they are at the moment.
+    """
+    return ToolTable(
+        [
+            make_read_file(),
+            make_edit_file(),
+            make_write_file(),
+            make_glob(),
+            make_grep(),
+            make_bash(shell, background),
+            *more,
+        ],
+        late,
+    )

@@ -69,9 +69,9 @@ def warm_up(settings: Settings) -> None:
     from indwell.policy.commands.judge import Situation, judge
     from indwell.providers import client, facts, retry
     from indwell.tools.commands.bash import Shell
-    from indwell.tools.table import standard_tools
     from indwell.wiring import compose
     from indwell.wiring.bounds.command_bounds import strength
+    from indwell.wiring.features import standard_tools
 
     del compose, retry  # their import is all that it needs
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once

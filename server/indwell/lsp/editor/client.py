@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions import UserQuestion
-from indwell.lsp.messages import diagnostics, questions, status
+from indwell.lsp.messages import context, questions, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.lsprotocol_types import types
@@ -308,11 +308,11 @@ class Client:
         return answer if isinstance(answer, questions.PermissionResult) else None
 
     async def diagnostics(
-        self, params: diagnostics.DiagnosticsParams, timeout_s: float
-    ) -> diagnostics.DiagnosticsResult | None:
+        self, params: context.DiagnosticsParams, timeout_s: float
+    ) -> context.DiagnosticsResult | None:
         """Ask for the problems of documents; None without a usable answer in time."""
         answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
-        return answer if isinstance(answer, diagnostics.DiagnosticsResult) else None
+        return answer if isinstance(answer, context.DiagnosticsResult) else None
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
         """Ask the editor to save documents; return the saved ones."""

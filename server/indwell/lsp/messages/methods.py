@@ -13,9 +13,8 @@ import attrs
 import msgspec
 
 from indwell.agent.core.events import Event
-from indwell.lsp.messages import context, diagnostics, documents, questions, status, views
-from indwell.lsp.messages.context import Attachment
-from indwell.lsp.messages.diagnostics import SourceDiagnostics
+from indwell.lsp.messages import context, documents, questions, status, views
+from indwell.lsp.messages.context import Attachment, SourceDiagnostics
 from indwell.lsp.messages.documents import ChatArguments, SendArguments
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.names import TASK_COMMANDS
@@ -272,9 +271,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/ask": Method("out", AskParams, AskResult),
     "indwell/firstRun": Method("out", status.FirstRunParams, status.FirstRunResult),
     "indwell/save": Method("out", SaveParams, SaveResult),
-    "indwell/diagnostics": Method(
-        "out", diagnostics.DiagnosticsParams, diagnostics.DiagnosticsResult
-    ),
+    "indwell/diagnostics": Method("out", context.DiagnosticsParams, context.DiagnosticsResult),
 }
 
 COMMANDS: Mapping[str, type | None] = {

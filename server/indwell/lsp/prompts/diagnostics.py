@@ -10,7 +10,7 @@ from typing import NamedTuple
 from indwell.agent.features.checks.gate import KnownProblems
 from indwell.context.attachments import Problem
 from indwell.lsp.editor.client import Client
-from indwell.lsp.messages.diagnostics import DiagnosticsParams, DocumentDiagnostics
+from indwell.lsp.messages.context import DiagnosticsParams, DocumentDiagnostics
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import DidChangeDiagnosticsParams
 from indwell.lsp.prompts.attention import is_ours, problem_of

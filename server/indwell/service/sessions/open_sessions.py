@@ -23,8 +23,7 @@ from indwell.service.configuration import Configuration, model_identity
 from indwell.service.endpoint.first_run import FirstRun
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.inherited_task import HandingOn
-from indwell.service.sessions.resumed_model import ModelChoice
-from indwell.service.sessions.session_settings import SessionSettings
+from indwell.service.sessions.session_settings import ModelChoice, SessionSettings
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
 from indwell.service.trust_questions import TrustQuestions
 from indwell.settings.model import Mode, Settings

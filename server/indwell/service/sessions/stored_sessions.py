@@ -17,7 +17,7 @@ from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
-from indwell.sessions.storage import retention, searching
+from indwell.sessions.storage import retention
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.settings.model import Settings
@@ -26,6 +26,9 @@ from indwell.settings.paths import state_folder
 if TYPE_CHECKING:
     from indwell.sessions.storage.automatic_deletion import Gone
 
+
+from indwell.sessions.overview import overview
+from indwell.sessions.records import SteeringRecord, TurnStartRecord
 
 MB = 1_000_000
 SHOWN_DAYS = 30  # lists name deletions for so long
@@ -154,7 +157,7 @@ class StoredSessions:
         """A page of a workspace's sessions, newest first, and whether there are older ones."""
         store = self._store(root)
         return await asyncio.to_thread(
-            lambda: searching.listed(store, limit=limit, before=before, query=query)
+            lambda: listed(store, limit=limit, before=before, query=query)
         )
 
     async def session(self, root: Path, session: str) -> LogReading:
@@ -243,3 +246,43 @@ class StoredSessions:
 
     def _store(self, root: Path) -> SessionStore:
         return SessionStore(state_folder(self._environment), root)
+
+
+def listed(
+    store: SessionStore, *, limit: int, before: str | None, query: str = ""
+) -> tuple[tuple[Overview, ...], bool]:
+    """Return a page of sessions, newest first, and whether older ones exist; blocks.
+
+    Args:
+        store: The workspace's sessions.
+        limit: The size of the page.
+        before: Only sessions older than this one.
+        query: Words that the title or the user's prompts must all contain, ignoring case.
+
+    Raises:
+        SessionError: They cannot be listed or read.
+    """
+    ids = [one for one in store.ids() if before is None or one < before]
+    if not query.strip():
+        return tuple(store.overview(one) for one in ids[:limit]), len(ids) > limit
+    found: list[Overview] = []
+    for seen in _matching(store, ids, query.casefold().split()):
+        if len(found) == limit:
+            return tuple(found), True
+        found.append(seen)
+    return tuple(found), False
+
+
+def _matching(store: SessionStore, ids: list[str], words: list[str]) -> Iterator[Overview]:
+    for session in ids:
+        reading = store.scan(session)
+        seen = overview(session, reading)
+        said = "\n".join((seen.title, *_said(reading))).casefold()
+        if all(word in said for word in words):
+            yield seen
+
+
+def _said(reading: LogReading) -> Iterator[str]:
+    for record in reading.records:
+        if isinstance(record, TurnStartRecord | SteeringRecord):
+            yield record.words

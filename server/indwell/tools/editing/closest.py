@@ -1,13 +1,16 @@
-"""Finds the lines most similar to the wanted ones, for a model whose text was not found.
+"""Finds wanted lines that a model wrote a little differently: the one place, or similar ones. Pure.
 
-Places are ranked by how many of the wanted lines they hold, ignoring white space; otherwise by the
-likeness of one line. The work is bounded. This module knows no disk.
+Trailing blanks may differ: nobody sees them, editors and formatters remove them, and they hardly
+ever matter, so if exactly one place fits, it is the place. Indentation, tabs for spaces, quotes,
+case and anything else are never guessed (ENC-11). Where nothing fits, the model is shown the most
+similar places: those that hold the most wanted lines, ignoring white space, or else those with a
+line like the longest one. The work is bounded.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -148,3 +151,45 @@ def _extract() -> Callable[..., Any]:
     from rapidfuzz.process import extract  # noqa: PLC0415 # 15 ms that start-up need not pay
 
     return extract
+
+
+MOST_EXAMINED = 1_000  # places of one line that are examined
+BLANKS = " \t\r\n"
+
+
+def find_alike(text: str, old: str) -> tuple[int, int] | None:
+    """Return where ``old`` occurs except for trailing blanks; None unless it is one place."""
+    wanted = [line.rstrip(BLANKS) for line in split_lines(old)]
+    number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
+    if number is None or not wanted[number].strip():
+        return None
+    if not 0 < text.count(wanted[number]) <= MOST_EXAMINED:
+        return None
+    lines = split_lines(text)
+    plain = [line.rstrip(BLANKS) for line in lines]
+    found: int | None = None
+    for first in _candidates(plain, wanted[number], number):
+        if plain[first : first + len(wanted)] != wanted:
+            continue
+        if found is not None:
+            return None
+        found = first
+    if found is None:
+        return None
+    start = sum(map(len, lines[:found]))
+    there = lines[found : found + len(wanted)]
+    stop = start + sum(map(len, there))
+    if not old.endswith(("\n", "\r")):
+        stop -= len(there[-1]) - len(there[-1].rstrip("\r\n"))
+    return start, stop
+
+
+def _candidates(lines: Sequence[str], line: str, number: int) -> Iterator[int]:
+    """Return first lines at which the wanted ones may begin; ``line`` has this number."""
+    at = number - 1
+    while True:
+        try:
+            at = lines.index(line, at + 1)
+        except ValueError:
+            return
+        yield at - number  # not below 0, where a slice would begin at the end

@@ -17,8 +17,7 @@ import msgspec
 from indwell.context.untrusted_text import restored, with_tags
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.tools.editing.alike import find_alike
-from indwell.tools.editing.closest import closest
+from indwell.tools.editing.closest import closest, find_alike
 from indwell.workspace.text import line_at
 
 MAX_PLACES = 20  # line numbers that a message names

@@ -17,9 +17,16 @@ from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, with_notes
 from indwell.tools.searching.ripgrep import listen, together
-from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
+from indwell.tools.searching.search_place import (
+    UNSAVED,
+    SearchPlace,
+    beneath,
+    counted,
+    path_line,
+    search_places,
+    with_notes,
+)
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50

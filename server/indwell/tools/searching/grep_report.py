@@ -9,9 +9,15 @@ import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, text_line, with_notes
 from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Hits, Mode
-from indwell.tools.searching.search_place import SearchPlace
+from indwell.tools.searching.search_place import (
+    UNSAVED,
+    SearchPlace,
+    counted,
+    path_line,
+    text_line,
+    with_notes,
+)
 from indwell.workspace.paths import display
 
 _ALWAYS = ("--with-filename", "--null", "--crlf")  # --crlf: $ matches before a carriage return
