@@ -20,7 +20,7 @@ ALL = f"{TEXT} own-key-8f31 n0-C4nary-8f31 /home/u"
 @pytest.mark.parametrize("is_on", [True, False])
 def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: bool) -> None:  # noqa: FBT001
     settings = Settings(redact_secrets=is_on)
-    hidden = Secrecy(lambda: settings, KEY, ENVIRONMENT).hide(ALL)
+    hidden = Secrecy(lambda: settings, (KEY.reveal(),), ENVIRONMENT).hide(ALL)
     assert KEY.reveal() not in hidden
     assert "/home/u" in hidden
     assert [one in hidden for one in (SECRET, "n0-C4nary-8f31")] == [not is_on] * 2
@@ -28,14 +28,14 @@ def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: boo
 
 def test_the_setting_counts_from_the_moment_when_it_changes() -> None:
     settings = [Settings(redact_secrets=False)]
-    hide = Secrecy(lambda: settings[0], None, ENVIRONMENT).hide
+    hide = Secrecy(lambda: settings[0], (), ENVIRONMENT).hide
     assert SECRET in hide(TEXT)
     settings[0] = msgspec.structs.replace(settings[0], redact_secrets=True)
     assert SECRET not in hide(TEXT)
 
 
 def test_the_key_of_the_settings_is_hidden_as_well_and_so_is_a_later_one() -> None:
-    secrecy = Secrecy(lambda: Settings(api_key=KEY, redact_secrets=False), None, {})
+    secrecy = Secrecy(lambda: Settings(api_key=KEY, redact_secrets=False), (), {})
     hide = secrecy.hide  # as a part of the session holds it, from its beginning
     assert KEY.reveal() not in hide(ALL)
     secrecy.also_hide("another-key-2b")

@@ -55,8 +55,8 @@ def test_the_page_names_each_setting_that_is_never_guessed() -> None:
 
 
 def type_words(annotation: object) -> str:
-    kinds = [str, Secret, bool, int, float, tuple]
-    words = ["text", "text", "true or false", "whole number", "number", "list of texts"]
+    kinds = [str, Secret, bool, int, float, tuple, dict]
+    words = ["text", "text", "true or false", "whole number", "number", "list of texts", "table"]
     while get_origin(annotation) is not Literal:
         if annotation == tuple[Hook, ...]:
             return "list of tables"
@@ -70,7 +70,7 @@ def type_words(annotation: object) -> str:
 def default_words(default: object) -> str:
     if default == SECRETS:
         return "[see below](#files-that-stay-here)"
-    if default is None or default in ("", ()):
+    if default is None or default in ("", ()) or not isinstance(default, str | int | float | tuple):
         return ""
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 

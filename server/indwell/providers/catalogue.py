@@ -160,6 +160,14 @@ def row_of(base_url: str) -> KnownModel | None:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+def is_local_model(base_url: str | None) -> bool:
+    """Return whether a server on this machine runs the model itself; LiteLLM asks others."""
+    if not base_url or urlsplit(base_url).hostname not in LOOPBACK:
+        return False
+    row = row_of(base_url)
+    return row is None or row.name != "litellm"
+
+
 def title_of(base_url: str) -> str:
     """Return the endpoint's name for people: the row's title, else the host with its port."""
     row = row_of(base_url)

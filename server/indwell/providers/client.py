@@ -25,7 +25,9 @@ from indwell.errors import NotAuthorised, ProviderError, Unreachable
 from indwell.messages import Reply, Request
 from indwell.providers.base import Sending, StreamEvent
 from indwell.providers.endpoint import (
+    NO_EXTRAS,
     OPENAI_URL,
+    Extras,
     endpoint_address,
     host_of,
     is_anthropic,
@@ -111,6 +113,7 @@ class EndpointClient:
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
         dialect: The endpoint's dialect, or what returns it for a model; by default the one known
             for its address and the model.
+        extras: Headers, parameters and a proxy of the user's own.
         keeps_wire: Whether the wire stays, even if the endpoint asks for another one.
         now: Returns the time to compare a ``Retry-After`` date with.
         by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
@@ -127,6 +130,7 @@ class EndpointClient:
         api_key: str | None = None,
         timeout_s: float = STALL_S,
         dialect: Dialect | Callable[[str], Dialect] | None = None,
+        extras: Extras = NO_EXTRAS,
         keeps_wire: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         by_public_call: bool = False,
@@ -134,7 +138,8 @@ class EndpointClient:
         url = base_url or OPENAI_URL
         key = sendable_key(api_key)
         self._url = url
-        self._where = Where(endpoint_address(url), key, timeout_s, now)
+        self._extras = extras
+        self._where = Where(endpoint_address(url), key, timeout_s, now, extras.hidden)
         self._needs_key = is_openai(url)
         self._dialect_of: Callable[[str], Dialect] = partial(dialect_for, base_url)
         if isinstance(dialect, Dialect):
@@ -148,9 +153,15 @@ class EndpointClient:
             connect_s=min(CONNECT_S, timeout_s),
             trust_env=host_of(url) not in _LOOPBACK,  # a proxy cannot reach this machine
             is_openai=self._needs_key,
+            headers=extras.all_headers(url, key or _NO_KEY),
+            proxy=extras.proxy,
         )
         self._client = _Client(
-            base_url=url, api_key=key or _NO_KEY, max_retries=0, http_client=self._http
+            base_url=url,
+            api_key=key or _NO_KEY,
+            max_retries=0,
+            http_client=self._http,
+            default_query=extras.query or None,
         )
         if not self._needs_key:  # the SDK took these values for OpenAI from the environment
             self._client.organization = self._client.project = None
@@ -291,19 +302,20 @@ class EndpointClient:
         return self._patterns[wire]
 
     def _headers(self, wire: WireName) -> Mapping[str, str | openai.Omit]:
-        """Return the headers that a wire adds to the SDK's, or leaves out.
+        """Return the headers that a wire or the user adds to the SDK's, or leaves out.
 
         Anthropic wants the key in a header of its own, and refuses a request with both; gateways
         that speak messages want one or the other.
         """
-        if wire != "messages":
-            return {}
-        headers: dict[str, str | openai.Omit] = {"anthropic-version": VERSION}
-        if self._where.key:
-            headers["x-api-key"] = self._where.key
-        if is_anthropic(self._url) or not self._where.key:
+        key, name = self._where.key, self._extras.key_name(self._url)
+        headers: dict[str, str | openai.Omit] = {}
+        if wire == "messages":
+            headers["anthropic-version"] = VERSION
+            if key and not name:
+                headers["x-api-key"] = key
+        if name or (wire == "messages" and (is_anthropic(self._url) or not key)):
             headers["Authorization"] = openai.Omit()
-        return headers
+        return {**headers, **self._extras.all_headers(self._url, key)}
 
     async def _post(self, wire: WireName, content: bytes) -> httpx2.Response:
         """Send through the public API: the SDK makes the request with our bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -69,6 +70,43 @@ def sendable_key(key: str | None) -> str:
             "the API key holds a character that no header can carry; set OPENAI_API_KEY again"
         )
     return key
+
+
+AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+
+
+class Extras(msgspec.Struct, frozen=True):
+    """What an endpoint wants with each request, besides the key and the body.
+
+    Attributes:
+        headers: More headers, by their names in small letters; their values may be secret.
+        query: Parameters behind each address.
+        key_header: The header that carries the key alone; empty for the usual one.
+        proxy: The address of the proxy; empty for the system's.
+    """
+
+    headers: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+    key_header: str = ""
+    proxy: str = ""
+
+    def key_name(self, url: str) -> str:
+        """Return the header of the key alone at an address; empty for ``Authorization``."""
+        return self.key_header or ("api-key" if host_of(url).endswith(AZURE) else "")
+
+    def all_headers(self, url: str, key: str) -> dict[str, str]:
+        """Return the headers, with that of the key if it has a header of its own."""
+        name = self.key_name(url)
+        return {**({name: key} if name and key else {}), **self.headers}
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return the values that no message may show."""
+        return tuple(value for value in self.headers.values() if len(value) >= LEAST_SECRET)
+
+
+NO_EXTRAS = Extras()
+LEAST_SECRET = 8  # characters; a shorter value of a header is a word
 
 
 State: TypeAlias = Literal["ok", "warn", "fail", "skipped"]

@@ -67,17 +67,25 @@ class ModelFacts(msgspec.Struct, frozen=True):
         return self.window - self.max_output
 
 
-def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFacts:
+def facts_for(
+    model: str, provider_url: str | None, *, now: datetime, counts_as: str = ""
+) -> ModelFacts:
     """Return the facts of ``model`` at the endpoint ``provider_url``; None means OpenAI itself.
 
-    A model of the same name elsewhere is another model, with its own window and price.
+    A model of the same name elsewhere is another model, with its own window and price. An endpoint
+    on the network that no list knows is taken for a gateway: a model whose name has its maker in
+    front, such as ``anthropic/claude-sonnet-4-5``, is that maker's.
 
     Args:
         model: The endpoint's name of the model.
         provider_url: The endpoint's base URL.
         now: The time of the prices, with a time zone.
+        counts_as: The public name of the model, by which the user says which one it is.
     """
     url = provider_url or OPENAI_URL
+    if counts_as:
+        public = _public_facts(counts_as, now)
+        return public or _facts(None, None, None, source=f"no list has {counts_as!r}")
     source = f"genai-prices {version('genai-prices')}"
     listed = bundled_model(model, url)
     if listed is not None:
@@ -85,11 +93,43 @@ def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFa
     try:
         provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, url)
     except LookupError:
+        if listed is None and host_of(url) not in _LOCAL and not _is_listed(url):
+            hidden = _public_facts(model, now) if "/" in model else None
+            if hidden is not None:
+                return hidden
         if listed is None:
             source = f"{source} does not know it"
         return _facts(None, _bundled_prices(listed), listed, source=source)
     prices = _prices(info, now)
     return _facts(info.context_window, prices, listed, source=f"{source}, {provider.id}")
+
+
+def _public_facts(name: str, now: datetime) -> ModelFacts | None:
+    """Return the facts of a model by its public name, with its makers and gateways in front."""
+    *makers, bare = name.split("/")
+    rests = ["/".join((*makers[at + 1 :], bare)) for at in range(len(makers))]
+    for maker, model in (*zip(makers, rests, strict=True), (None, bare)):
+        try:
+            provider, info = data_snapshot.get_snapshot().find_provider_model(
+                model, None, maker, None
+            )
+        except LookupError:
+            continue
+        host = next((host for host, one in _HOSTS.items() if one == provider.id), "")
+        source = f"genai-prices {version('genai-prices')}, {provider.id}"
+        return _facts(
+            info.context_window, _prices(info, now), _offered(host).get(model), source=source
+        )
+    return None
+
+
+def _is_listed(url: str) -> bool:
+    """Tell whether the data knows the endpoint, so that a name that it lacks is unknown there."""
+    try:
+        data_snapshot.get_snapshot().find_provider("", None, url)
+    except LookupError:
+        return host_of(url) in _HOSTS
+    return True
 
 
 def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:

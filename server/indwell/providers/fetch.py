@@ -20,7 +20,14 @@ import msgspec
 
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
 from indwell.providers.catalogue import LOOPBACK
-from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
+from indwell.providers.endpoint import (
+    NO_EXTRAS,
+    Extras,
+    endpoint_address,
+    host_of,
+    sendable_key,
+    shown,
+)
 from indwell.providers.http.refusals import EndpointRefusal, error_of
 from indwell.settings.credentials import origin_of
 
@@ -39,16 +46,23 @@ class Fetcher:
         base_url: The address of the API.
         key: The key for that origin; empty if there is none.
         timeout_s: Seconds for one request, up to the last byte.
+        extras: Headers and parameters of the user's own.
     """
 
     def __init__(
-        self, client: httpx2.AsyncClient, base_url: str, key: str, timeout_s: float
+        self,
+        client: httpx2.AsyncClient,
+        base_url: str,
+        key: str,
+        timeout_s: float,
+        extras: Extras = NO_EXTRAS,
     ) -> None:
         self._client = client
         self._base = base_url.rstrip("/")
         self._root = origin_of(base_url)
         self._key = key
         self._timeout_s = timeout_s
+        self._extras = extras
         self.address = endpoint_address(base_url)
 
     async def get(self, path: str, *, at_root: bool = False) -> object:
@@ -72,14 +86,20 @@ class Fetcher:
 
     async def _ask(self, method: str, url: str, body: Mapping[str, str] | None) -> object:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if self._key:
+        if self._key and not self._extras.key_name(url):
             headers["Authorization"] = f"Bearer {self._key}"
             if host_of(url) == _ANTHROPIC:
                 headers |= {"x-api-key": self._key, "anthropic-version": "2023-06-01"}
         try:
             async with (
                 asyncio.timeout(self._timeout_s),
-                self._client.stream(method, url, headers=headers, json=body) as response,
+                self._client.stream(
+                    method,
+                    url,
+                    headers={**headers, **self._extras.all_headers(url, self._key)},
+                    params=self._extras.query or None,
+                    json=body,
+                ) as response,
             ):
                 data = await _bounded_body(response, self.address)
         except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
@@ -113,9 +133,10 @@ class Fetcher:
                 return error_of(refusal, endpoint=self.address, model="", has_tools=False)
 
     def _redacted(self, words: str) -> str:
-        """Return text without the key, also in the spelling of an address (``%2B`` for ``+``)."""
-        for spelling in (self._key, quote(self._key, safe="")):
-            words = words.replace(spelling, "[key]") if spelling else words
+        """Return text without secrets, also in the spelling of an address (``%2B`` for ``+``)."""
+        for secret in (self._key, *self._extras.hidden):
+            for spelling in (secret, quote(secret, safe="")):
+                words = words.replace(spelling, "[key]") if spelling else words
         return words
 
 
@@ -145,7 +166,9 @@ def _items(raw: msgspec.Raw) -> object:
 
 
 @asynccontextmanager
-async def fetching(base_url: str, key: str | None, *, timeout_s: float) -> AsyncIterator[Fetcher]:
+async def fetching(
+    base_url: str, key: str | None, *, timeout_s: float, extras: Extras = NO_EXTRAS
+) -> AsyncIterator[Fetcher]:
     """Open a ``Fetcher`` for an endpoint; closed at the end.
 
     Raises:
@@ -160,9 +183,10 @@ async def fetching(base_url: str, key: str | None, *, timeout_s: float) -> Async
         follow_redirects=False,
         timeout=httpx2.Timeout(timeout_s),
         trust_env=host_of(base_url) not in LOOPBACK,
+        proxy=extras.proxy or None,
     )
     async with client:
-        yield Fetcher(client, base_url, sendable, timeout_s)
+        yield Fetcher(client, base_url, sendable, timeout_s, extras)
 
 
 def unreachable(error: BaseException, address: str) -> ProviderError:

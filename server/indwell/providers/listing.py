@@ -14,7 +14,7 @@ import msgspec
 from indwell.errors import BadReply
 from indwell.providers.catalogue import row_of
 from indwell.providers.discovery import enriched
-from indwell.providers.endpoint import OPENAI_URL
+from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.providers.facts import facts_for
 from indwell.providers.fetch import fetching
 from indwell.providers.models import OfferedModel, owners, parse_models
@@ -23,7 +23,11 @@ LIST_S = 15.0  # seconds; OpenRouter's list comes within two, but a gateway may 
 
 
 async def list_models(
-    base_url: str | None, key: str | None, *, timeout_s: float = LIST_S
+    base_url: str | None,
+    key: str | None,
+    *,
+    timeout_s: float = LIST_S,
+    extras: Extras = NO_EXTRAS,
 ) -> tuple[OfferedModel, ...]:
     """Return the endpoint's models, sorted by name; of a very long list the first ``MAX_MODELS``.
 
@@ -31,13 +35,14 @@ async def list_models(
         base_url: The address of the API; None means OpenAI itself.
         key: The key for its origin.
         timeout_s: Seconds for each request; there are up to three in sequence.
+        extras: Headers, parameters and a proxy of the user's own.
 
     Raises:
         ProviderError: It does not answer, refuses the key, or has no list.
         SettingsError: The address is invalid, or the key cannot be sent.
     """
     url = base_url or OPENAI_URL
-    async with fetching(url, key, timeout_s=timeout_s) as fetcher:
+    async with fetching(url, key, timeout_s=timeout_s, extras=extras) as fetcher:
         row = row_of(url)
         if row is not None and row.key_path and key:
             await fetcher.get(row.key_path)  # needs a valid key, unlike its public list of models

@@ -51,7 +51,10 @@ ROWS = (
         ),
         "the reference: calls by index, a last chunk with usage and no choices, then [DONE]",
         ("https://platform.openai.com/docs/api-reference/chat/create",),
-        hosts=("api.openai.com",),
+        hosts=(
+            "api.openai.com",
+            *("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"),
+        ),
     ),
     Row(
         "openrouter",
@@ -212,9 +215,9 @@ def row_for(base_url: str | None) -> Row | None:
 def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dialect:
     """Return the dialect of an address, or of the row called ``name``; else the common core.
 
-    OpenAI's models that think are reached through responses. OpenRouter passes ``cache_control``
-    on to Anthropic's models, and for Mistral's models it needs the order of roles and the call ids
-    that Mistral needs.
+    OpenAI's models that think are reached through responses, also at Azure. OpenRouter passes
+    ``cache_control`` on to Anthropic's models, and for Mistral's models it needs the order of roles
+    and the call ids that Mistral needs.
 
     Raises:
         SettingsError: There is no row of that name.
@@ -224,7 +227,8 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
     row = next((row for row in ROWS if row.name == name), None) if name else row_for(base_url)
     if row is None:
         return Dialect(think_tags=host_of(base_url or OPENAI_URL) in _LOCAL)
-    if row.name == "openai" and _RESPONSES.search(model):
+    is_old_azure = "/deployments/" in (base_url or "")  # has chat completions only
+    if row.name == "openai" and _RESPONSES.search(model) and not is_old_azure:
         return msgspec.structs.replace(row.dialect, wire="responses")
     if row.name == "openrouter" and model.startswith("anthropic/"):
         return msgspec.structs.replace(row.dialect, cache_marks=True)

@@ -16,6 +16,7 @@ from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.user_settings import read_settings
+from indwell.settings.endpoints import ADDRESS_BOUND, SHARED
 from indwell.settings.model import Mode, Settings
 from indwell.settings.paths import user_file
 from indwell.settings.tighten import tighten
@@ -263,19 +264,4 @@ def model_identity(settings: Settings) -> tuple[object, ...]:
     return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
 
 
-_MODEL_FIELDS = (
-    "provider",
-    "base_url",
-    "api_key",
-    "model",
-    "window",
-    "max_output",
-    "effort",
-    "verbosity",
-    "wire",
-    "price_in",
-    "price_out",
-    "cache_marks",
-    "pictures",
-    "stall_timeout_s",
-)
+_MODEL_FIELDS = ("provider", "model", "small_model", "endpoints", *ADDRESS_BOUND, *SHARED)

@@ -15,7 +15,6 @@ from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.secrets.hiding import Hider, secrets_of
-from indwell.settings.credentials import Secret
 from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 
@@ -159,16 +158,17 @@ class Secrecy:
 
     Args:
         settings: Returns the settings; they may turn off all but the keys (INJ-17).
-        key: The key of the endpoint.
+        keys: The keys of the endpoints, and what else their requests carry.
         environment: Variables of the process.
     """
 
     def __init__(
-        self, settings: Callable[[], Settings], key: Secret | None, environment: Mapping[str, str]
+        self, settings: Callable[[], Settings], keys: Iterable[str], environment: Mapping[str, str]
     ) -> None:
         self._settings = settings
         self._known = secrets_of(environment)
-        self._keys = frozenset(one.reveal() for one in (key, settings().api_key) if one is not None)
+        own = settings().api_key
+        self._keys = frozenset((*keys, *((own.reveal(),) if own is not None else ())))
         self._learn(self._keys)
 
     def hide(self, text: str) -> str:

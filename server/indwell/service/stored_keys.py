@@ -8,8 +8,9 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.providers.catalogue import LOOPBACK
-from indwell.providers.endpoint import host_of, is_openai, shown
+from indwell.providers.endpoint import Extras, host_of, is_openai, shown
 from indwell.settings.credentials import OPENAI_URL, origin_of
+from indwell.settings.endpoints import in_force
 from indwell.settings.keys import (
     FILE_NAME,
     VARIABLE,
@@ -43,22 +44,25 @@ def has_key(settings: Settings, store: KeyStore) -> bool:
     Raises:
         SettingsError: The file of keys cannot be read.
     """
+    settings = in_force(settings)
     kept = store.origins().get(origin_of(settings.base_url), "none")
     return settings.api_key is not None or kept != "none"
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
-    """Add the stored key of the endpoint to ``settings``, unless they name a key.
+    """Return the settings of the model's endpoint, with its stored key unless they name a key.
 
     Blocks while the keyring waits for its password. A key from the environment or the settings is
     never sent unencrypted to another machine. A key that ``indwell login`` stored for such an
     address is, and the login said so (NET-05).
 
     Raises:
-        SettingsError: The key cannot be read now, or would be sent unencrypted.
+        SettingsError: The key cannot be read now or would be sent unencrypted, or the endpoint is
+            not known.
     """
     if settings.provider == "scripted":
         return settings
+    settings = in_force(settings)
     origin = origin_of(settings.base_url)
     is_clear = origin.startswith("http:") and host_of(origin) not in LOOPBACK
     if settings.api_key is not None and not (is_clear and origin in store.origins()):
@@ -80,6 +84,12 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
     if kept is None or kept.key is None:
         return settings
     return msgspec.structs.replace(settings, api_key=kept.key)
+
+
+def extras_of(settings: Settings) -> Extras:
+    """Return what the endpoint of ``settings`` wants with each request, besides the key."""
+    headers = {name: value.reveal() for name, value in settings.headers.items()}
+    return Extras(headers, settings.query, settings.key_header, settings.proxy)
 
 
 def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:

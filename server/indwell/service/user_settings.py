@@ -55,8 +55,7 @@ def read_settings(
     loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     if not is_foreign_key(loaded.settings, environment):
         return loaded
-    others = {name: value for name, value in environment.items() if name != "OPENAI_API_KEY"}
-    loaded = load(others, text, str(path), options, workspace_text)
+    loaded = load(environment, text, str(path), options, workspace_text, takes_key=False)
     loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     notice = foreign_key_notice(loaded.settings, key_store())
     return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))

@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.settings.credentials import OPENAI_URL, origin_of
+from indwell.settings.endpoints import in_force, with_variables
 from indwell.settings.model import Settings
 from indwell.settings.tighten import tighten
 from indwell.settings.values import SourceSettings, check, convert, parse_toml, project_hooks
@@ -50,6 +51,8 @@ def load(
     user_file_name: str = "config.toml",
     editor_options: object = None,
     workspace_file: str | None = None,
+    *,
+    takes_key: bool = True,
 ) -> Loaded:
     """Merge the settings of all sources.
 
@@ -60,6 +63,7 @@ def load(
         editor_options: ``initializationOptions``, or the editor's configuration section
             ``indwell``; any JSON.
         workspace_file: Text of the workspace's file; None if missing or not trusted.
+        takes_key: Whether ``OPENAI_API_KEY`` is for the endpoint outside of the tables.
 
     Raises:
         SettingsError: The user's file is invalid, or one of its values or of the environment's that
@@ -67,10 +71,13 @@ def load(
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
     from_environment = _environment(environment)
+    if not takes_key:
+        from_environment.pop("api_key", None)
     trusted = (*from_file.values.get("trusted", ()), *from_environment.get("trusted", ()))
     merged = Settings(
         **_with_default_deny({**from_file.values, **from_environment, "trusted": trusted})
     )
+    merged = with_variables(merged, environment)
     users, notices = _keep_key_at_home(merged, from_file, from_environment, user_file_name)
     loaded = Loaded(users, from_file.notices + notices)
     if editor_options is not None:
@@ -91,6 +98,16 @@ def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
         return (
             'no model is set; run `indwell login` in a terminal, or write model = "…" in '
             f"{user_file_name} or set INDWELL_MODEL"
+        )
+    try:
+        settings = in_force(settings)
+    except SettingsError as error:
+        return str(error)
+    if settings.api_key is None and settings.api_key_variable:
+        return (
+            f"the variable {settings.api_key_variable}, which holds the key for "
+            f"{settings.model!r}, is not set; set it where the editor starts, or run "
+            "`indwell login`"
         )
     if settings.api_key is None and origin_of(settings.base_url) == origin_of(OPENAI_URL):
         return (

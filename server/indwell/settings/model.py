@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -111,6 +111,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     api_key: Annotated[
         Secret | None, Meta(description="Key for the endpoint; never shown, logged or stored")
     ] = None
+    api_key_variable: Annotated[
+        str, Meta(description="Environment variable that holds the key for the endpoint")
+    ] = ""
+    key_header: Annotated[
+        str,
+        Meta(description="Header that carries the key alone, such as `api-key`, if not the usual"),
+    ] = ""
+    headers: Annotated[
+        dict[str, Secret],
+        Meta(
+            description="More headers for the endpoint, as a table; a value such as `$TEAM` is "
+            "taken from that environment variable"
+        ),
+    ] = {}
+    query: Annotated[
+        dict[str, str],
+        Meta(description="Parameters behind the endpoint's addresses, as a table: `api-version`"),
+    ] = {}
+    proxy: Annotated[
+        str, Meta(description="Address of the proxy to the endpoint; the system's if not set")
+    ] = ""
+    endpoints: Annotated[
+        dict[str, dict[str, Any]],
+        Meta(
+            description="Endpoints with names, as `[endpoints.NAME]` tables; `MODEL@NAME` is a "
+            "model there; [more](providers.md#several-endpoints)"
+        ),
+    ] = {}
+    counts_as: Annotated[
+        str,
+        Meta(
+            description="The public name of the model, for its window, prices and abilities, if a "
+            "gateway or deployment calls it otherwise"
+        ),
+    ] = ""
     provider: Annotated[
         ProviderName, Meta(description="`openai`, or `scripted` for the demo without a network")
     ] = "openai"
@@ -142,6 +177,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Verbosity,
         Meta(description="How long answers are, for OpenAI's newer models"),
     ] = ""
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=2)] | None,
+        Meta(
+            description="How freely the model chooses words; `0.2` for a model on this machine, "
+            "else the endpoint decides if not set"
+        ),
+    ] = None
+    top_p: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Share of likely words that the model chooses from"),
+    ] = None
+    seed: Annotated[
+        int | None, Meta(description="Number that makes replies repeatable where that is possible")
+    ] = None
+    extra_body: Annotated[
+        dict[str, Any],
+        Meta(description="More fields of each request's body, as a table; they win over ours"),
+    ] = {}
     wire: Annotated[
         WireSetting,
         Meta(
@@ -156,8 +209,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     small_model: Annotated[
         str,
         Meta(
-            description="A cheaper model of the same endpoint that may write summaries; the main "
-            "one does if not set, or where that costs less"
+            description="A cheaper model that may write summaries, perhaps at a named endpoint; "
+            "the main one does if not set, or where that costs less"
         ),
     ] = ""
     hooks: Annotated[
@@ -169,7 +222,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     agent_model: Annotated[
         str,
-        Meta(description="A cheaper model of the same endpoint for sub-agents; the main one else"),
+        Meta(
+            description="A cheaper model for sub-agents, perhaps at a named endpoint; the main one "
+            "else"
+        ),
     ] = ""
     agent_rounds: Annotated[
         Annotated[int, Meta(ge=1, le=1_000)],

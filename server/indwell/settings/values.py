@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ import msgspec
 from indwell.errors import SettingsError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
+from indwell.settings.endpoints import ADDRESS_BOUND, MOST_ENDPOINTS, NAME, SHARED
 from indwell.settings.model import Hook, HookEvent, Settings
 
 TYPES: Mapping[str, Any] = {
@@ -21,7 +23,11 @@ TYPES: Mapping[str, Any] = {
 """Each setting's type, with its bounds."""
 
 STRICT = frozenset(
-    {"api_key", "base_url", "deny", "hooks", "mode", "provider", "rules_ask", "rules_deny"}
+    {
+        *("api_key", "api_key_variable", "base_url", "deny", "endpoints", "extra_body"),
+        *("headers", "hooks", "key_header", "mode", "provider", "proxy", "query", "rules_ask"),
+        *("rules_deny", "wire"),
+    }
 )
 """Settings where a default instead of an invalid value could expose what is protected."""
 
@@ -118,6 +124,8 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         return _address(value)
     if name == "hooks":
         return hooks_of(value)
+    if name in CHECKS_OF_ENDPOINTS:
+        return CHECKS_OF_ENDPOINTS[name](name, value)
     try:
         converted = msgspec.convert(value, TYPES[name])
     except msgspec.ValidationError as error:
@@ -277,3 +285,136 @@ def _hook(value: object, number: int) -> Hook:
         if "Invalid enum value" in words and "event" in words:
             words += f", expected one of {', '.join(map(repr, get_args(HookEvent)))}"
         raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error
+
+
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")  # RFC 9110, a token
+_VARIABLE = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
+_KEY_NAME = lazy_pattern(
+    r"(?!.*KEY(RING|LOG|CHAIN|BOARD|MAP|TIMEOUT)).*(KEY|TOKEN|SECRET)", re.IGNORECASE
+)  # what secrets.hiding.is_secret takes for a secret
+_OURS = frozenset(
+    {"connection", "content-length", "content-type", "host", "transfer-encoding", "accept-encoding"}
+)
+_OUR_FIELDS = frozenset(
+    {"input", "instructions", "messages", "model", "stream", "system", "tools", "tool_choice"}
+)
+MOST_ENTRIES = 50  # of one table
+MOST_CHARACTERS = 4_000  # of a header or a parameter
+
+
+def _endpoints(_name: str, value: object) -> dict[str, dict[str, Any]]:
+    """Check the tables of named endpoints."""
+    found = {}
+    for name, table in _table("endpoints", value, MOST_ENDPOINTS).items():
+        if not NAME.fullmatch(name):
+            raise SettingsError(
+                f"[endpoints.{shown(name)}] is no name for an endpoint; take small letters, "
+                "digits, '-' and '_', beginning with a letter"
+            )
+        if not isinstance(table, Mapping) or "base_url" not in table:
+            raise SettingsError(f"[endpoints.{name}] does not say its base_url")
+        found[name] = {entry: _own(name, entry, one) for entry, one in table.items()}
+    return found
+
+
+def _own(endpoint: str, name: str, value: object) -> Any:  # noqa: ANN401 - of many types
+    where = f"[endpoints.{endpoint}]"
+    if name not in (*ADDRESS_BOUND, *SHARED):
+        near = difflib.get_close_matches(name[:_SHOWN], (*ADDRESS_BOUND, *SHARED), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"{where} has {shown(name)}, which no endpoint has{hint}")
+    try:
+        return convert(name, value)
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from error
+
+
+def _headers(_name: str, value: object) -> dict[str, Secret]:
+    """Check a table of headers; values count as secrets, because some are."""
+    found = {}
+    for name, text in _table("headers", value, MOST_ENTRIES).items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OURS:
+            raise SettingsError(f"headers holds {shown(name)}, which is no header of yours to set")
+        if not isinstance(text, str) or not _is_header_value(text):
+            raise SettingsError(f"the header {name} has a value that no header can carry")
+        found[name.lower()] = Secret(text.strip())
+    return found
+
+
+def _is_header_value(text: str) -> bool:
+    return text.isascii() and text.isprintable() and 0 < len(text.strip()) <= MOST_CHARACTERS
+
+
+def _query(_name: str, value: object) -> dict[str, str]:
+    found = {}
+    for name, text in _table("query", value, MOST_ENTRIES).items():
+        if not isinstance(text, str | int) or len(str(text)) > MOST_CHARACTERS:
+            raise SettingsError(f"query holds {shown(name)}, whose value is no text")
+        found[name] = str(text)
+    return found
+
+
+def _extra_body(_name: str, value: object) -> dict[str, Any]:
+    table = _table("extra_body", value, MOST_ENTRIES)
+    ours = next((name for name in table if name in _OUR_FIELDS), None)
+    if ours is not None:
+        raise SettingsError(f"extra_body holds {ours!r}, which Indwell itself writes")
+    try:
+        if len(msgspec.json.encode(table)) <= MOST_CHARACTERS:
+            return dict(table)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SettingsError("extra_body holds something that JSON has not") from error
+    raise SettingsError(f"extra_body is longer than {MOST_CHARACTERS:,} characters")
+
+
+def _table(name: str, value: object, most: int) -> Mapping[str, Any]:
+    """Check that a value is a table with a bounded number of entries."""
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{name} = {shown(value)} does not fit, expected a table")
+    if len(value) > most:
+        raise SettingsError(f"{name} has {len(value):,} entries, and there may be {most}")
+    return {str(key): one for key, one in value.items()}
+
+
+def _proxy(name: str, value: object) -> str:
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in {"http", "https", "socks5"} and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if not is_address or not _is_visible(text):
+        raise SettingsError(f"{name} does not fit, expected one like 'http://host:3128'")
+    if parts.username is not None or parts.password is not None:
+        raise SettingsError(f"{name} holds a user or password; set HTTPS_PROXY instead")
+    return text
+
+
+def _key_header(name: str, value: object) -> str:
+    if not isinstance(value, str) or not _HEADER.fullmatch(value) or value.lower() in _OURS:
+        raise SettingsError(f"{name} = {shown(value)} is no header, expected one like 'api-key'")
+    return value.lower()
+
+
+def _key_variable(name: str, value: object) -> str:
+    """Check a variable's name; commands of the agent do not get variables with such names."""
+    if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
+        raise SettingsError(f"{name} = {shown(value)} is no name of a variable")
+    if not _KEY_NAME.match(value):
+        raise SettingsError(
+            f"{name} = {shown(value)} does not fit: the name must hold KEY, TOKEN or SECRET, "
+            "by which Indwell knows that the agent's commands must not see the variable"
+        )
+    return value
+
+
+CHECKS_OF_ENDPOINTS: Mapping[str, Callable[[str, object], Any]] = {
+    "endpoints": _endpoints,
+    "headers": _headers,
+    "query": _query,
+    "extra_body": _extra_body,
+    "proxy": _proxy,
+    "key_header": _key_header,
+    "api_key_variable": _key_variable,
+}
+"""How the settings of an endpoint are checked whose types do not say enough."""

@@ -239,7 +239,7 @@ def make_session(
     boards, features = boards_and_features(given)
     tools = tools_of(shell, boards, features)
     spill_folder = place.spill.resolve()
-    secrecy = Secrecy(settings, model.key, environment)
+    secrecy = Secrecy(settings, model.secrets, environment)
     hide = secrecy.hide
     spill = SpillFolder(spill_folder, n_kept=place.n_spilled, hide=hide)
     readable = (spill_folder, *place.others)

@@ -74,8 +74,8 @@ def first_conversation(
 def with_model(session: Session, model: Model) -> None:
     """Use another model from the next turn of ``session`` on; the conversation continues."""
     workspace, before = session.parts.workspace, session.parts.model.hang_up
-    if model.key is not None:
-        session.parts.secrets.also_hide(model.key.reveal())
+    for secret in model.secrets:
+        session.parts.secrets.also_hide(secret)
 
     async def hang_up() -> None:
         await before()

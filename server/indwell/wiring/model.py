@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -20,13 +19,20 @@ from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Effort, Usage, Verbosity
 from indwell.providers.base import Provider
+from indwell.providers.catalogue import is_local_model
+from indwell.providers.endpoint import LEAST_SECRET
 from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect
-from indwell.service.stored_keys import key_store, with_stored_key
-from indwell.settings.credentials import Secret
+from indwell.service.endpoint.offered import facts_of
+from indwell.service.stored_keys import extras_of, key_store, with_stored_key
+from indwell.settings.credentials import origin_of
+from indwell.settings.endpoints import in_force, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
+
+if TYPE_CHECKING:
+    from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
 
 
 def budgets_of(settings: Settings) -> Budgets:
@@ -57,8 +63,8 @@ class Model(NamedTuple):
 
     ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
-    ``small`` may write summaries, ``key`` is sent to the endpoint, and ``other`` returns another
-    model of the same endpoint by its name. ``effort`` and ``verbosity`` are as in the settings.
+    ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
+    another model by its name. ``effort`` and ``verbosity`` are as in the settings.
     """
 
     provider: Provider
@@ -71,7 +77,7 @@ class Model(NamedTuple):
     pictures: bool = False
     rates: TokenRates = TokenRates()
     small: OtherModel | None = None
-    key: Secret | None = None
+    secrets: tuple[str, ...] = ()
     effort: Effort = ""
     verbosity: Verbosity = ""
     other: Callable[[str], OtherModel | None] = no_other_model
@@ -94,108 +100,227 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
         return Model(provider, DEMO_MODEL, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
     if not settings.model:  # before the keyring asks for its password
         raise NoModel(lacking(settings, str(user_file())))
-    settings = with_stored_key(settings, key_store())
-    problem = lacking(settings, str(user_file()))
+    main = with_stored_key(settings, key_store())
+    problem = lacking(main, str(user_file()))
     if problem:
         raise SettingsError(problem)
-    return _endpoint_model(settings)
+    return _endpoint_model(settings, main)
 
 
-def _endpoint_model(settings: Settings) -> Model:
-    from indwell.providers.client import EndpointClient
-    from indwell.providers.facts import facts_for
-    from indwell.providers.pricing import OwnRates, cost, overridden
-    from indwell.providers.retry import Retrying
+def _endpoint_model(settings: Settings, main: Settings) -> Model:
+    from indwell.providers.pricing import cost
 
-    facts = facts_for(settings.model, settings.base_url, now=datetime.now(UTC))
+    endpoints = _Endpoints(settings, main)
+    facts = facts_of(main)
+    window = main.window or facts.window
+    prices = _prices(main, facts)
+    notice = ""
+    if not facts.known and main.window is None:
+        notice = (
+            f"the window of {main.model!r} is not known; {window:,} tokens are assumed, and "
+            "`window` in the settings says otherwise"
+        )
+    small = _other_model(endpoints, main, settings.small_model)
+    return Model(
+        endpoints.provider(main),
+        main.model,
+        window,
+        _max_output(main, window, facts.output_limit),
+        partial(cost, prices=prices),
+        notice,
+        endpoints.hang_up,
+        facts.images is True if main.pictures is None else main.pictures,
+        _rates(prices),
+        small,
+        endpoints.secrets,
+        main.effort,
+        main.verbosity,
+        lambda name: _other_model(endpoints, main, name),
+    )
+
+
+class _Endpoints:
+    """The clients of one session's endpoints: models at the same endpoint share connections.
+
+    Args:
+        settings: The user's settings, as they were read.
+        main: The settings of the main model's endpoint, with its key.
+    """
+
+    def __init__(self, settings: Settings, main: Settings) -> None:
+        self._settings = settings
+        self._main = main
+        self._clients: dict[str, tuple[Provider, Callable[[], Awaitable[None]]]] = {}
+        self._known: dict[str, Settings] = {main.model: main}
+
+    def settings_of(self, model: str) -> Settings:
+        """The settings of the endpoint at which a model is, with its key.
+
+        Raises:
+            SettingsError: The endpoint is not known, or its key cannot be read.
+        """
+        if model not in self._known:
+            found = in_force(self._settings, model)
+            is_same = origin_of(found.base_url) == origin_of(self._main.base_url)
+            if is_same and found.api_key is None:  # so the keyring is asked only once
+                found = msgspec.structs.replace(found, api_key=self._main.api_key)
+            else:
+                found = with_stored_key(found, key_store())
+            self._known[model] = found
+        return self._known[model]
+
+    def provider(self, settings: Settings) -> Provider:
+        """The client of the endpoint of these settings."""
+        endpoint = endpoint_of(settings)
+        if endpoint not in self._clients:
+            self._clients[endpoint] = _client(settings)
+        return self._clients[endpoint][0]
+
+    async def hang_up(self) -> None:
+        """Close the connections of all clients."""
+        clients, self._clients = self._clients, {}
+        for _, close in clients.values():
+            await close()
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Keys and values of headers, which no text may show."""
+        found = (
+            (*((one.api_key,) if one.api_key else ()), *one.headers.values())
+            for one in self._known.values()
+        )
+        return tuple(
+            dict.fromkeys(
+                secret.reveal()
+                for secrets in found
+                for secret in secrets
+                if len(secret.reveal()) >= LEAST_SECRET
+            )
+        )
+
+
+def endpoint_of(settings: Settings) -> str:
+    """The name of the endpoint at which the model is; empty for the one outside of the tables."""
+    return split_name(settings.model, settings.endpoints)[1]
+
+
+def _prices(settings: Settings, facts: ModelFacts) -> Prices | None:
+    from indwell.providers.pricing import OwnRates, overridden
+
     own = OwnRates(
         settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
     )
-    prices = overridden(facts.prices, own)
-    window = settings.window or facts.window
-    key = settings.api_key.reveal() if settings.api_key else None
-    chat = EndpointClient(
+    return overridden(facts.prices, own)
+
+
+def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]]:
+    """Return a client of the endpoint of the settings, and what closes it."""
+    from indwell.providers.client import EndpointClient
+    from indwell.providers.retry import Retrying
+
+    client = EndpointClient(
         base_url=settings.base_url,
-        api_key=key,
+        api_key=settings.api_key.reveal() if settings.api_key else None,
         timeout_s=settings.stall_timeout_s,
-        dialect=partial(_dialect, settings),
+        dialect=partial(dialect_of, settings),
+        extras=extras_of(settings),
         keeps_wire=settings.wire != "auto",
     )
-    notice = ""
-    if not facts.known and settings.window is None:
-        notice = (
-            f"the window of {settings.model!r} is not known; {window:,} tokens are assumed, and "
-            "`window` in the settings says otherwise"
-        )
-    return Model(
-        Retrying(chat),
-        settings.model,
-        window,
-        _max_output(settings, settings.model, window, facts.output_limit),
-        partial(cost, prices=prices),
-        notice,
-        chat.aclose,
-        facts.images is True if settings.pictures is None else settings.pictures,
-        _rates(prices),
-        _other_model(settings, settings.small_model, Retrying(chat)),
-        settings.api_key,
-        settings.effort,
-        settings.verbosity,
-        lambda name: _other_model(settings, name, Retrying(chat)),
-    )
+    return Retrying(client), client.aclose
 
 
-def _dialect(settings: Settings, model: str) -> Dialect:
+LOCAL_TEMPERATURE = 0.2  # servers on this machine choose words more freely: 0.8 in llama.cpp
+
+
+def dialect_of(settings: Settings, model: str) -> Dialect:
     """Return the dialect of a model at the endpoint of the settings."""
     from indwell.providers.quirks import dialect_for
+    from indwell.providers.wires.dialect import fields_text
 
-    dialect = dialect_for(settings.base_url, model)
+    name, _ = split_name(model, settings.endpoints)
+    counts_as = settings.counts_as if model == settings.model else ""
+    dialect = dialect_for(settings.base_url, counts_as.rpartition("/")[2] or name)
     if settings.wire not in {"auto", dialect.wire}:
         dialect = msgspec.structs.replace(
             dialect, wire=settings.wire, cache_marks=settings.wire == "messages"
         )
     if settings.cache_marks:
         dialect = msgspec.structs.replace(dialect, cache_marks=True)
-    return dialect
+    return msgspec.structs.replace(
+        dialect,
+        name=name if name != model else "",
+        counts_as=counts_as,
+        fields=fields_text(_fields(settings)),
+    )
+
+
+def _fields(settings: Settings) -> dict[str, object]:
+    """Return the fields of the user's own for each request's body."""
+    temperature = settings.temperature
+    if temperature is None and is_local_model(settings.base_url):
+        temperature = LOCAL_TEMPERATURE
+    sampling = {"temperature": temperature, "top_p": settings.top_p, "seed": settings.seed}
+    given = {name: value for name, value in sampling.items() if value is not None}
+    return {**given, **settings.extra_body}
 
 
 THINKING = 24_000  # tokens; with the default of `max_output` what makers of models advise
 
 
-def _max_output(settings: Settings, model: str, window: int, limit: int | None) -> int:
+def _max_output(settings: Settings, window: int, limit: int | None) -> int:
     """Return the tokens that a reply may have, with its thinking: at most a quarter of the window.
 
     Args:
-        settings: The settings.
-        model: The endpoint's name of the model.
+        settings: The settings of the model's endpoint.
         window: Tokens of the model's window.
         limit: The model's own limit; None if unknown.
     """
     from indwell.providers.wires.messages import thinks
 
-    wire = _dialect(settings, model).wire
-    is_long = wire == "responses" or (wire == "messages" and thinks(model) == "adaptive")
+    wire = dialect_of(settings, settings.model).wire
+    name = settings.counts_as or settings.model
+    is_long = wire == "responses" or (wire == "messages" and thinks(name) == "adaptive")
     wanted = settings.max_output + (THINKING if is_long else 0)
     return min(wanted, window // 4, limit or wanted)
 
 
-def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
-    """Another model, at the same endpoint and through the same connections."""
-    from indwell.providers.facts import facts_for
+def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel | None:
+    """Another model: at the same endpoint and through the same connections, or at a named one.
+
+    Raises:
+        SettingsError: Its endpoint is not known, or the key there cannot be read.
+    """
     from indwell.providers.pricing import cost
 
-    if not name or name == settings.model:
+    if not name or name == main.model:
         return None
-    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
+    settings = endpoints.settings_of(name)
+    is_apart = endpoint_of(settings) != endpoint_of(main)
+    if not is_apart:  # what the user says of the main model's size and price is not true of this
+        settings = msgspec.structs.replace(settings, **_UNSAID)
+    facts = facts_of(settings)
+    prices = _prices(settings, facts)
+    window = settings.window or facts.window
     return OtherModel(
-        provider,
+        endpoints.provider(settings if is_apart else main),
         name,
-        facts.window,
-        _max_output(settings, name, facts.window, facts.output_limit),
-        partial(cost, prices=facts.prices),
-        _rates(facts.prices),
-        facts.images is True,
+        window,
+        _max_output(settings, window, facts.output_limit),
+        partial(cost, prices=prices),
+        _rates(prices),
+        facts.images is True if settings.pictures is None else settings.pictures,
     )
+
+
+_UNSAID: Mapping[str, str | None] = {
+    "counts_as": "",
+    "window": None,
+    "pictures": None,
+    "price_in": None,
+    "price_out": None,
+    "price_cached": None,
+    "price_cache_write": None,
+}
 
 
 def _rates(prices: Prices | None) -> TokenRates:

@@ -34,18 +34,20 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
+from indwell.service.endpoint.offered import facts_of
 from indwell.service.endpoint.trial import EndpointAnswer, look, talk
-from indwell.service.stored_keys import with_stored_key
+from indwell.service.stored_keys import extras_of, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL, told_address
+from indwell.settings.endpoints import split_name
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, user_file
 from indwell.wiring.compose import SessionPlace, make_session
-from indwell.wiring.model import make_model
+from indwell.wiring.model import dialect_of, make_model
 from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
@@ -271,13 +273,17 @@ async def endpoint_findings(
         return (DoctorFinding("endpoint", "ok", "the scripted model needs no network"),)
     url = chosen.base_url or OPENAI_URL
     key = chosen.api_key.reveal() if chosen.api_key is not None else None
-    talking = asyncio.create_task(talk(url, key, chosen.model, timeout_s=talk_s))
+    name, _ = split_name(chosen.model, chosen.endpoints)
+    extras, dialect = extras_of(chosen), dialect_of(chosen, chosen.model)
+    talking = asyncio.create_task(
+        talk(url, key, name, timeout_s=talk_s, extras=extras, dialect=dialect)
+    )
     try:
-        looked = await look(url, key, timeout_s=look_s)
+        looked = await look(url, key, timeout_s=look_s, extras=extras)
         steps = looked.steps
         if failure(steps) is None:
             window = await asyncio.to_thread(_window, looked, chosen)
-            steps = (*steps, *_exists(looked, chosen.model), *window, *await talking)
+            steps = (*steps, *_exists(looked, name), *window, *await talking)
     finally:
         talking.cancel()  # a test request is pointless where the list already failed
         await asyncio.wait({talking})
@@ -319,12 +325,11 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
 
 def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
     """Is the model's context window known, or is a default assumed?"""
-    from indwell.providers.facts import facts_for
-
-    facts = facts_for(chosen.model, chosen.base_url, now=datetime.now(UTC))
+    facts = facts_of(chosen)
     if facts.known or chosen.window is not None:
         return ()
-    said = next((one.window for one in looked.models if one.name == chosen.model), None)
+    name, _ = split_name(chosen.model, chosen.endpoints)
+    said = next((one.window for one in looked.models if one.name == name), None)
     sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
     mend = f"write window = {said or '…'} in {user_file()}"
     return (EndpointStep("window", "warn", sentence, mend),)

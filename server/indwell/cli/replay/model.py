@@ -32,8 +32,10 @@ from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.course import Summarise, WrittenSummary
+from indwell.service.endpoint.offered import facts_of
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
+from indwell.settings.endpoints import in_force
 from indwell.settings.model import Settings
 from indwell.wiring.compose import SessionPlace, make_session
 from indwell.wiring.model import Model, make_model
@@ -151,15 +153,16 @@ def listed_rates(name: str, *, anywhere: bool = False) -> tuple[TokenRates, str]
         name: The model.
         anywhere: Otherwise use the prices of any other endpoint.
     """
-    from indwell.providers.facts import facts_for, prices_anywhere
+    from indwell.providers.facts import prices_anywhere
     from indwell.providers.pricing import OwnRates, overridden
 
     now, settings = datetime.now(UTC), read_settings(os.environ).settings
-    prices, whose = facts_for(name, settings.base_url, now=now).prices, "at your endpoint"
+    is_main, settings = name == settings.model, in_force(settings, name)
+    prices, whose = facts_of(settings).prices, "at your endpoint"
     own = OwnRates(
         settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
     )
-    if name == settings.model and own != OwnRates():
+    if is_main and own != OwnRates():
         prices, whose = overridden(prices, own), "by your settings"
     if prices is None and anywhere and (found := prices_anywhere(name, now=now)):
         prices, whose = found[0], f"at {found[1]}, not your endpoint"

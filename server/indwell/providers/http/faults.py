@@ -47,17 +47,20 @@ class Where(msgspec.Struct, frozen=True):
         key: The key, which is never shown; empty if there is none.
         timeout_s: The stall time in seconds.
         now: Returns the time to compare a ``Retry-After`` date with.
+        hidden: Other values that are never shown, such as those of headers.
     """
 
     address: str
     key: str
     timeout_s: float
     now: Callable[[], datetime]
+    hidden: tuple[str, ...] = ()
 
     def redacted(self, words: str) -> str:
-        """Remove the key, also URL-encoded: some servers repeat it."""
-        for spelling in (self.key, quote(self.key, safe="")):
-            words = words.replace(spelling, "[key]") if spelling else words
+        """Remove the key and the other secrets, also URL-encoded: some servers repeat them."""
+        for secret in (self.key, *self.hidden):
+            for spelling in (secret, quote(secret, safe="")):
+                words = words.replace(spelling, "[key]") if spelling else words
         return words
 
 

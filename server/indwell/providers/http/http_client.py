@@ -13,9 +13,9 @@ place cannot be read, the connection is closed, which costs one more handshake.
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import aclosing
-from functools import cache
+from functools import cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
@@ -60,22 +60,32 @@ class ListenerFailed(Exception):
         self.error = error
 
 
-def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2.AsyncClient:
+def http_client(
+    *,
+    connect_s: float,
+    trust_env: bool,
+    is_openai: bool,
+    headers: Collection[str] = (),
+    proxy: str = "",
+) -> httpx2.AsyncClient:
     """Create the client below the SDK.
 
     Args:
         connect_s: Seconds to reach the endpoint.
         trust_env: Whether the environment's proxies are used.
         is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
+        headers: Names in small letters of headers of the user's own, which may go out, too.
+        proxy: The address of a proxy; empty for the environment's.
     """
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
     if not is_openai:
-        hooks["request"] = [_keep_to_ourselves]
+        hooks["request"] = [partial(_keep_to_ourselves, _FOREIGN_HEADERS.union(headers))]
     return httpx2.AsyncClient(
         verify=certificates(trust_env=trust_env),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
+        proxy=proxy or None,
         event_hooks=hooks,
         headers={"Accept-Encoding": "identity"},
         limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S),
@@ -106,9 +116,9 @@ async def _refuse(response: httpx2.Response) -> None:
         raise RefusedAnswer(response.status_code, response.headers, body)
 
 
-async def _keep_to_ourselves(request: httpx2.Request) -> None:
+async def _keep_to_ourselves(known: Collection[str], request: httpx2.Request) -> None:
     """Request hook: removes the environment's organisation, project and custom headers."""
-    for name in [name for name in request.headers if name.lower() not in _FOREIGN_HEADERS]:
+    for name in [name for name in request.headers if name.lower() not in known]:
         del request.headers[name]
 
 

@@ -6,7 +6,7 @@ Only a 400 that names a rejected field changes the dialect; any other 400 is not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -46,6 +46,9 @@ class Dialect(msgspec.Struct, frozen=True):
         summaries: Whether they may ask for a text of the reasoning, for people.
         verbosity: Whether it takes ``verbosity``.
         phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
+        name: The endpoint's own name of the model; empty for the name in the request.
+        counts_as: The public name of the model, which tells its abilities; empty for its name.
+        fields: More fields of the body, as a JSON object; empty for none.
     """
 
     wire: WireName = "chat"
@@ -68,6 +71,9 @@ class Dialect(msgspec.Struct, frozen=True):
     summaries: bool = True
     verbosity: bool = False
     phases: bool = False
+    name: str = ""
+    counts_as: str = ""
+    fields: str = ""
 
     def effort(self, wanted: Effort) -> Effort:
         """Return the effort that the endpoint takes and that is nearest; of two the lower one."""
@@ -188,6 +194,9 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
         forbids_calls: Whether the request had ``tool_choice: "none"``.
     """
     words = words[:MAX_WORDS]
+    left = _fields_left(dialect, words)
+    if left != dialect.fields:
+        return msgspec.structs.replace(dialect, fields=left)
     efforts = _efforts_in(words)
     if efforts and efforts != dialect.efforts:
         return msgspec.structs.replace(dialect, efforts=efforts)
@@ -199,6 +208,24 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
             if changed != dialect:
                 return changed
     return None
+
+
+def _fields_left(dialect: Dialect, words: str) -> str:
+    """Return the user's own fields without those that a message rejects by their names."""
+    if not dialect.fields or not _UNKNOWN.search(words):
+        return dialect.fields
+    fields = msgspec.json.decode(dialect.fields)
+    left = {
+        name: value
+        for name, value in fields.items()
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)
+    }
+    return fields_text(left) if left != fields else dialect.fields
+
+
+def fields_text(fields: Mapping[str, object]) -> str:
+    """Return fields as a dialect keeps them; empty if there are none."""
+    return msgspec.json.encode(fields).decode() if fields else ""
 
 
 def _efforts_in(words: str) -> tuple[Effort, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -137,12 +137,12 @@ class RequestEncoder:
             )
             comma = b"," if index else b""
             parts[index : index + 1] = (b"".join((comma, memoryview(self._encode(entries))[1:-1])),)
-        model = self._encode(clean(request.model))
+        model = self._encode(clean(dialect.name or request.model))
         head = layout.opening(model, system if request.system else b"", has_messages=bool(parts))
         n_stable = min(other, default=n_same) if head == last.head else -1
         points, digest = _hashed(head, parts, [one for one in last.points if one[0] <= n_stable])
         before = (b'],"tools":', tools) if request.tools else (b"]",)
-        end = b"".join((*before, b",", self._encode(layout.options(request, dialect))[1:]))
+        end = b"".join((*before, b",", self._encode(_options(layout, request, dialect))[1:]))
         digest.update(end)
         whole = (head, *parts, end)
         n_bytes = sum(map(len, whole))
@@ -163,6 +163,12 @@ class RequestEncoder:
             n_bytes=n_bytes,
         )
         return RequestBody(whole, n_bytes, digest.hexdigest())
+
+
+def _options(layout: Layout, request: Request, dialect: Dialect) -> dict[str, Any]:
+    """Return the fields behind the messages and tools, with those of the user's own."""
+    options = layout.options(request, dialect)
+    return options | msgspec.json.decode(dialect.fields) if dialect.fields else options
 
 
 def _hash(data: bytes) -> _Hash:

@@ -120,7 +120,7 @@ def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
     set. Other makers' models behind this wire get the effort alone.
     """
     effort = dialect.effort(request.effort)
-    kind = thinks(request.model)
+    kind = thinks(dialect.counts_as or request.model)
     if kind == "budget":
         if not effort or effort in {"none", "minimal"}:
             return {}

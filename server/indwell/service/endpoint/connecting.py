@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +12,7 @@ from indwell.files import make_private_folder, write_atomic
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
-from indwell.service.endpoint.offered import offered_models
+from indwell.service.endpoint.offered import facts_of, offered_models
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret
@@ -156,9 +155,7 @@ class Connecting:
 
 
 def _known_pictures(settings: Settings) -> bool | None:
-    from indwell.providers.facts import facts_for
-
-    return facts_for(settings.model, settings.base_url, now=datetime.now(UTC)).images
+    return facts_of(settings).images
 
 
 PAGE_NAME = "first-run.md"

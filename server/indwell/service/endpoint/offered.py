@@ -1,36 +1,88 @@
-"""Lists the models of the chosen endpoint, with its stored key."""
+"""What is known of the models of an endpoint: its list, the data sets, the user's settings."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.errors import SettingsError
+from indwell.errors import SettingsError, UserError
 from indwell.providers.models import OfferedModel
-from indwell.service.stored_keys import key_store, with_stored_key
+from indwell.service.stored_keys import extras_of, key_store, with_stored_key
+from indwell.settings.endpoints import in_force, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 
+if TYPE_CHECKING:
+    from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
+
 
 async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
-    """What the endpoint of ``settings`` offers; window and prices of the user's own count.
+    """What the user's endpoints offer; window and prices of the user's own count.
+
+    A model at a named endpoint has the endpoint's name behind its own. Of several endpoints, one
+    that does not answer is left out.
 
     Raises:
-        UserError: It cannot be asked, or nobody has chosen an endpoint yet.
+        UserError: No endpoint can be asked, or nobody has chosen one yet.
     """
     if settings.provider == "scripted":
         from indwell.providers.scripted import DEMO_MODEL
 
         return (OfferedModel(DEMO_MODEL, price_in=0.0, price_out=0.0, tools=True, source="demo"),)
+    # Any model at an endpoint stands for the endpoint; the chosen one is asked first.
+    places = [settings.model, "any", *(f"any@{name}" for name in settings.endpoints)]
+    asked = {split_name(place, settings.endpoints)[1]: place for place in reversed(places)}
+    answers = await asyncio.gather(
+        *(_offered_at(settings, asked[name], name) for name in reversed(asked)),
+        return_exceptions=True,
+    )
+    found: list[OfferedModel] = []
+    problem: BaseException | None = None
+    for answer in answers:
+        if isinstance(answer, UserError):
+            problem = problem or answer
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            found += answer
+    if not found and problem is not None:
+        raise problem
+    return tuple(found)
+
+
+async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[OfferedModel, ...]:
+    """What one endpoint offers, at which ``model`` is.
+
+    Raises:
+        UserError: It cannot be asked, or is not set.
+    """
     from indwell.providers.listing import list_models
 
-    with_key = await asyncio.to_thread(with_stored_key, settings, key_store())
+    here = in_force(settings, model)
+    with_key = await asyncio.to_thread(with_stored_key, here, key_store())
     if with_key.base_url is None and with_key.api_key is None:
         raise SettingsError(lacking(with_key, str(user_file())))
     key = with_key.api_key.reveal() if with_key.api_key else None
-    return with_own(await list_models(settings.base_url, key), settings)
+    listed = await list_models(with_key.base_url, key, extras=extras_of(with_key))
+    if endpoint:
+        listed = tuple(
+            msgspec.structs.replace(one, name=f"{one.name}@{endpoint}") for one in listed
+        )
+    return with_own(listed, with_key)
+
+
+def facts_of(settings: Settings) -> ModelFacts:
+    """Return what the data sets have on the model of ``settings``, at its endpoint."""
+    from indwell.providers.facts import facts_for
+
+    settings = in_force(settings)
+    name, _ = split_name(settings.model, settings.endpoints)
+    now = datetime.now(UTC)
+    return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
 
 
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:

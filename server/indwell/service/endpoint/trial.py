@@ -25,8 +25,9 @@ from indwell.errors import (
 from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
 from indwell.providers.catalogue import LOOPBACK, row_of, title_of
-from indwell.providers.endpoint import EndpointStep, host_of
+from indwell.providers.endpoint import NO_EXTRAS, EndpointStep, Extras, host_of
 from indwell.providers.models import MAX_MODELS, OfferedModel
+from indwell.providers.wires.dialect import Dialect
 
 TALK_S = 60.0  # a local model may have to be loaded first
 MAX_OUTPUT = 1_024  # tokens; a model that reasons needs some before it calls
@@ -49,7 +50,13 @@ class EndpointAnswer(msgspec.Struct, frozen=True):
     models: tuple[OfferedModel, ...] = ()
 
 
-async def look(base_url: str, key: str | None, *, timeout_s: float | None = None) -> EndpointAnswer:
+async def look(
+    base_url: str,
+    key: str | None,
+    *,
+    timeout_s: float | None = None,
+    extras: Extras = NO_EXTRAS,
+) -> EndpointAnswer:
     """Ask for the models: shows whether it is reachable, and whether it takes the key."""
     from indwell.providers.listing import LIST_S, list_models
 
@@ -57,7 +64,7 @@ async def look(base_url: str, key: str | None, *, timeout_s: float | None = None
     began = time.monotonic()
     answers = EndpointStep("reachable", "ok", f"{title} answers")
     try:
-        models = await list_models(base_url, key, timeout_s=timeout_s or LIST_S)
+        models = await list_models(base_url, key, timeout_s=timeout_s or LIST_S, extras=extras)
     except SettingsError as error:
         return EndpointAnswer((EndpointStep("reachable", "fail", str(error)),))
     except NotAuthorised as error:
@@ -81,7 +88,13 @@ async def look(base_url: str, key: str | None, *, timeout_s: float | None = None
 
 
 async def talk(
-    base_url: str, key: str | None, model: str, *, timeout_s: float = TALK_S
+    base_url: str,
+    key: str | None,
+    model: str,
+    *,
+    timeout_s: float = TALK_S,
+    extras: Extras = NO_EXTRAS,
+    dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
     """Have the model call a tool through a stream; without one, find out what does work."""
     from indwell.providers.client import EndpointClient
@@ -93,7 +106,8 @@ async def talk(
                 base_url=base_url,
                 api_key=key,
                 timeout_s=timeout_s,
-                dialect=dialect_for(base_url, model),
+                dialect=dialect or dialect_for(base_url, model),
+                extras=extras,
             )
         )
     except SettingsError as error:

@@ -43,7 +43,7 @@ async def open_ledger(
         loaded = await asyncio.to_thread(read_settings, environment)
         settings = lambda: loaded.settings  # noqa: E731 - as short as it can be said
     folder = review_folder(state_folder(environment), roots[0])
-    hide = Secrecy(settings, None, environment).hide
+    hide = Secrecy(settings, (), environment).hide
     return await ReviewLedger.open(folder, roots, hide=hide)
 
 

@@ -1,0 +1,138 @@
+"""Endpoints with names: each has its own address, key, headers and limits. Pure.
+
+``config.toml`` has a table for each, and a model's name says which one it is at::
+
+    model = "gpt-5.4@work"
+    small_model = "qwen3-coder@local"
+
+    [endpoints.work]
+    base_url = "https://gateway.example/v1"
+    api_key_variable = "WORK_KEY"
+    headers = { "x-team" = "search" }
+
+A model without such an ending is at the endpoint that stands outside of the tables. What belongs to
+one address, such as the key and the headers, never goes to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from indwell.errors import SettingsError
+from indwell.lazy_pattern import lazy_pattern
+from indwell.settings.credentials import Secret, origin_of
+from indwell.settings.model import Settings
+
+ADDRESS_BOUND = (
+    *("base_url", "api_key", "api_key_variable", "key_header", "headers", "query", "proxy"),
+    *("wire", "counts_as", "window", "cache_marks", "pictures", "extra_body"),
+    *("price_in", "price_out", "price_cached", "price_cache_write"),
+)
+"""Settings that say something of one address; a named endpoint does not take them from another."""
+
+SHARED = ("max_output", "effort", "verbosity", "temperature", "top_p", "seed", "stall_timeout_s")
+"""Settings that a named endpoint may have of its own, and else shares with the others."""
+
+MOST_ENDPOINTS = 50
+NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")
+_NOT_OURS = frozenset({"default", "latest"})  # endings that Google's Vertex gives its models
+
+
+def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
+    """Split a model's name into the endpoint's own name of it, and the name of the endpoint.
+
+    Returns:
+        Both; the second is empty for the endpoint outside of the tables.
+
+    Raises:
+        SettingsError: The name ends like one of a named endpoint, and there is none of that name,
+            so the request would go to a wrong address.
+    """
+    bare, sign, endpoint = model.rpartition("@")
+    if not sign or not bare:
+        return model, ""
+    if endpoint in endpoints:
+        return bare, endpoint
+    if NAME.fullmatch(endpoint) and endpoint not in _NOT_OURS and endpoints:
+        known = ", ".join(map(repr, endpoints))
+        raise SettingsError(
+            f"the model {model!r} names the endpoint {endpoint!r}, and your settings have only "
+            f"{known}; write [endpoints.{endpoint}] with its base_url, or mend the name"
+        )
+    return model, ""
+
+
+def in_force(settings: Settings, model: str = "") -> Settings:
+    """Return the settings with those of the endpoint at which a model is.
+
+    The result has the model's whole name; ``split_name`` gives the endpoint's own.
+
+    Args:
+        settings: The user's settings, as they were read.
+        model: The model; that of the settings if empty.
+
+    Raises:
+        SettingsError: The endpoint is not known, or takes a header from a variable that is not set.
+    """
+    if model and model != settings.model:
+        settings = msgspec.structs.replace(settings, model=model)
+    _, name = split_name(settings.model, settings.endpoints)
+    if name:
+        settings = _at(settings, settings.endpoints[name])
+    missing = [value.reveal() for value in settings.headers.values() if is_variable(value)]
+    if missing:
+        where = f"[endpoints.{name}]" if name else "your settings"
+        raise SettingsError(
+            f"a header in {where} is {missing[0]!r}, and there is no such variable; set it where "
+            "the editor starts, or write the value"
+        )
+    return settings
+
+
+def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
+    """Return the settings with those of a named endpoint in the place of another's."""
+    usual = Settings()
+    bound = {name: getattr(usual, name) for name in ADDRESS_BOUND}
+    same_place = origin_of(settings.base_url) == origin_of(own.get("base_url"))
+    if same_place and settings.api_key is not None:
+        bound["api_key"] = settings.api_key
+    return msgspec.structs.replace(settings, **{**bound, **own})
+
+
+def is_variable(value: Secret) -> bool:
+    """Whether a value of a header is the name of a variable that is still to be looked up."""
+    return value.reveal().startswith("$")
+
+
+def with_variables(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    """Put the values of variables in the place of their names: keys, and headers such as ``$TEAM``.
+
+    A variable that is not set stays a name; ``in_force`` refuses it once it is needed.
+    """
+    own = _looked_up({name: getattr(settings, name) for name in _OF_VARIABLES}, environment)
+    endpoints = {
+        name: _looked_up(endpoint, environment) for name, endpoint in settings.endpoints.items()
+    }
+    return msgspec.structs.replace(settings, **own, endpoints=endpoints)
+
+
+_OF_VARIABLES = ("api_key", "api_key_variable", "headers")
+
+
+def _looked_up(endpoint: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    found = dict(endpoint)
+    variable = endpoint.get("api_key_variable", "")
+    if variable and endpoint.get("api_key") is None:
+        value = environment.get(variable, "").strip()
+        found["api_key"] = Secret(value) if value else None
+    if endpoint.get("headers"):
+        found["headers"] = {
+            name: Secret(environment.get(value.reveal()[1:], "").strip() or value.reveal())
+            if is_variable(value)
+            else value
+            for name, value in endpoint["headers"].items()
+        }
+    return found

@@ -1,0 +1,151 @@
+"""Models at several endpoints: what each is sent, and what a person sees of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.editing import USAGE, Home
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, refuse, say
+from support.model_server import answering, listed
+from support.terminal import Ended, indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, *arguments: str, **variables: str) -> Ended:
+    environment = home.environment(**variables)
+    return await indwell(*arguments, environment=environment, folder=home.workspace)
+
+
+async def test_a_model_at_a_named_endpoint_is_asked_there_with_its_own_key_and_headers(
+    home,
+) -> None:
+    async with (
+        LoopbackEndpoint([]) as main,
+        LoopbackEndpoint([say("Done.", usage=USAGE)]) as work,
+    ):
+        home.configure(f"""
+            model = "prod-a@work"
+            base_url = "{main.base_url}"
+            api_key = "key-of-main"
+            [endpoints.work]
+            base_url = "{work.base_url}"
+            api_key_variable = "WORK_KEY"
+            headers = {{ X-Team = "$TEAM" }}
+            query = {{ api-version = "2026-01-01" }}
+            counts_as = "gpt-4o"
+            top_p = 0.9
+            extra_body = {{ service_tier = "flex" }}
+        """)
+        ended = await run(home, "run", "--json", "hello", WORK_KEY="key-of-work", TEAM="search")
+    assert ended.code == 0, ended
+    assert main.seen == []
+    (seen,) = work.seen
+    assert seen.path == "/v1/chat/completions?api-version=2026-01-01"
+    assert seen.headers["authorization"] == "Bearer key-of-work"
+    assert seen.headers["x-team"] == "search"
+    body = seen.body
+    assert body["model"] == "prod-a"
+    assert (body["service_tier"], body["top_p"], body["temperature"]) == ("flex", 0.9, 0.2)
+    assert '"cost":0.' in ended.stdout.replace(" ", "")  # gpt-4o's, though nobody lists prod-a
+    everything = ended.stdout + ended.stderr + str(home.logs())
+    assert "key-of-work" not in everything
+
+
+async def test_a_session_at_a_named_endpoint_goes_on_there(home) -> None:
+    script = answering(listed("m"), chat=lambda _seen: say("Yes.", usage=USAGE))
+    async with LoopbackEndpoint(script) as work:
+        home.configure(f"""
+            model = "other"
+            models = ["m@work"]
+            [endpoints.work]
+            base_url = "{work.base_url}"
+            window = 32000
+        """)
+        first = await run(home, "run", "--model", "m@work", "a")
+        second = await run(home, "run", "--continue", "--model", "m@work", "b")
+    assert (first.code, second.code) == (0, 0), (first, second)
+    asked = [one.body for one in work.seen if one.method == "POST"]
+    assert [one["model"] for one in asked] == ["m", "m"]
+    assert len(asked[1]["messages"]) > len(asked[0]["messages"])
+
+
+async def test_a_field_that_the_endpoint_refuses_is_left_out_from_then_on(home) -> None:
+    def script(seen: Seen) -> Answer:
+        if "temperature" in seen.body:
+            return refuse(400, "Unsupported parameter: 'temperature' is not supported here.")
+        return say("Done.", usage=USAGE)
+
+    async with LoopbackEndpoint(script) as endpoint:
+        home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\ntop_p = 0.5\nseed = 1\n')
+        ended = await run(home, "run", "hello")
+    assert ended.code == 0, ended
+    refused, taken = endpoint.seen
+    assert "temperature" in refused.body
+    assert (taken.body["top_p"], taken.body["seed"]) == (0.5, 1)
+
+
+async def test_models_of_all_endpoints_are_listed_and_a_silent_one_is_left_out(home) -> None:
+    async with (
+        LoopbackEndpoint(answering(listed("main-model", context_length=64_000))) as main,
+        LoopbackEndpoint(answering(listed("big", "small", max_model_len=40_000))) as work,
+    ):
+        home.configure(f"""
+            model = "big@work"
+            base_url = "{main.base_url}"
+            [endpoints.work]
+            base_url = "{work.base_url}"
+            [endpoints.gone]
+            base_url = "http://127.0.0.1:9/v1"
+        """)
+        ended = await run(home, "models", "--json")
+    rows = json.loads(ended.stdout)
+    assert {one["name"]: one["chosen"] for one in rows} == {
+        "big@work": True,
+        "small@work": False,
+        "main-model": False,
+    }
+
+
+async def test_a_summary_may_be_written_at_another_endpoint(home) -> None:
+    async with (
+        LoopbackEndpoint([say("Done.", usage=USAGE)]) as main,
+        LoopbackEndpoint([]) as local,
+    ):
+        home.configure(f"""
+            model = "m"
+            small_model = "s@local"
+            base_url = "{main.base_url}"
+            window = 32000
+            [endpoints.local]
+            base_url = "{local.base_url}"
+            window = 16000
+        """)
+        ended = await run(home, "run", "hello")
+    assert ended.code == 0, ended
+    assert (len(main.seen), len(local.seen)) == (1, 0)
+
+
+async def test_the_doctor_asks_the_endpoint_of_the_model(home) -> None:
+    async with LoopbackEndpoint(answering(listed("m", max_model_len=40_000))) as work:
+        home.configure(f"""
+            model = "m@work"
+            [endpoints.work]
+            base_url = "{work.base_url}"
+            headers = {{ X-Team = "a-team-name" }}
+        """)
+        ended = await run(home, "doctor")
+    assert "it offers m" in ended.stdout
+    assert {one.headers.get("x-team") for one in work.seen} == {"a-team-name"}
+
+
+async def test_a_mistyped_endpoint_is_said_before_anything_is_sent(home) -> None:
+    home.configure('model = "m@wrok"\n[endpoints.work]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    ended = await run(home, "run", "hello")
+    assert ended.code != 0
+    assert "names the endpoint 'wrok', and your settings have only 'work'" in ended.stderr
