@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from support.editing import USAGE, Home
+from indwell.sessions.records import Spent
+from support.editing import READ, USAGE, Home, editing
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, refuse, say
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
@@ -149,3 +150,80 @@ async def test_a_mistyped_endpoint_is_said_before_anything_is_sent(home) -> None
     ended = await run(home, "run", "hello")
     assert ended.code != 0
     assert "names the endpoint 'wrok', and your settings have only 'work'" in ended.stderr
+
+
+async def test_a_turn_goes_on_with_the_fallback_and_says_so_with_both_prices(home) -> None:
+    def broke(_seen: Seen) -> Answer:
+        return refuse(402, "you have no credit left")
+
+    script = [say("I look.", calls=[READ], usage=USAGE), say("Done.", usage=USAGE)]
+    async with LoopbackEndpoint(broke) as main, LoopbackEndpoint(script) as spare:
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@spare"
+            window = 32000
+            price_in = 1
+            price_out = 2
+            [endpoints.spare]
+            base_url = "{spare.base_url}"
+            window = 30000
+            price_in = 10
+            price_out = 20
+        """)
+        ended = await run(home, "run", "hello")
+        again = await run(home, "run", "--continue", "once more")
+    assert ended.code == 0, ended
+    assert "Done." in ended.stdout
+    words = " ".join((ended.stdout + ended.stderr).split())
+    assert (
+        "this turn goes on with 'f@spare' ($10.00 in and $20.00 out for a million tokens) in place "
+        "of 'm' ($1.00 in and $2.00 out for a million tokens), which the next turn tries again"
+    ) in words
+    (log, *_) = home.logs()
+    costs = [one.cost for one in log if isinstance(one, Spent)]
+    cost = (10 * USAGE["prompt_tokens"] + 20 * USAGE["completion_tokens"]) / 1e6
+    assert costs[:2] == [pytest.approx(cost)] * 2
+    assert [one.body["model"] for one in main.seen if one.method == "POST"] == ["m", "m"]
+    assert [one.body["model"] for one in spare.seen] == ["f", "f", "f"]
+    assert again.code != 0  # the script of the fallback has ended
+
+
+async def test_without_a_usable_fallback_the_first_error_counts(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: refuse(402, "you have no credit left")) as main:
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@wrok"
+            [endpoints.work]
+            base_url = "http://127.0.0.1:9/v1"
+        """)
+        ended = await run(home, "run", "hello")
+    assert ended.code != 0
+    assert "no credit" in ended.stderr
+
+
+async def test_the_next_turn_of_the_same_server_tries_the_first_endpoint_again(home) -> None:
+    is_down = True
+
+    def main_script(_seen: Seen) -> Answer:
+        return refuse(402, "you have no credit left") if is_down else say("First.", usage=USAGE)
+
+    async with (
+        LoopbackEndpoint(main_script) as main,
+        LoopbackEndpoint([say("Second.", usage=USAGE)]) as spare,
+    ):
+        home.configure(f"""
+            model = "m"
+            base_url = "{main.base_url}"
+            fallback = "f@spare"
+            [endpoints.spare]
+            base_url = "{spare.base_url}"
+        """)
+        async with editing(home) as editor:
+            one = await editor.ask("a")
+            is_down = False
+            two = await editor.ask("b")
+    assert (one.answer, two.answer) == ("Second.", "First.")
+    models = [one.body["model"] for one in main.seen if one.method == "POST"]
+    assert models == ["m", "m"]

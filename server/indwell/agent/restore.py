@@ -136,7 +136,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
             case MessageRecord():
                 turns = max(turns, record.message.turn)
             case Spent():
-                if not record.agent:
+                if record.is_own:
                     model, last_usage = record.model, record.usage
                 usage += record.usage
                 cost = None if cost is None or record.cost is None else cost + record.cost

@@ -159,7 +159,7 @@ def plan_of(records: Sequence[Record]) -> Plan:
 def model_of(branch: Sequence[Record]) -> str:
     """Return the main agent's newest model; empty if the log names none."""
     for record in reversed(branch):
-        if isinstance(record, Spent) and record.agent:
+        if isinstance(record, Spent) and not record.is_own:
             continue
         if isinstance(record, Spent | SessionStarted | Rewound | Forked) and record.model:
             return record.model

@@ -77,7 +77,7 @@ def overview(session: str, reading: LogReading) -> Overview:
                 at = at or record.at
                 preview = preview or preview_of(record.words)
             case Spent():
-                model = model if record.agent else record.model
+                model = record.model if record.is_own else model
                 usage += record.usage
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case Rewound():

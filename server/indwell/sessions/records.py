@@ -175,6 +175,7 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
 
     ``expected`` is the number of prompt tokens that a cache should have served, as the endpoint
     counts them. ``agent`` is the sub-agent that made the call; empty for the main agent.
+    ``stands_in`` is whether the model went on in the place of the session's own, which was down.
     """
 
     turn: int
@@ -184,6 +185,12 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     at: str
     expected: int = 0
     agent: str = ""
+    stands_in: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the session's own model was called, not a sub-agent's and not a fallback."""
+        return not (self.agent or self.stands_in)
 
 
 class CompactionRecord(msgspec.Struct, frozen=True, tag="compacted"):

@@ -28,7 +28,7 @@ from indwell.settings.model import Settings
 
 ADDRESS_BOUND = (
     *("base_url", "api_key", "api_key_variable", "key_header", "headers", "query", "proxy"),
-    *("wire", "counts_as", "window", "cache_marks", "pictures", "extra_body"),
+    *("wire", "counts_as", "window", "cache_marks", "pictures", "extra_body", "fallback"),
     *("price_in", "price_out", "price_cached", "price_cache_write"),
 )
 """Settings that say something of one address; a named endpoint does not take them from another."""

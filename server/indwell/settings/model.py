@@ -139,6 +139,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "model there; [more](providers.md#several-endpoints)"
         ),
     ] = {}
+    fallback: Annotated[
+        str,
+        Meta(
+            description="The model, as `MODEL@NAME`, with which a turn goes on when the endpoint "
+            "is down or over its limit; the turn says so, with both prices"
+        ),
+    ] = ""
     counts_as: Annotated[
         str,
         Meta(

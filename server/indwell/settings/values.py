@@ -24,7 +24,7 @@ TYPES: Mapping[str, Any] = {
 
 STRICT = frozenset(
     {
-        *("api_key", "api_key_variable", "base_url", "deny", "endpoints", "extra_body"),
+        *("api_key", "api_key_variable", "base_url", "deny", "endpoints", "extra_body", "fallback"),
         *("headers", "hooks", "key_header", "mode", "provider", "proxy", "query", "rules_ask"),
         *("rules_deny", "wire"),
     }

@@ -42,9 +42,14 @@ from indwell.wiring.bounds.command_bounds import (
 )
 from indwell.wiring.bounds.home_view import homes, is_private
 from indwell.wiring.companion import companion_of
-from indwell.wiring.conversation import first_conversation, model_notice, surroundings_of
+from indwell.wiring.conversation import (
+    first_conversation,
+    model_notice,
+    session_model,
+    surroundings_of,
+)
 from indwell.wiring.features import FeatureInputs, boards_and_features, tools_of
-from indwell.wiring.model import Model, budgets_of, session_model
+from indwell.wiring.model import Model, budgets_of
 from indwell.wiring.project.commands import gate_of, hooks_of
 from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.wiring.project.skills import shelf_beside, shelf_of

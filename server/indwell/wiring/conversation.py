@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
 from indwell.agent.core.budget import Budgets
+from indwell.agent.core.parts import SessionModel, has_no_fallback
 from indwell.agent.core.session import Session
 from indwell.agent.features.skills import Shelf
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.request.assemble import without_pictures
+from indwell.errors import UserError
+from indwell.messages import Usage
 from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sessions.storage.spending import local_day
 from indwell.skills.skill import catalogue
 from indwell.tools.base import ToolTable
-from indwell.wiring.model import Model, session_model, unkept
+from indwell.wiring.model import Model, unkept
 from indwell.workspace.base import Workspace
 from indwell.workspace.git.repository import branch_of
 
@@ -100,6 +105,68 @@ def with_model(session: Session, model: Model) -> None:
         conversation = without_pictures(conversation)
     session.conversation = msgspec.structs.replace(conversation, config=config)
     session.notice = model_notice(model, session.parts.limits.budgets)
+
+
+def session_model(model: Model) -> SessionModel:
+    """The model as the part of a session."""
+    return SessionModel(
+        model.provider,
+        model.cost,
+        model.rates,
+        model.small,
+        model.other,
+        model.hang_up,
+        partial(_fall_back, model) if model.fallback is not None else has_no_fallback,
+    )
+
+
+async def _fall_back(model: Model, session: Session, why: str) -> str:
+    """Let the fallback go on with the turn of a session, and return to ``model`` at its end."""
+    assert model.fallback is not None, "there is no fallback"
+    conversation = session.conversation
+    from indwell.providers.http.faults import without_advice
+
+    try:
+        other = await asyncio.to_thread(model.fallback)
+    except UserError:
+        return ""  # the first error says more than that the fallback cannot be used either
+    if not other.pictures and without_pictures(conversation) is not conversation:
+        return ""  # the session would lose its pictures for good
+    own, config = session.parts.model, conversation.config
+    surroundings = session.parts.surroundings
+    with_model(session, other)
+    now = session.parts.model
+
+    def step_back() -> None:
+        session.parts = replace(
+            session.parts,
+            model=replace(own, hang_up=now.hang_up),
+            surroundings=surroundings,
+        )
+        session.conversation = msgspec.structs.replace(session.conversation, config=config)
+
+    session.parts = replace(session.parts, model=replace(now, step_back=step_back))
+    notice, session.notice = session.notice, ""
+    words = (
+        f"{without_advice(why)}; this turn goes on with {other.name!r} ({_price_words(other)}) in "
+        f"place of {model.name!r} ({_price_words(model)}), which the next turn tries again"
+    )
+    return f"{words}; {notice}" if notice else words
+
+
+def _price_words(model: Model) -> str:
+    """The price of a model in words, for prompts of usual length."""
+    prices = [
+        model.cost(Usage(input=_SAMPLE)),
+        model.cost(Usage(output=_SAMPLE)),
+    ]
+    known = [f"${price * 1_000_000 / _SAMPLE:,.2f}" for price in prices if price is not None]
+    if len(known) < len(prices):
+        return "price unknown"
+    return f"{known[0]} in and {known[1]} out for a million tokens"
+
+
+_SAMPLE = 1_000  # tokens; longer prompts cost more at some endpoints
 
 
 def model_notice(model: Model, budgets: Budgets, *more: str) -> str:

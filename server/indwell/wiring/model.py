@@ -11,7 +11,6 @@ import msgspec
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.parts import (
     OtherModel,
-    SessionModel,
     holds_nothing,
     no_other_model,
 )
@@ -64,7 +63,8 @@ class Model(NamedTuple):
     ``notice`` tells the user what is not known. ``hang_up`` closes the connections. ``pictures``
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
-    another model by its name. ``effort`` and ``verbosity`` are as in the settings.
+    another model by its name. ``fallback`` makes the model that goes on if this one is down.
+    ``effort`` and ``verbosity`` are as in the settings.
     """
 
     provider: Provider
@@ -81,6 +81,7 @@ class Model(NamedTuple):
     effort: Effort = ""
     verbosity: Verbosity = ""
     other: Callable[[str], OtherModel | None] = no_other_model
+    fallback: Callable[[], Model] | None = None
 
 
 class NoModel(SettingsError):
@@ -136,7 +137,18 @@ def _endpoint_model(settings: Settings, main: Settings) -> Model:
         main.effort,
         main.verbosity,
         lambda name: _other_model(endpoints, main, name),
+        partial(_fallback, settings, main.fallback) if main.fallback else None,
     )
+
+
+def _fallback(settings: Settings, name: str) -> Model:
+    """Make the model that goes on in the place of another; it has no fallback of its own.
+
+    Raises:
+        SettingsError: Its endpoint is not known, or its key cannot be read.
+    """
+    model = make_model(msgspec.structs.replace(settings, model=name))
+    return model._replace(fallback=None)
 
 
 class _Endpoints:
@@ -328,10 +340,3 @@ def _rates(prices: Prices | None) -> TokenRates:
         return TokenRates()
     one = prices.rates
     return TokenRates(one.input, one.cached, one.cache_write, one.output)
-
-
-def session_model(model: Model) -> SessionModel:
-    """The model as the part of a session."""
-    return SessionModel(
-        model.provider, model.cost, model.rates, model.small, model.other, model.hang_up
-    )

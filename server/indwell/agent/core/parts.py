@@ -86,6 +86,15 @@ class OtherModel(NamedTuple):
     pictures: bool = False
 
 
+async def has_no_fallback(_session: Any, _why: str) -> str:  # noqa: ANN401 - a Session
+    """Find no model that could go on in the place of the session's own."""
+    return ""
+
+
+def stands_in_for_none() -> None:
+    """Stay with the model, because it is the session's own."""
+
+
 def no_other_model(name: str) -> None:
     """Find no other model, so that the session's own does all work."""
     del name
@@ -191,6 +200,9 @@ class SessionModel:
         small: A cheaper model for summaries, if there is one.
         other: Finds another model of the endpoint by name; None if there is none.
         hang_up: Closes the provider's connections at the session's end.
+        fall_back: Lets another model go on with the turn of a session, because this one cannot be
+            reached; returns a sentence about it, empty if there is no other.
+        step_back: Returns from such a model to the session's own at the end of the turn.
     """
 
     provider: Provider
@@ -199,6 +211,13 @@ class SessionModel:
     small: OtherModel | None = None
     other: Callable[[str], OtherModel | None] = no_other_model
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
+    fall_back: Callable[[Any, str], Awaitable[str]] = has_no_fallback  # a Session: a cycle
+    step_back: Callable[[], None] = stands_in_for_none
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it goes on with a turn in the place of the session's own model."""
+        return self.step_back is not stands_in_for_none
 
 
 @dataclass(frozen=True, slots=True)

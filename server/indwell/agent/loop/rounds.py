@@ -25,7 +25,16 @@ from indwell.context.conversation import counted, prompt_tokens
 from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.request.assemble import assemble, without_pictures
-from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
+from indwell.errors import (
+    ContextOverflow,
+    ConversationTooLarge,
+    OutOfCredit,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    Unreachable,
+    WindowTooSmall,
+)
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKEN_OFF, Image, Message, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
@@ -133,12 +142,21 @@ async def _ask_model(
             return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
         except ContextOverflow as again:
             raise _too_large(session, again) from again
+    except _DOWN as error:
+        went_on = await session.parts.model.fall_back(session, str(error))
+        if not went_on:
+            raise
+        emit(events.Notice(turn.number, "warning", went_on))
     except RequestRejected as error:
         if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
             session, turn.number, emit
         ):
             raise
     return await _ask_model(session, turn, emit, words=words, tool_choice=tool_choice)
+
+
+_DOWN = (Unreachable, RateLimited, ServerFault, OutOfCredit)
+"""What another endpoint may not suffer from."""
 
 
 def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:

@@ -77,6 +77,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         _log.exception("turn %s of session %s", turn.number, session.id)
     finally:
         session.turn_runs = False
+        session.parts.model.step_back()
         undelivered = _given_back(session, turn)
         finished = msgspec.structs.replace(
             _finish(session, turn, ending, message, started),

@@ -106,7 +106,18 @@ def charge(
     turn.spent += cost or 0.0
     session.spending.spent += cost or 0.0
     at, helping = session.timestamp(), session.helping
-    session.parts.log.append(Spent(turn.number, model, usage, cost, at, expected, agent))
+    session.parts.log.append(
+        Spent(
+            turn.number,
+            model,
+            usage,
+            cost,
+            at,
+            expected,
+            agent,
+            stands_in=session.parts.model.is_stand_in,
+        )
+    )
     if helping is not None:
         charge(
             helping.session,

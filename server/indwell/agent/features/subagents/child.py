@@ -18,7 +18,15 @@ import msgspec
 from indwell.agent.core.budget import Budgets, MemoryLedger
 from indwell.agent.core.events import Listener
 from indwell.agent.core.feature import Moment
-from indwell.agent.core.parts import CompactionWish, Log, OtherModel, Parts, Rules, TurnLimits
+from indwell.agent.core.parts import (
+    CompactionWish,
+    Log,
+    OtherModel,
+    Parts,
+    Rules,
+    TurnLimits,
+    has_no_fallback,
+)
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import AskedUser, Helping, Session, TurnState
 from indwell.agent.features.subagents.definition import Definition
@@ -101,7 +109,7 @@ def make_child(  # noqa: PLR0917 - all that it is made of
     bounded = _bounded(parent.parts, own, limits, log, tools, task)
     parts = _asking(replace(bounded, features=features), model)
     own_ids = OwnIds(parts.model.provider, f"a{task.number}")
-    parts = replace(parts, model=replace(parts.model, provider=own_ids))
+    parts = replace(parts, model=replace(parts.model, provider=own_ids, fall_back=has_no_fallback))
     config = _config(parent.conversation.config, model, f"-a{task.number}")
     names = tuple(spec.name for spec in tools.specs)
     told = "" if task.definition is None or _is_foreign(task.definition) else task.definition.body
