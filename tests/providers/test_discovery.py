@@ -5,7 +5,14 @@ import time
 import msgspec
 import pytest
 
-from indwell.providers.catalogue import BY_NAME, CATALOGUE, KnownModel, row_of, title_of
+from indwell.providers.catalogue import (
+    BY_NAME,
+    CATALOGUE,
+    LOCAL,
+    KnownModel,
+    row_of,
+    title_of,
+)
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import LocalServer
 from indwell.providers.models import OfferedModel
@@ -132,3 +139,9 @@ def test_an_address_is_called_by_its_title_or_its_host() -> None:
 def test_ollama_is_looked_for_where_it_listens_on_this_machine(host, port) -> None:
     (row,) = [row for row in local_rows({"OLLAMA_HOST": host}) if row.name == "ollama"]
     assert row.base_url == f"http://127.0.0.1:{port}/v1"
+
+
+def test_llama_cpp_is_looked_for_on_its_present_and_on_its_former_port() -> None:
+    places = {row.base_url: row_of(row.base_url) for row in LOCAL if row.name == "llamacpp"}
+    assert sorted(places) == ["http://127.0.0.1:8080/v1", "http://127.0.0.1:9931/v1"]
+    assert {row.name for row in places.values() if row is not None} == {"llamacpp"}

@@ -306,7 +306,8 @@ def table() -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for row in ROWS:
-        known = ", ".join(f"`{host}`" for host in row.hosts) or f"port {row.port} on this machine"
+        ports = f"port {' or '.join(map(str, row.ports))} on this machine"
+        known = ", ".join(f"`{host}`" for host in row.hosts) or ports
         fields = [
             f"`{name}` {json.dumps(value)}"
             for name, value in msgspec.structs.asdict(row.dialect).items()

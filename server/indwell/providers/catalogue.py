@@ -23,6 +23,7 @@ class KnownModel(msgspec.Struct, frozen=True):
         key_page: The page where a key is made.
         variables: Environment variables that usually hold its key.
         port: Its usual port on this machine; None for a provider on the network.
+        other_port: Another port where it is looked for, such as that of older or newer versions.
         key_path: A path that answers 401 to a bad key, for providers with a public list of models.
         begin: What to run if it has no model yet.
     """
@@ -34,6 +35,7 @@ class KnownModel(msgspec.Struct, frozen=True):
     key_page: str = ""
     variables: tuple[str, ...] = ()
     port: int | None = None
+    other_port: int | None = None
     key_path: str = ""
     begin: str = ""
 
@@ -120,6 +122,7 @@ CATALOGUE: tuple[KnownModel, ...] = (
         needs_key=False,
         variables=("LLAMA_API_KEY",),
         port=8080,
+        other_port=9931,  # llama.cpp's default since the autumn of 2026
         begin="llama-server --jinja -c 32768 -m MODEL.gguf",
     ),
     KnownModel(
@@ -142,8 +145,20 @@ CATALOGUE: tuple[KnownModel, ...] = (
     ),
 )
 
+
+def _at_port(row: KnownModel, port: int) -> KnownModel:
+    url = row.base_url.replace(f":{row.port}/", f":{port}/")
+    return msgspec.structs.replace(row, base_url=url, port=port)
+
+
 BY_NAME: Mapping[str, KnownModel] = {row.name: row for row in CATALOGUE}
-LOCAL: tuple[KnownModel, ...] = tuple(row for row in CATALOGUE if row.port is not None)
+LOCAL: tuple[KnownModel, ...] = tuple(
+    here
+    for row in CATALOGUE
+    if row.port is not None
+    for here in (row, *((_at_port(row, row.other_port),) if row.other_port else ()))
+)
+"""The servers to look for on this machine, each at each of its ports."""
 
 
 def row_of(base_url: str) -> KnownModel | None:
@@ -151,7 +166,8 @@ def row_of(base_url: str) -> KnownModel | None:
     parts = urlsplit(base_url)
     for row in CATALOGUE:
         known = urlsplit(row.base_url)
-        is_here = row.port is not None and parts.hostname in LOOPBACK and parts.port == row.port
+        ports = {row.port, row.other_port} - {None}
+        is_here = parts.hostname in LOOPBACK and parts.port in ports
         if is_here or (row.port is None and parts.hostname == known.hostname):
             return row
     return None

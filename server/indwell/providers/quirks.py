@@ -28,7 +28,7 @@ class Row(msgspec.Struct, frozen=True):
         streams: How its streams differ; every difference is accepted from all endpoints.
         sources: Where that is documented.
         hosts: Its hosts, with subdomains.
-        port: Its default port on this machine; 0 for none.
+        ports: Its default ports on this machine, the present one first.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Row(msgspec.Struct, frozen=True):
     streams: str
     sources: tuple[str, ...]
     hosts: tuple[str, ...] = ()
-    port: int = 0
+    ports: tuple[int, ...] = ()
 
 
 ROWS = (
@@ -145,7 +145,7 @@ ROWS = (
             _GITHUB + "BerriAI/litellm/pull/16895",
             _GITHUB + "BerriAI/litellm/pull/37792",
         ),
-        port=4000,
+        ports=(4000,),
     ),
     Row(
         "vllm",
@@ -157,7 +157,7 @@ ROWS = (
             _GITHUB + "ogx-ai/ogx/pull/4244",
             _GITHUB + "vllm-project/vllm/issues/12468",
         ),
-        port=8000,
+        ports=(8000,),
     ),
     Row(
         "ollama",
@@ -167,7 +167,7 @@ ROWS = (
             _GITHUB + "ollama/ollama/pull/7963",
             _GITHUB + "BerriAI/litellm/issues/35663",
         ),
-        port=11434,
+        ports=(11434,),
     ),
     Row(
         "llama.cpp",
@@ -175,7 +175,7 @@ ROWS = (
         "`timings` beside the usage; errors as data; needs --jinja for tools; <think> with "
         "--reasoning-format none",
         (_GITHUB + "ggml-org/llama.cpp/pull/12379",),
-        port=8080,
+        ports=(9931, 8080),
     ),
     Row(
         "lmstudio",
@@ -186,7 +186,7 @@ ROWS = (
             _GITHUB + "lmstudio-ai/lmstudio-bug-tracker/issues/649",
             _GITHUB + "lmstudio-ai/lmstudio-bug-tracker/issues/723",
         ),
-        port=1234,
+        ports=(1234,),
     ),
 )
 
@@ -208,7 +208,7 @@ def row_for(base_url: str | None) -> Row | None:
             port = urlsplit(url).port
         except ValueError:
             port = None
-        return next((row for row in ROWS if row.port and row.port == port), None)
+        return next((row for row in ROWS if port in row.ports), None)
     return None
 
 
