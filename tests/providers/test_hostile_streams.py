@@ -340,7 +340,7 @@ async def test_only_the_beginning_of_a_refusal_is_looked_at() -> None:
     """64 kB of "model " held the loop for 12 s: each was the beginning of a pattern."""
     for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
         error = await fail(answer(404, far, kind="text/plain"))
-        assert "has no chat completions there" in str(error)
+        assert "takes no requests at this address" in str(error)
     taught = answer(400, "x " * 2_000 + "unknown parameter stream_options", kind="text/plain")
     async with connected(taught, SECOND) as (provider, endpoint):
         assert type(await failure(provider)) is RequestRejected

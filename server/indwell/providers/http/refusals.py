@@ -132,8 +132,8 @@ def _by_client_status(
             )
         case HTTPStatus.NOT_FOUND:
             return RequestRejected(
-                f"{endpoint} has no chat completions there; check OPENAI_BASE_URL,"
-                f" it often ends in /v1{quoted}"
+                f"{endpoint} takes no requests at this address; check it, it often ends in /v1,"
+                f" or set `wire` to the API that the endpoint has{quoted}"
             )
         case HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             return RequestRejected(
