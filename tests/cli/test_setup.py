@@ -14,10 +14,11 @@ from indwell.cli.setup.configurations import (
     PLAIN,
     elisp_list,
     lua,
+    target,
     vim,
     vim_arguments,
 )
-from indwell.cli.setup.merging import merged, target
+from indwell.cli.setup.merging import merged
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")

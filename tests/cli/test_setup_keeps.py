@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from indwell.cli import main
-from indwell.cli.setup.configurations import CONFIGURATIONS, PLAIN
+from indwell.cli.setup.configurations import CONFIGURATIONS, PLAIN, How
 from indwell.cli.setup.merging import (
     CannotMerge,
-    How,
     Placed,
     Record,
     WantedConfiguration,

@@ -23,17 +23,17 @@ from indwell.cli.setup.configurations import (
     PLAIN,
     VSCODE,
     EditorConfiguration,
+    SetupTarget,
+    target,
 )
 from indwell.cli.setup.merging import (
     SERVER,
     CannotMerge,
     Placed,
     Record,
-    SetupTarget,
     WantedConfiguration,
     put,
     take,
-    target,
 )
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import says_yes

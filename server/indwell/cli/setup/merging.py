@@ -9,13 +9,14 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+
+from indwell.cli.setup.configurations import How
 
 
 class CannotMerge(Exception):
@@ -319,78 +320,6 @@ def _add(value: dict[str, Any], ours: Mapping[str, Any], within: tuple[str, ...]
             raise CannotMerge(f"it has another {'.'.join((*within, key))!r} already")
         else:
             value[key] = wanted
-
-
-How = Literal["own file", "marked", "toml", "json"]
-"""A file of ours; between marks in the user's; merged into TOML or JSON."""
-
-
-class SetupTarget(msgspec.Struct, frozen=True):
-    """A file, and the way to add the configuration."""
-
-    path: Path
-    how: How
-
-
-def target(
-    name: str,
-    home: Path,
-    environment: Mapping[str, str],
-    platform: str,
-    exists: Callable[[Path], bool],
-) -> SetupTarget:
-    """The file of an editor.
-
-    Args:
-        name: As in ``CONFIGURATIONS``.
-        home: The user's home folder.
-        environment: For ``XDG_CONFIG_HOME`` and, on Windows, ``APPDATA``.
-        platform: As ``sys.platform`` names it.
-        exists: Tells whether a path exists.
-    """
-    config = _absolute(environment.get("XDG_CONFIG_HOME", "")) or home / ".config"
-    roaming = _absolute(environment.get("APPDATA", "")) or home / "AppData" / "Roaming"
-    local = _absolute(environment.get("LOCALAPPDATA", "")) or home / "AppData" / "Local"
-    support = home / "Library" / "Application Support"
-    is_windows, is_mac = platform == "win32", platform == "darwin"
-    match name:
-        case "nvim" | "nvim-older":
-            folder = (local if is_windows else config) / "nvim"
-            return SetupTarget(folder / "plugin" / "indwell.lua", "own file")
-        case "vim":
-            folder = home / ("vimfiles" if is_windows else ".vim")
-            return SetupTarget(folder / "plugin" / "indwell.vim", "own file")
-        case "emacs" | "emacs-lsp-mode":
-            return SetupTarget(_emacs(roaming if is_windows else home, config, exists), "marked")
-        case "helix":
-            return SetupTarget(
-                (roaming if is_windows else config) / "helix" / "languages.toml", "toml"
-            )
-        case "kate":
-            folder = local if is_windows else support if is_mac else config
-            return SetupTarget(folder / "kate" / "lspclient" / "settings.json", "json")
-        case "sublime":
-            folder = roaming / "Sublime Text" if is_windows else config / "sublime-text"
-            folder = support / "Sublime Text" if is_mac else folder
-            return SetupTarget(folder / "Packages" / "User" / "LSP.sublime-settings", "json")
-        case _:
-            folder = roaming / "Zed" if is_windows else config / "zed"
-            return SetupTarget(folder / "settings.json", "json")
-
-
-def _emacs(home: Path, config: Path, exists: Callable[[Path], bool]) -> Path:
-    """In Emacs' own order (Info node "Find Init"); the XDG folder only if there is no older one."""
-    for path in (home / ".emacs.el", home / ".emacs", home / ".emacs.d" / "init.el"):
-        if exists(path):
-            return path
-    folder = config / "emacs"
-    if exists(folder) and not exists(home / ".emacs.d"):
-        return folder / "init.el"
-    return home / ".emacs.d" / "init.el"
-
-
-def _absolute(text: str) -> Path | None:
-    return Path(text) if text and PurePath(text).is_absolute() else None
 
 
 class Record(msgspec.Struct, frozen=True):
