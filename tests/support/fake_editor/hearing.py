@@ -61,9 +61,19 @@ class Hearing:
         self._happened = asyncio.Condition()
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-        """Wait until ``condition`` holds; it is looked at whenever the server says something."""
-        async with asyncio.timeout(timeout_s), self._happened:
-            await self._happened.wait_for(condition)
+        """Wait until ``condition`` holds; it is looked at whenever the server says something.
+
+        Raises:
+            TimeoutError: It never held; notes say what the server said last, and what is open.
+        """
+        try:
+            async with asyncio.timeout(timeout_s), self._happened:
+                await self._happened.wait_for(condition)
+        except TimeoutError as error:
+            error.add_note(f"the newest messages: {self.messages[-5:]}")
+            for buffer in self.desk.buffers.values():
+                error.add_note(f"{buffer.uri}, version {buffer.version}: {buffer.text[-2_000:]!r}")
+            raise
 
     async def wait_for_event(self, kind: str, timeout_s: float = 60.0) -> Mapping[str, Any]:
         """Wait for the first event of a type, such as ``turnFinished``."""
