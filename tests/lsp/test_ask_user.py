@@ -185,8 +185,11 @@ async def test_an_option_that_is_chosen_in_a_chat_is_the_answer_and_no_words_bes
         assert texts_of(endpoint.seen[-1].body["messages"]).endswith("begin")
 
 
-async def test_a_message_leads_to_a_chat_that_was_not_open(tmp_path) -> None:
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_a_message_leads_to_a_chat_that_was_not_open(tmp_path, is_slow) -> None:
+    """Also where the user answers before the editor has said that it shows the chat."""
     async with asking(tmp_path, extensions=(), reply=PLAINLY) as (editor, _, endpoint):
+        editor.showing = asyncio.Event() if is_slow else None
         editor.answers.choose = lambda _message, _titles: IN_CHAT
         turn = asyncio.ensure_future(editor.ask("begin"))
         await editor.wait_until(lambda: bool(editor.shown))

@@ -35,6 +35,7 @@ class Hearing:
         answers: What the user answers.
         moments: What happens around an edit.
         marks: The server's diagnostics, and its wishes for new lenses.
+        showing: If set, the editor says that it shows a document only when this event comes.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Hearing:
         self.progress: list[Any] = []
         self.progress_tokens: list[str | int] = []
         self.shown: list[str] = []
+        self.showing: asyncio.Event | None = None
         self.edits: list[types.WorkspaceEdit] = []
         self.labels: list[str] = []
         self._on_event = on_event or (lambda _event: None)
@@ -144,6 +146,8 @@ class Hearing:
     async def _on_show_document(self, params: types.ShowDocumentParams) -> types.ShowDocumentResult:
         self.shown.append(params.uri)
         await self._tell()
+        if self.showing is not None:
+            await self.showing.wait()
         return types.ShowDocumentResult(success=True)
 
     async def _on_progress_create(self, params: types.WorkDoneProgressCreateParams) -> None:

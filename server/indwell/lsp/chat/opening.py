@@ -193,9 +193,11 @@ class QuestionPlace:
         is_written = self._chats.is_streaming(question.session)
         asked = "" if is_written else question_words(question.text, question.options)
         chat = ChatArguments(session=question.session or None)
-        await opened(self._host, self._chats, chat, note=asked)
-        if not is_written:
-            self._host.chores.begin(self._caught_up(question.session))
+        try:
+            await opened(self._host, self._chats, chat, note=asked)
+        finally:  # also if a quick answer ends this, before the editor has said that it shows it
+            if not is_written:
+                self._host.chores.begin(self._caught_up(question.session))
 
     async def _caught_up(self, session: str) -> None:
         """Write the turn into the chat when it has ended: it began before the chat was open."""
