@@ -12,12 +12,14 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.messages import Reply, Thinking, ToolCall, ToolUse, Usage
+from indwell.providers.client import EndpointClient
+from indwell.providers.endpoint import Extras
 from indwell.providers.quirks import NAMES, ROWS, Row, dialect_for, row_for
 from indwell.providers.wires.dialect import Dialect, adapted
 from support.asking import ask
 from support.chat_bodies import chat_body
 from support.fault_endpoint import data, streamed
-from support.loopback_endpoint import chunk
+from support.loopback_endpoint import LoopbackEndpoint, chunk, say
 from support.requests import assistant, meta, request, result, use, user
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
@@ -321,3 +323,29 @@ def table() -> str:
 
 def test_the_page_shows_the_table() -> None:
     assert table() in PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("url", "wire"),
+    [
+        ("https://acme.openai.azure.com/openai/v1", "responses"),
+        ("https://acme.openai.azure.com/openai/deployments/prod", "chat"),
+    ],
+)
+def test_azure_is_spoken_to_as_openai_where_it_has_the_same_api(url: str, wire: str) -> None:
+    dialect = dialect_for(url, "gpt-5.4")
+    assert (dialect.wire, dialect.output_limit) == (wire, "max_completion_tokens")
+    assert Extras().key_name(url) == "api-key"
+
+
+async def test_a_key_with_a_header_of_its_own_goes_into_no_other() -> None:
+    async with LoopbackEndpoint([say("Hello.")]) as endpoint:
+        extras = Extras({"x-team": "search"}, {"api-version": "preview"}, "api-key")
+        client = EndpointClient(base_url=endpoint.base_url, api_key="k-1234567890", extras=extras)
+        reply = await client.complete(request(user("hi")), lambda _event: None)
+        await client.aclose()
+    assert reply.text == "Hello."
+    (seen,) = endpoint.seen
+    assert (seen.headers["api-key"], seen.headers["x-team"]) == ("k-1234567890", "search")
+    assert "authorization" not in seen.headers
+    assert seen.path == "/v1/chat/completions?api-version=preview"
