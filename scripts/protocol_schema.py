@@ -42,6 +42,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.fork": (views.ResumeResult, None),
     "indwell.rewind": (views.ResumeResult, None),
     "indwell.plan": (views.PlanResult, None),
+    "indwell.effort": (None,),
     "indwell.mode": (None,),
     "indwell.trust": (bool, None),
     "indwell.chat": (ChatResult, None),

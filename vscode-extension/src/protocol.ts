@@ -372,6 +372,14 @@ export interface EditApplied {
   readonly agent: string;
 }
 
+/** The argument of `indwell.effort`. */
+export interface EffortArguments {
+  /** How much the model thinks, from the next turn on; empty: the model decides. */
+  readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+  /** An open session; if left out, the current one and all later ones. */
+  readonly session?: string | null;
+}
+
 /** What happens in a turn; `type` tells which. */
 export type Event =
   | Attached
@@ -1079,6 +1087,10 @@ export interface StatusResult {
   readonly cost: number | null;
   /** The turns that run in other sessions, oldest first. */
   readonly beside: readonly RunningTurn[];
+  /** How much it thinks; empty: it decides itself. */
+  readonly effort: "" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+  /** What may be chosen for that; empty if the model is not known to think. */
+  readonly efforts: readonly ("" | "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
 }
 
 /** Words for the running turn; `session` is an id, or left out for any session. */
@@ -1486,6 +1498,7 @@ export interface Commands {
   readonly "indwell.fork": { readonly argument: ForkArguments; readonly result: ResumeResult | null };
   readonly "indwell.rewind": { readonly argument: RewindArguments; readonly result: ResumeResult | null };
   readonly "indwell.plan": { readonly argument: PlanArguments; readonly result: PlanResult | null };
+  readonly "indwell.effort": { readonly argument: EffortArguments; readonly result: null };
   readonly "indwell.mode": { readonly argument: ModeArguments; readonly result: null };
   readonly "indwell.trust": { readonly argument: TrustArguments; readonly result: boolean | null };
   readonly "indwell.chat": { readonly argument: ChatArguments; readonly result: ChatResult | null };
@@ -1499,6 +1512,6 @@ export const COMMANDS = [
   "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.cancel",
   "indwell.newSession", "indwell.compact", "indwell.continue", "indwell.commands",
   "indwell.explainRequest", "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind",
-  "indwell.plan", "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send",
-  "indwell.memory",
+  "indwell.plan", "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat",
+  "indwell.send", "indwell.memory",
 ] as const satisfies readonly (keyof Commands)[];

@@ -281,6 +281,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         allow=options.allow_commands,
         mode=options.mode,
         model=options.model,
+        effort=options.effort,
         session=NEWEST if options.continues else options.resume or "",
         turn=options.turn,
         files=options.files,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from indwell import __version__
 from indwell.cli.replay.grammar import replay_options
 from indwell.cli.run.grammar import limit_options
+from indwell.messages import EFFORTS
 from indwell.settings.model import FREEDOM
 
 
@@ -304,6 +305,11 @@ def _run(run: argparse.ArgumentParser) -> None:
         "prompt is sent with it",
     )
     run.add_argument("--model", default="", help="the model to use (default: from the settings)")
+    run.add_argument(
+        "--effort",
+        choices=EFFORTS,
+        help="how much the model thinks (default: from the settings, else the model decides)",
+    )
     run.add_argument(
         "--file",
         action="append",

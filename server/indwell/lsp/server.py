@@ -226,6 +226,16 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
             return
         host.showing.mode(arguments.mode)
 
+    @server.command("indwell.effort")
+    def effort(arguments: protocol.EffortArguments | None = None) -> None:
+        if arguments is None:
+            words = "indwell.effort needs one argument: an object with `effort`"
+            raise RequestError(words, INVALID_PARAMS)
+        try:
+            host.service.set_effort(arguments.effort, arguments.session)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+
     @server.command("indwell.trust")
     async def trust(arguments: protocol.TrustArguments = NO_WAIT) -> bool | None:
         return await host.answering.answer(host.sessions.ask_about_trust(), wait=arguments.wait)

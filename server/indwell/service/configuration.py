@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from indwell.errors import SettingsError, UserError
+from indwell.messages import Effort
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
@@ -95,6 +96,7 @@ class Configuration:
         self._mode: Mode | None = None
         self._before_plan: Mode = "review"
         self._model: str | None = None
+        self._effort: Effort | None = None
         self._has_looked = False
         self._reading = asyncio.Lock()
         self._asked = asyncio.Event()
@@ -106,7 +108,10 @@ class Configuration:
         """The settings in force."""
         settings = self._read.settings
         return msgspec.structs.replace(
-            settings, mode=self._mode or settings.mode, model=self._model or settings.model
+            settings,
+            mode=self._mode or settings.mode,
+            model=self._model or settings.model,
+            effort=settings.effort if self._effort is None else self._effort,
         )
 
     @property
@@ -165,7 +170,7 @@ class Configuration:
         return await self.read_again()
 
     async def read_again(self) -> tuple[str, ...]:
-        """Read all sources again; a choice of mode or model holds until its source changes."""
+        """Read all sources again; what was chosen since holds until its source changes."""
         async with self._reading:  # a second caller finds nothing new
             before = self._read
             read = self._read_sources
@@ -175,6 +180,8 @@ class Configuration:
                 self._mode, self._before_plan = None, "review"
             if self._read.settings.model != before.settings.model:
                 self._model = None
+            if self._read.settings.effort != before.settings.effort:
+                self._effort = None
             return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
@@ -185,11 +192,18 @@ class Configuration:
         if not self._has_looked:
             await self.read_again()
 
-    def override(self, *, mode: Mode | None = None, model: str | None = None) -> None:
-        """Use the mode and the model of the command line, whatever the settings say."""
+    def override(
+        self,
+        *,
+        mode: Mode | None = None,
+        model: str | None = None,
+        effort: Effort | None = None,
+    ) -> None:
+        """Use the mode, the model and the effort of the command line, not those of the settings."""
         if mode is not None:
             self.choose_mode(mode)
         self._model = model or self._model
+        self._effort = effort if effort is not None else self._effort
 
     def choose_mode(self, mode: Mode) -> None:
         """Use this mode from now on."""
@@ -215,6 +229,10 @@ class Configuration:
             UserError: The user's settings do not allow it.
         """
         self._model = self.allowed_model(name)
+
+    def choose_effort(self, effort: Effort) -> None:
+        """Let models think this much from the next turn on; empty: as the model decides."""
+        self._effort = effort
 
     def allowed_model(self, name: str) -> str:
         """Check that the user's own settings name a model, and return it.

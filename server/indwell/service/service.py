@@ -19,6 +19,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.background.board import Board
 from indwell.agent.requests.request_blocks import no_pictures_words
 from indwell.errors import SessionError, UserError
+from indwell.messages import Effort
 from indwell.service.chores import Chores, close_all
 from indwell.service.configuration import Configuration, settings_reader
 from indwell.service.endpoint.connecting import Connecting
@@ -29,7 +30,7 @@ from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
 from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
 from indwell.service.sessions.session_commands import SessionCommands
-from indwell.service.sessions.session_settings import in_mode
+from indwell.service.sessions.session_settings import SessionSettings, in_mode
 from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
 from indwell.service.sessions.unsent import Unsent
 from indwell.service.trust_questions import TrustQuestions
@@ -344,13 +345,35 @@ class Service:
         if session in {None, self.sessions.id}:
             self.configuration.choose_mode(mode)
             return
+        hint = "send the mode along with the next prompt to it"
+        self._settings_of_open(session, hint).keep(mode=mode)
+
+    def set_effort(self, effort: Effort, session: str | None = None) -> None:
+        """Choose how much the model thinks, from the next turn on.
+
+        Args:
+            effort: The effort; empty: the model decides.
+            session: Whose; the current one's, and that of sessions to come, if None.
+
+        Raises:
+            UserError: The session is not open.
+        """
+        if session in {None, self.sessions.id}:
+            self.configuration.choose_effort(effort)
+            return
+        self._settings_of_open(session, "choose it while a turn of it runs").keep(effort=effort)
+
+    def _settings_of_open(self, session: str | None, hint: str) -> SessionSettings:
+        """The settings of an open session beside the current one.
+
+        Raises:
+            UserError: The session is not open.
+        """
         opened = self.sessions.find(session)
         settings = None if opened is None else self.sessions.settings_of(opened)
         if settings is None:
-            raise UserError(
-                f"session {session!r} is not open; send the mode along with the next prompt to it"
-            )
-        settings.keep(mode=mode)
+            raise UserError(f"session {session!r} is not open; {hint}")
+        return settings
 
     async def reading(self, session: str) -> LogReading:
         """The log of a session; of an open one with all that has happened in it.

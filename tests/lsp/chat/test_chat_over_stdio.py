@@ -13,8 +13,9 @@ from lsprotocol import types
 
 from indwell.lsp.chat.layout import draft_of, headings, session_of
 from indwell.lsp.messages import methods as protocol
+from indwell.sessions.records import RequestRecord
 from support.chatting import chat, draft, held, is_over, opened, send, write
-from support.editing import Home, editing, mend, texts_of
+from support.editing import USAGE, Home, editing, mend, texts_of
 from support.fake_editor.clients import ALE, EGLOT, KATE, NEOVIM_07, NEOVIM_11, VSCODE
 from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
@@ -251,6 +252,25 @@ async def test_commands_of_a_chat_do_what_they_say(home) -> None:
         assert made["uri"] != buffer.uri
         assert editor.shown[-1] == made["uri"]
         assert endpoint.seen == []
+
+
+async def test_the_effort_of_a_chat_counts_from_the_next_turn_on(home) -> None:
+    script = [say("one", usage=USAGE), say("two", usage=USAGE), say("three", usage=USAGE)]
+    async with LoopbackEndpoint(script) as endpoint, editing(home, endpoint.base_url) as editor:
+        buffer = await chat(editor)
+        for turn, (command, said) in enumerate(
+            (("/effort", "The effort is `auto`. There are `/effort auto`, `/effort none`"),
+             ("/effort high", "The effort is `high` from the next turn on."),
+             ("/effort auto", "The effort is `auto` from the next turn on.")), 1
+        ):  # fmt: skip
+            write(editor, buffer, command)
+            await send(editor, buffer)
+            assert said in buffer.text
+            write(editor, buffer, f"prompt {turn}")
+            await send(editor, buffer)
+            await editor.wait_until(lambda turn=turn: is_over(buffer, turn))
+    (log,) = home.logs()
+    assert [one.effort for one in log if isinstance(one, RequestRecord)] == ["", "high", ""]
 
 
 async def test_an_editor_that_shows_no_documents_is_told_where_the_chat_is(home) -> None:

@@ -41,13 +41,16 @@ def test_mentions_are_found_among_words() -> None:
 @pytest.mark.parametrize(("words", "command"), [
     ("/new", ChatCommand("new")), ("/stop", ChatCommand("stop")),
     ("/mode plan", ChatCommand("mode", "plan")),
+    ("/effort high", ChatCommand("effort", effort="high")),
+    ("/effort auto", ChatCommand("effort", effort="")),
+    ("/effort", ChatCommand("effort")),
     ("/compact", None), ("/usr/bin is odd", None), ("/new thing", None), ("fix /new", None),
 ])  # fmt: skip
 def test_only_whole_words_are_commands(words, command) -> None:
     assert command_of(words) == command
 
 
-@pytest.mark.parametrize("words", ["/wrong", "/mode", "/mode fast"])
+@pytest.mark.parametrize("words", ["/wrong", "/mode", "/mode fast", "/effort much"])
 def test_what_looks_like_a_command_and_is_none_says_what_there_is(words) -> None:
     with pytest.raises(UserError, match="there (is no command|are)"):
         command_of(words)

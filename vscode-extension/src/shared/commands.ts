@@ -5,7 +5,7 @@ import type { ToHost } from "./messages.ts";
 export interface SlashCommand {
   readonly name: string;
   readonly detail: string;
-  readonly values: "none" | "modes" | "models" | "words";
+  readonly values: "none" | "modes" | "models" | "efforts" | "words";
 }
 
 /** All of them, in the order in which an empty `/` lists them. */
@@ -15,6 +15,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "continue", detail: "Continue a turn that was interrupted", values: "none" },
   { name: "mode", detail: "Choose the mode: plan, ask, review, auto", values: "modes" },
   { name: "model", detail: "Choose the model", values: "models" },
+  { name: "effort", detail: "Choose how much the model thinks", values: "efforts" },
   { name: "review", detail: "Review the pending changes", values: "none" },
   { name: "sessions", detail: "List past sessions, or search in them", values: "words" },
   { name: "export", detail: "Save the session as Markdown", values: "none" },
@@ -25,6 +26,9 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "log", detail: "Show the log", values: "none" },
   { name: "settings", detail: "Open the settings", values: "none" },
 ];
+
+/** The effort that leaves it to the model how much it thinks. */
+export const AUTO = "auto";
 
 /** The prompt by which the server continues a turn that its end interrupted. */
 export const CONTINUE = "/continue";
@@ -43,7 +47,11 @@ const NONE: CommandOutcome = { kind: "none" };
  */
 export function commandOutcome(
   text: string,
-  offered: { readonly modes: readonly string[]; readonly models: readonly string[] },
+  offered: {
+    readonly modes: readonly string[];
+    readonly models: readonly string[];
+    readonly efforts: readonly string[];
+  },
 ): CommandOutcome {
   const typed = /^\/([a-z]+)(?:\s+(.*?))?\s*$/.exec(text);
   const command = COMMANDS.find((one) => one.name === typed?.[1]);
@@ -60,6 +68,10 @@ export function commandOutcome(
     case "models":
       if (value === "") return { kind: "complete", text: "/model " };
       return offered.models.includes(value) ? post({ type: "model", model: value }) : NONE;
+    case "efforts":
+      if (value === "") return { kind: "complete", text: "/effort " };
+      if (value === AUTO) return post({ type: "effort", effort: "" });
+      return offered.efforts.includes(value) ? post({ type: "effort", effort: value }) : NONE;
     default:
       return command.values satisfies never;
   }

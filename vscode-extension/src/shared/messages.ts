@@ -62,6 +62,7 @@ export type ToHost =
   | { readonly type: "unattach"; readonly id: string }
   | { readonly type: "mode"; readonly mode: string }
   | { readonly type: "model"; readonly model: string }
+  | { readonly type: "effort"; readonly effort: string }
   | {
       readonly type: "command";
       readonly command:

@@ -452,6 +452,25 @@ test("the model menu chooses, and leads to the keys; a press outside closes it",
   ]);
 });
 
+test("the effort menu chooses, and is not there for a model that does not think", async () => {
+  const panel = await open(composerState());
+  const button = panel.page.getByRole("button", { name: "Effort: auto" });
+  await button.click();
+  await panel.page.getByRole("menuitemradio", { name: /^high/ }).click();
+  await button.click();
+  await panel.page.getByRole("menuitemradio", { name: /^auto/ }).click();
+  await box(panel).click();
+  await panel.page.keyboard.type("/effort lo");
+  await keys(panel, "Tab", "Enter");
+  assert.deepEqual(await acts(panel), [
+    { type: "effort", effort: "high" },
+    { type: "effort", effort: "low" },
+  ]);
+  const state = composerState();
+  await panel.show({ ...state, status: state.status && { ...state.status, efforts: [] } });
+  await button.waitFor({ state: "detached" });
+});
+
 test("the meter opens what fills the window, keeps the focus inside, and can shorten it", async () => {
   const panel = await open(composerState());
   await panel.page
@@ -474,7 +493,7 @@ test("the meter opens what fills the window, keeps the focus inside, and can sho
 test("Tab goes from the text over the chips to the footer", async () => {
   const panel = await open(composerState());
   const seen: string[] = [];
-  for (let count = 0; count < 6; count += 1) {
+  for (let count = 0; count < 7; count += 1) {
     await keys(panel, "Tab");
     seen.push((await focused(panel)).split(" ").at(-1) ?? "");
   }
@@ -483,6 +502,7 @@ test("Tab goes from the text over the chips to the footer", async () => {
     "add-context",
     "mode-picker",
     "model-picker",
+    "effort-picker",
     "window-meter",
     "send",
   ]);

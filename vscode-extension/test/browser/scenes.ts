@@ -24,6 +24,8 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
       version: "0.1.0",
       pictures: true,
       cost: 0.04,
+      effort: "",
+      efforts: ["low", "medium", "high"],
     },
     models: null,
     session: "s1",

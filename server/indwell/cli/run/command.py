@@ -191,7 +191,7 @@ def _service_of(wish: RunOptions, door: TerminalDoor) -> Service:
     service = composition.service(door, is_resident=False)
     service.start((wish.folder,), {})
     service.sessions.workspace = composition.disk((wish.folder,))
-    service.configuration.override(mode=wish.mode, model=wish.model)
+    service.configuration.override(mode=wish.mode, model=wish.model, effort=wish.effort)
     return service
 
 

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.messages import Effort
 from indwell.settings.model import Mode
 
 Format: TypeAlias = Literal["text", "jsonl"]
@@ -112,7 +113,7 @@ NEWEST = "newest"  # cannot be a session: ids begin with a date
 class RunOptions(msgspec.Struct, frozen=True):
     """The options of the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
-    ``mode`` and ``model`` override the settings; the mode may be freer. ``session`` is the id of a
+    ``mode``, ``model`` and ``effort`` override the settings. ``session`` is the id of a
     session to resume, or the beginning of its id; ``NEWEST`` is the newest one. A resumed session
     needs no ``words``. ``turn`` rewinds it to the end of this turn; ``files`` restores the files
     too. ``origin`` is the id of a session whose task a new session inherits. ``trust`` trusts the
@@ -128,6 +129,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     allow: bool = False
     mode: Mode | None = None
     model: str = ""
+    effort: Effort | None = None
     session: str = ""
     turn: int | None = None
     files: bool = False

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from indwell.errors import ToolError, UserError
 from indwell.lazy_pattern import lazy_pattern
+from indwell.messages import EFFORTS, Effort
 from indwell.service.mentions import files_below, quoted_path
 from indwell.settings.model import Mode
 
@@ -91,6 +92,10 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/mode review", "apply edits, to be accepted later"),
     ("/mode auto", "apply edits, accepted at once"),
     ("/mode plan", "read only"),
+    ("/effort low", "let the model think little: sooner and for less"),
+    ("/effort medium", "let the model think as much as usual"),
+    ("/effort high", "let the model think much"),
+    ("/effort auto", "let the model decide how much it thinks"),
     ("/stop", "stop the running turn"),
 )
 """All commands."""
@@ -204,17 +209,21 @@ def _end(
         found[place] = one._replace(last=max(one.first, filled[last - 1]))
 
 
-Name: TypeAlias = Literal["new", "stop", "mode"]
+Name: TypeAlias = Literal["new", "stop", "mode", "effort"]
+
+EFFORT_WORDS: Mapping[str, Effort] = {"auto": "", **{one: one for one in EFFORTS}}
+"""The words behind ``/effort``."""
 
 _COMMAND_LINE = lazy_pattern(r"/([a-z]+)(?:[ \t]+([a-z]+))?")
 _PROMPTS = frozenset({"compact"})  # sent as prompts, because the session handles them
 
 
 class ChatCommand(NamedTuple):
-    """A command; ``mode`` only for ``/mode``."""
+    """A command; ``mode`` only for ``/mode``, ``effort`` only for ``/effort`` with a value."""
 
     name: Name
     mode: Mode | None = None
+    effort: Effort | None = None
 
 
 def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
@@ -232,6 +241,10 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
             modes = ", ".join(f"`/mode {one}`" for one in get_args(Mode))
             raise UserError(f"there are {modes}")
         return ChatCommand("mode", value)  # type: ignore[arg-type] # see the test above
+    if name == "effort" and (value is None or value in EFFORT_WORDS):
+        return ChatCommand("effort", effort=EFFORT_WORDS[value] if value else None)
+    if name == "effort":
+        raise UserError(f"there are {', '.join(f'`/effort {one}`' for one in EFFORT_WORDS)}")
     if name in {"new", "stop"} and value is None:
         return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:

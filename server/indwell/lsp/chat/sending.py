@@ -18,7 +18,7 @@ from indwell.files import exists
 from indwell.lsp.chat import layout
 from indwell.lsp.chat import layout as moving
 from indwell.lsp.chat.chats import Chats, SentWords, Steering
-from indwell.lsp.chat.completion import ChatCommand, command_of
+from indwell.lsp.chat.completion import EFFORT_WORDS, ChatCommand, command_of
 from indwell.lsp.chat.drafts import BeingSent
 from indwell.lsp.chat.layout import TextSplice, edited
 from indwell.lsp.chat.markdown import quoted
@@ -33,6 +33,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Document
+from indwell.messages import Effort
 from indwell.service.mentions import MOST, PATTERN, Mention, attachments, is_chat, mentions_in
 from indwell.service.turns.queue import Ticket
 from indwell.workspace.base import Workspace
@@ -187,8 +188,22 @@ async def _obeyed(
             host.service.set_mode(command.mode, session if is_open else None)
             await _note(chats, document, f"The mode is `{command.mode}` now.")
             return None
+        case "effort":
+            await _note(chats, document, _effort_note(host, chats, document, command.effort))
+            return None
         case "new":
             return await opened(host, chats, ChatArguments(new=True))
+
+
+def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | None) -> str:
+    """Choose an effort if one is given; return what is to be said of it."""
+    session = chats.session_of(document)
+    if effort is None:
+        now = host.service.configuration.settings.effort or "auto"
+        choices = ", ".join(f"`/effort {one}`" for one in EFFORT_WORDS)
+        return f"The effort is `{now}`. There are {choices}."
+    host.service.set_effort(effort, session if host.sessions.find(session) is not None else None)
+    return f"The effort is `{effort or 'auto'}` from the next turn on."
 
 
 async def _called(host: Host, words: str) -> Collection[str]:

@@ -21,6 +21,7 @@ from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import AskParams, AskResult, MemoryArguments
 from indwell.lsp.messages.status import SkillsParams, SkillsResult
 from indwell.lsp.messages.values import CommandArguments, Value
+from indwell.messages import Effort
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
@@ -168,6 +169,19 @@ class TaskArguments(CommandArguments):
 
 
 @attrs.frozen(eq=False, repr=False)
+class EffortArguments(CommandArguments):
+    """The argument of ``indwell.effort``.
+
+    Attributes:
+        effort: How much the model thinks, from the next turn on; empty: the model decides.
+        session: An open session; if left out, the current one and all later ones.
+    """
+
+    effort: Effort
+    session: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
 class ModeArguments(CommandArguments):
     """The argument of ``indwell.mode``.
 
@@ -289,6 +303,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.fork": documents.ForkArguments,
     "indwell.rewind": documents.RewindArguments,
     "indwell.plan": views.PlanArguments,
+    "indwell.effort": EffortArguments,
     "indwell.mode": ModeArguments,
     "indwell.trust": TrustArguments,
     "indwell.chat": ChatArguments,

@@ -34,6 +34,7 @@ COMMAND_NAMES = (
     "indwell.fork",
     "indwell.rewind",
     "indwell.plan",
+    "indwell.effort",
     "indwell.mode",
     "indwell.trust",
     "indwell.chat",

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from indwell.lsp.messages.values import Value
+from indwell.messages import Effort
 from indwell.settings.model import Mode
 
 
@@ -77,6 +78,8 @@ class StatusResult(Value):
         mode: The mode from the next turn on.
         modes: The modes that may be chosen here.
         model: The chosen model; empty if none is.
+        effort: How much it thinks; empty: it decides itself.
+        efforts: What may be chosen for that; empty if the model is not known to think.
         lacking: Why no model can be called; empty if one can.
         trusted: Whether all folders are trusted as they are now.
         running: The number of the running turn; 0 while its session is being opened. Null after the
@@ -99,6 +102,8 @@ class StatusResult(Value):
     pictures: bool | None
     cost: float | None
     beside: tuple[RunningTurn, ...] = ()
+    effort: Effort = ""
+    efforts: tuple[Effort, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)

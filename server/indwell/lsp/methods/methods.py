@@ -109,10 +109,12 @@ async def status_of(host: Host) -> status.StatusResult:
     """The present state; uses no network and opens no keyring."""
     settings, workspace = host.service.configuration.settings, host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
-    lacking, standings, pictures = await asyncio.gather(
-        host.service.endpoint.seems_lacking(),
+    endpoint = host.service.endpoint
+    lacking, standings, pictures, efforts = await asyncio.gather(
+        endpoint.seems_lacking(),
         host.service.trust.look(roots),
-        host.service.endpoint.pictures(settings),
+        endpoint.pictures(settings),
+        endpoint.efforts(settings),
     )
     # Read last: a turn may have ended meanwhile, and its end was sent already.
     settings, session = host.service.configuration.settings, host.sessions.current
@@ -132,6 +134,8 @@ async def status_of(host: Host) -> status.StatusResult:
         ),
         version=__version__,
         pictures=pictures,
+        effort=settings.effort,
+        efforts=efforts,
         cost=session.spending.cost if session is not None else None,
     )
 

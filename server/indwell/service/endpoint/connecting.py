@@ -9,6 +9,7 @@ from typing import Literal
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, write_atomic
+from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
@@ -130,7 +131,14 @@ class Connecting:
             return None if settings.provider != "scripted" else False
         if settings.pictures is not None:
             return settings.pictures
-        return await asyncio.to_thread(_known_pictures, settings)
+        return (await asyncio.to_thread(facts_of, settings)).images
+
+    async def efforts(self, settings: Settings) -> tuple[Effort, ...]:
+        """The efforts to choose from; none if the model is not known to think."""
+        if settings.provider == "scripted" or not settings.model:
+            return ()
+        known = await asyncio.to_thread(facts_of, settings)
+        return EFFORTS if known.reasoning else ()
 
     def _lacking(self) -> str:
         from indwell.settings.load import lacking
@@ -152,10 +160,6 @@ class Connecting:
             return "" if settings.model and has_key(settings, key_store()) else missing
         except SettingsError as error:
             return str(error)
-
-
-def _known_pictures(settings: Settings) -> bool | None:
-    return facts_of(settings).images
 
 
 PAGE_NAME = "first-run.md"

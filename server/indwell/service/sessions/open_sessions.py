@@ -397,13 +397,15 @@ class OpenSessions:
             return resumed
 
     def _follow(self, settings: SessionSettings) -> None:
-        """Put the mode and the model of the new current session in force."""
+        """Put the mode, the model and the effort of the new current session in force."""
         own, now = settings.between_turns(), self._configuration.settings
         settings.follow()
         if own.mode != now.mode:
             self._configuration.choose_mode(own.mode)
         if own.model != now.model:
             self._configuration.choose_model(own.model)
+        if own.effort != now.effort:
+            self._configuration.choose_effort(own.effort)
 
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
         """Open a stored session; ``model`` is its own model, or empty for the chosen one."""

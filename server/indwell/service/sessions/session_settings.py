@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.errors import UserError
+from indwell.messages import Effort
 from indwell.service.configuration import Configuration
 from indwell.service.endpoint.first_run import ANSWER_S
 from indwell.service.endpoint.offered import offered_models
@@ -28,11 +29,13 @@ class OwnChoice(NamedTuple):
     Attributes:
         mode: The mode that was chosen for it.
         model: The model that was chosen for it.
+        effort: How much it was to think.
         configured: The mode in the user's settings at that time.
     """
 
     mode: Mode
     model: str
+    effort: Effort
     configured: Mode
 
 
@@ -66,17 +69,21 @@ class SessionSettings:
         if own is None:
             return settings
         mode = own.mode if own.configured == self._configured() else settings.mode
-        return msgspec.structs.replace(settings, mode=mode, model=own.model)
+        return msgspec.structs.replace(settings, mode=mode, model=own.model, effort=own.effort)
 
-    def keep(self, *, mode: Mode | None = None, model: str = "") -> None:
+    def keep(
+        self, *, mode: Mode | None = None, model: str = "", effort: Effort | None = None
+    ) -> None:
         """Stop following the current session.
 
         Args:
             mode: Of this session from now on; the one in force if None.
             model: Of this session from now on; the one in force if empty.
+            effort: Of this session from now on; the one in force if None.
         """
         now = self.between_turns()
-        self._own = OwnChoice(mode or now.mode, model or now.model, self._configured())
+        own_effort = now.effort if effort is None else effort
+        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, self._configured())
 
     def follow(self) -> None:
         """The session is the current one: follow what the user chooses."""

@@ -39,7 +39,8 @@ export function composerActions(parts: Parts): ComposerActions {
 
 function outcomeOf({ state }: Parts, text: string) {
   const models = state.models?.map((model) => model.name) ?? [];
-  return commandOutcome(text, { modes: state.status?.modes ?? [], models });
+  const { modes = [], efforts = [] } = state.status ?? {};
+  return commandOutcome(text, { modes, models, efforts });
 }
 
 function send(parts: Parts, wished: "send" | "sendNext"): void {

@@ -21,7 +21,11 @@ export function Composer({ state, post, channel }: ViewProps) {
   const box = useRef<HTMLTextAreaElement>(null);
   const chips = useRef<HTMLDivElement>(null);
   const { keeper, text } = useDraft(post, channel, box);
-  const offered = { modes: state.status?.modes ?? [], models: state.models ?? [] };
+  const offered = {
+    modes: state.status?.modes ?? [],
+    models: state.models ?? [],
+    efforts: state.status?.efforts ?? [],
+  };
   const completion = useCompletion(channel, post, offered);
   const attach = useAttach(state, post);
   const drop = useDrop(attach.uris, attach.files);

@@ -1,6 +1,7 @@
 /** Below the input: mode, model, window, cost, and the buttons that send. */
 import type { ViewProps } from "../view-props.ts";
 import { Cost } from "./cost.tsx";
+import { EffortPicker } from "./effort-picker.tsx";
 import { ModePicker } from "./mode-picker.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 import { SendButtons, type SendButtonsProps } from "./send-buttons.tsx";
@@ -15,6 +16,7 @@ export function Footer({ state, post, sending }: FooterProps) {
     <div class="footer">
       <ModePicker state={state} post={post} />
       <ModelPicker state={state} post={post} />
+      <EffortPicker state={state} post={post} />
       <span class="footer-space" />
       <WindowMeter state={state} post={post} />
       <Cost state={state} />

@@ -1,8 +1,9 @@
 /** Which rows a completion list shows, best first. Pure. */
 
 import type { ModelRow } from "../../protocol.ts";
-import { COMMANDS } from "../../shared/commands.ts";
+import { AUTO, COMMANDS } from "../../shared/commands.ts";
 import type { FoundRow } from "../../shared/messages.ts";
+import { effortWords } from "./effort-words.ts";
 import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";
@@ -20,6 +21,7 @@ export interface ShownRow {
 export interface Offered {
   readonly modes: readonly string[];
   readonly models: readonly ModelRow[];
+  readonly efforts: readonly string[];
 }
 
 /** Rows of the host for `@`, in its order, as it knows more than letters; only marked here. */
@@ -27,7 +29,7 @@ export function mentionRows(found: readonly FoundRow[], query: string): readonly
   return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));
 }
 
-/** Commands, values behind `/mode ` and `/model `, and what the host adds (skills). */
+/** Commands, values behind `/mode `, `/model ` and `/effort `, and what the host adds (skills). */
 export function commandRows(
   query: string,
   offered: Offered,
@@ -57,6 +59,8 @@ function valueRows(command: string, offered: Offered): readonly FoundRow[] {
   });
   if (command === "mode") return offered.modes.map((mode) => row(mode, modeWords(mode)));
   if (command === "model") return offered.models.map((model) => row(model.name, modelWords(model)));
+  if (command === "effort")
+    return [AUTO, ...offered.efforts].map((one) => row(one, effortWords(one)));
   return [];
 }
 

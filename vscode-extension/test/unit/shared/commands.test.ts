@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COMMANDS, commandOutcome } from "../../../src/shared/commands.ts";
 
-const OFFERED = { modes: ["plan", "review"], models: ["small", "maker/large:2"] };
+const OFFERED = {
+  modes: ["plan", "review"],
+  models: ["small", "maker/large:2"],
+  efforts: ["low", "high"],
+};
 const outcome = (text: string) => commandOutcome(text, OFFERED);
 
 test("every command of the table does something when it stands alone", () => {
@@ -23,6 +27,14 @@ test("a command becomes the message that a button would post", () => {
     kind: "post",
     message: { type: "model", model: "maker/large:2" },
   });
+  assert.deepEqual(outcome("/effort high"), {
+    kind: "post",
+    message: { type: "effort", effort: "high" },
+  });
+  assert.deepEqual(outcome("/effort auto"), {
+    kind: "post",
+    message: { type: "effort", effort: "" },
+  });
   assert.deepEqual(outcome("/sessions tax rate"), {
     kind: "post",
     message: { type: "sessions", query: "tax rate", more: false },
@@ -32,6 +44,7 @@ test("a command becomes the message that a button would post", () => {
 test("a command that needs a value asks for it", () => {
   assert.deepEqual(outcome("/mode"), { kind: "complete", text: "/mode " });
   assert.deepEqual(outcome("/model "), { kind: "complete", text: "/model " });
+  assert.deepEqual(outcome("/effort"), { kind: "complete", text: "/effort " });
 });
 
 test("what is no command of ours is sent as it is", () => {

@@ -56,6 +56,8 @@ const STATUS: StatusResult = {
   version: "1",
   pictures: null,
   cost: 1,
+  effort: "",
+  efforts: [],
 };
 
 function start(...actions: readonly Action[]): PanelState {

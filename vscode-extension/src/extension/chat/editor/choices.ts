@@ -24,7 +24,7 @@ export function choiceHandlers(
   sessions: Sessions,
   choice: Chosen,
   elsewhere: Elsewhere,
-): HandlersOf<"mode" | "model" | "command" | "closeBanner"> {
+): HandlersOf<"mode" | "model" | "effort" | "command" | "closeBanner"> {
   const { store, backend, ports } = room;
   const perform = async (command: Command): Promise<void> => {
     switch (command) {
@@ -89,6 +89,17 @@ export function choiceHandlers(
       refresh.soon("models", "context");
       await refresh.now("status");
       choice.choose({ model });
+    },
+    effort: async ({ effort }) => {
+      const { session, status } = store.state;
+      const chosen = ["" as const, ...(status?.efforts ?? [])].find((one) => one === effort);
+      if (chosen === undefined) {
+        tell(room, "warning", `The effort ${effort} cannot be chosen for this model.`);
+        return;
+      }
+      const isBeside = status?.beside.some((one) => one.session === session) ?? false;
+      await backend.execute("indwell.effort", { effort: chosen, ...(isBeside && { session }) });
+      await refresh.now("status");
     },
     command: ({ command }) => perform(command),
     closeBanner: () => store.dispatch({ type: "banner", banner: null }),

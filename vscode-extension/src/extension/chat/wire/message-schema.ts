@@ -60,6 +60,7 @@ const SCHEMA = v.variant("type", [
   tagged("unattach", { id: path }),
   tagged("mode", { mode: text(40) }),
   tagged("model", { model: text(400) }),
+  tagged("effort", { effort: text(40) }),
   tagged("command", { command: v.picklist(COMMANDS) }),
   tagged("verdict", { verdict: v.picklist(["accept", "reject"]), hunks: list(id, 100_000) }),
   tagged("openDiff", { path: v.nullable(path), turn: v.nullable(count) }),

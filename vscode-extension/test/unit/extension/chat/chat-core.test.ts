@@ -20,6 +20,8 @@ const STATUS: StatusResult = {
   version: "1",
   pictures: null,
   cost: null,
+  effort: "",
+  efforts: [],
 };
 
 /** As the server says that another process has the session open. */

@@ -90,6 +90,8 @@ test("where no model can be called, the tooltip says so, and what to do", () => 
     version: "1",
     pictures: null,
     cost: null,
+    effort: "",
+    efforts: [],
   };
   const { tooltip } = statusWords(RUNNING, state({ status }));
   assert.deepEqual(tooltip.slice(0, 2), ["No model is set yet.", "Connect a model"]);

@@ -17,7 +17,7 @@ const MODEL = {
   tools: true,
   chosen: true,
 };
-const OFFERED = { modes: ["plan", "review"], models: [MODEL] };
+const OFFERED = { modes: ["plan", "review"], models: [MODEL], efforts: ["low", "high"] };
 
 test("commands are listed best first, and skills of the host beside them", () => {
   const skill = {
@@ -38,6 +38,7 @@ test("commands are listed best first, and skills of the host beside them", () =>
   assert.deepEqual(labels("mod").slice(0, 2), ["/mode", "/model"]);
   assert.deepEqual(labels("mode r"), ["review"]);
   assert.deepEqual(labels("model lar"), ["maker/large"]);
+  assert.deepEqual(labels("effort "), ["auto", "low", "high"]);
 });
 
 test("rows of the host keep its order and are only marked", () => {

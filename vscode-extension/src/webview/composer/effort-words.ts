@@ -1,0 +1,17 @@
+/** How much a model thinks, in words. Pure. */
+
+const WORDS: Readonly<Record<string, string>> = {
+  auto: "The model decides",
+  none: "It answers at once",
+  minimal: "Hardly any thinking",
+  low: "Little thinking: sooner and for less",
+  medium: "As much thinking as usual",
+  high: "Much thinking, for hard work",
+  xhigh: "Very much thinking: slow and dear",
+  max: "As much thinking as it can: slowest and dearest",
+};
+
+/** What an effort means; empty for one that this version does not know. */
+export function effortWords(effort: string): string {
+  return WORDS[effort] ?? "";
+}
