@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from indwell.sessions.records import Spent
+from indwell.sessions.records import RequestRecord, Spent
 from support.editing import READ, USAGE, Home, editing
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, refuse, say
 from support.model_server import answering, listed
@@ -74,6 +74,15 @@ async def test_a_session_at_a_named_endpoint_goes_on_there(home) -> None:
     asked = [one.body for one in work.seen if one.method == "POST"]
     assert [one["model"] for one in asked] == ["m", "m"]
     assert len(asked[1]["messages"]) > len(asked[0]["messages"])
+
+
+async def test_the_effort_of_the_command_line_counts_more_than_that_of_the_settings(home) -> None:
+    async with LoopbackEndpoint([say("Yes.", usage=USAGE), say("No.", usage=USAGE)]) as endpoint:
+        home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\neffort = "high"\n')
+        ended = [await run(home, "run", "--effort", "low", "a"), await run(home, "run", "b")]
+    assert [one.code for one in ended] == [0, 0], ended
+    sent = [one for log in home.logs() for one in log if isinstance(one, RequestRecord)]
+    assert [one.effort for one in sent] == ["low", "high"]
 
 
 async def test_a_field_that_the_endpoint_refuses_is_left_out_from_then_on(home) -> None:
