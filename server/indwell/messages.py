@@ -260,6 +260,8 @@ class Reply(msgspec.Struct, frozen=True):
         problem: What broke, or exceeded a limit, in plain words; empty if nothing.
         reasoning: The pieces of reasoning that must come back, in order; ``thinking`` is their
             text.
+        written: ``read`` if the model wrote its calls as text, from which ``calls`` were read;
+            ``unread`` if the text seems to be meant as a call and cannot be read as one.
     """
 
     text: str
@@ -269,3 +271,4 @@ class Reply(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     problem: str = ""
     reasoning: tuple[Reasoning, ...] = ()
+    written: Literal["", "read", "unread"] = ""

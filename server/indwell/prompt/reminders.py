@@ -60,6 +60,15 @@ def repetition_words(name: str, times: int) -> str:
     )
 
 
+def call_format_words() -> str:
+    """The request to call properly, after a reply that holds a call as text."""
+    return (
+        "Your last reply holds a tool call as text, so nothing was run. Call the tool itself. If "
+        "you can only write calls as text, reply with the call and no other words: "
+        '{"name": "read_file", "arguments": {"path": "..."}}'
+    )
+
+
 def elapsed_words(before: datetime | None, now: datetime) -> str:
     """The body of the reminder; empty after a short pause, or if a clock was set back.
 

@@ -189,7 +189,9 @@ class EndpointClient:
             )
         while True:
             dialect = self._dialect(request.model)
-            reply = REPLIES[dialect.wire](dialect)
+            reply = REPLIES[dialect.wire](
+                dialect, request.tools if request.tool_choice == "auto" else ()
+            )
             try:
                 await self._attempt(request, reply, on_event)
                 if reply.broke_off:
@@ -199,6 +201,8 @@ class EndpointClient:
             except _OtherWire:
                 continue
             except ProviderError as fault:
+                for event in () if reply.ended else reply.let_go():
+                    on_event(event)
                 if isinstance(fault, TooLong) and reply.can_be_kept:
                     return reply.cut_off(request, str(fault), finish="endless")
                 if reply.ended:  # the reply was already complete

@@ -70,6 +70,8 @@ class TurnState:
         n_agents: Number of sub-agents started.
         agents: Number of sub-agents started, by name; it numbers those of one name.
         held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
+        told_written: Whether the user was told that the model writes its calls as text.
+        shown_format: Whether the model was just asked to call properly.
     """
 
     number: int
@@ -92,6 +94,8 @@ class TurnState:
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)
     changes: list[AppliedChange] = field(default_factory=list)
+    told_written: bool = False
+    shown_format: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from indwell.errors import (
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKEN_OFF, Image, Message, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
-from indwell.prompt.reminders import repetition_words, round_limit_words
+from indwell.prompt.reminders import call_format_words, repetition_words, round_limit_words
 from indwell.sessions.records import Ending
 
 _ABOUT_PICTURES = lazy_pattern(r"image|picture|vision|media|multimodal", re.IGNORECASE)
@@ -61,6 +61,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         if reply.finish in BROKEN_OFF:
             return "failed", f"the reply broke off: {reply.problem}; ask to go on"
         if uses:
+            _tell_of_written(turn, reply, emit)
             results: dict[str, ToolResult] = {}
             pictures: list[Image] = []
             try:
@@ -88,6 +89,11 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
             repeated = _repetition(session, turn, len(uses))
             if repeated and not session.steering:
                 return "repeated", repeated
+        elif reply.written == "unread" and not session.steering:
+            if turn.shown_format:
+                return "failed", _UNREAD
+            turn.shown_format = True
+            _remind(session, call_format_words(), turn.number)
         elif not session.steering:
             ending = _ending_of(reply)
             is_asked = ending[0] == "done" and await features.on_stop(moment)
@@ -215,6 +221,21 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
         is_known = session.parts.tools.has(name)
         _remind(session, repetition_words(name if is_known else "", times), turn.number)
     return ""
+
+
+_UNREAD = (
+    "the model wrote a tool call as text, twice in a row, in a form that cannot be read; nothing "
+    "was run. Choose a model that calls tools: `indwell login` tests it"
+)
+
+
+def _tell_of_written(turn: TurnState, reply: Reply, emit: Listener) -> None:
+    """Tell the user once in a turn that calls were read from the model's text."""
+    turn.shown_format = False
+    if reply.written == "read" and not turn.told_written:
+        turn.told_written = True
+        what = "this model writes its tool calls as text; they are read from there"
+        emit(events.Notice(turn.number, "info", what))
 
 
 def _remind(session: Session, words: str, turn: int) -> None:

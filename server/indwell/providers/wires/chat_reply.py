@@ -6,10 +6,10 @@ An event is a chunk: a decoded JSON object. Local servers send reasoning between
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from indwell.messages import Finish, Usage
+from indwell.messages import Finish, ToolSpec, Usage
 from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.reply import GrowingReply, count
@@ -26,6 +26,7 @@ class ChatReply(GrowingReply):
 
     Args:
         dialect: The endpoint's dialect.
+        tools: The tools that the model may call.
     """
 
     broken: ClassVar[frozenset[str]] = frozenset(
@@ -45,8 +46,8 @@ class ChatReply(GrowingReply):
         "sensitive": "filtered",  # GLM
     }
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
-        super().__init__(dialect)
+    def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
+        super().__init__(dialect, tools)
         self._tags = ThinkTags() if self._dialect.think_tags else None
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
@@ -75,12 +76,11 @@ class ChatReply(GrowingReply):
         return self.add(value) if isinstance(value.get("choices"), list) else None
 
     def end(self) -> list[StreamEvent]:
-        """Return the events of the text held back until the end of the stream."""
-        if self._tags is None:
-            return []
+        """Return the events of what was held back until the end of the stream."""
         events: list[StreamEvent] = []
-        self._say(*self._tags.close(), events)
-        return events
+        if self._tags is not None:
+            self._say(*self._tags.close(), events)
+        return events + super().end()
 
     def _delta(self, delta: Mapping[str, Any], events: list[StreamEvent]) -> None:
         content = delta.get("content")

@@ -204,8 +204,8 @@ class MessagesReply(GrowingReply):
         "refusal": "filtered",
     }
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
-        super().__init__(dialect)
+    def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
+        super().__init__(dialect, tools)
         self._n_calls = 0
         self._open: dict[int, _OpenThinking] = {}
         self._counted: dict[str, Any] = {}

@@ -8,22 +8,44 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
 from indwell.context.tokens import estimate_tokens, request_tokens
-from indwell.messages import Finish, Message, Reasoning, Reply, Request, ToolUse, Usage
-from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
+from indwell.messages import (
+    Finish,
+    Message,
+    Reasoning,
+    Reply,
+    Request,
+    ToolSpec,
+    ToolUse,
+    Usage,
+)
+from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.layout import KeptReasoning
-from indwell.providers.wires.tool_calls import CallAssembler, GrowingText, is_json, mended
+from indwell.providers.wires.tool_calls import (
+    CallAssembler,
+    CallDelta,
+    GrowingText,
+    is_json,
+    mended,
+)
+from indwell.providers.wires.written_calls import (
+    CALL_LIMIT,
+    is_attempt,
+    may_be_call,
+    written_calls,
+)
 
 TEXT_LIMIT = 2_000_000
 """Characters of text and reasoning that are kept: the longest replies of models (128,000 tokens)
 have a quarter of it. The editor, the log and the next request each get them once.
 """
 
+_BEGIN = 40  # characters that tell whether a reply may be a written call
 REASONING_LIMIT = 256  # pieces of reasoning that go back to the endpoint, in one reply
 
 
@@ -32,6 +54,7 @@ class GrowingReply(ABC):
 
     Args:
         dialect: The endpoint's dialect.
+        tools: The tools that the model may call.
 
     Attributes:
         n_chunks: Events so far.
@@ -46,14 +69,18 @@ class GrowingReply(ABC):
     finishes: ClassVar[Mapping[str, Finish]] = {}
     """What a finish reason means, if it is not the usual end."""
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
+    def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         self.n_chunks = 0
         self.reason = ""
         self.is_done = False
         self.excess = ""
         self._n_said = 0
         self._dialect = dialect or Dialect()
+        self._tools = tools
         self._text = _TextPieces()
+        self._held: list[str] | None = [] if tools else None  # text that may be a written call
+        self._n_held = 0
+        self._written: Literal["", "read"] = ""
         self._thinking = _TextPieces()
         self._calls = CallAssembler(id_limit=self._dialect.id_limit)
         self._reasoning: list[tuple[str, bytes, int]] = []
@@ -103,8 +130,23 @@ class GrowingReply(ABC):
         return chunk if chunk.get("error") or name == b"error" else None
 
     def end(self) -> list[StreamEvent]:
-        """Return the events of the text held back until the end of the stream."""
-        return []
+        """Return the events of what was held back until the end of the stream.
+
+        That is text which could be calls that the model wrote as text: now they are read, or not.
+        """
+        may_be_read = self._held and not self._calls.begun and self.reason not in self.finishes
+        found = written_calls(self._text.joined, self._tools) if may_be_read else ()
+        if not found:
+            return self.let_go()
+        for index, call in enumerate(found):
+            self._calls.add(CallDelta(index=index, name=call.name, arguments=call.arguments))
+        self._text, self._held, self._written = _TextPieces(), None, "read"
+        return [CallStarted(call.name) for call in found]
+
+    def let_go(self) -> list[StreamEvent]:
+        """Return the events of text that was held back and is no call, or is broken."""
+        held, self._held = "".join(self._held or ()), None
+        return [TextDelta(held)] if held else []
 
     def whole(self, request: Request, *, is_cut: bool = False) -> Reply:
         """Return the reply of a stream that came to its end; calls that were cut off are dropped.
@@ -138,6 +180,7 @@ class GrowingReply(ABC):
             usage=self._used(request),
             problem=problem,
             reasoning=self._kept(request.model, most_calls=len(calls)),
+            written=self._written or self._unread(has_calls=bool(calls)),
         )
 
     def cut_off(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
@@ -150,6 +193,10 @@ class GrowingReply(ABC):
             problem=problem,
         )
 
+    def _unread(self, *, has_calls: bool) -> Literal["", "unread"]:
+        may_be = not has_calls and self.reason not in self.finishes
+        return "unread" if may_be and is_attempt(self._text.joined, self._tools) else ""
+
     def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
         self._n_said += len(thinking) + len(words)
         if (over := self._n_said - TEXT_LIMIT) > 0:
@@ -158,7 +205,19 @@ class GrowingReply(ABC):
         if thinking and (whole := self._thinking.add(thinking)):
             events.append(ThinkingDelta(whole))
         if words and (whole := self._text.add(words)):
-            events.append(TextDelta(whole))
+            if self._held is None:
+                events.append(TextDelta(whole))
+            else:
+                self._hold(whole, events)
+
+    def _hold(self, words: str, events: list[StreamEvent]) -> None:
+        """Hold text back as long as the reply may be nothing but a written call."""
+        assert self._held is not None
+        is_begin, self._n_held = self._n_held < _BEGIN, self._n_held + len(words)
+        self._held.append(words)
+        is_other = is_begin and not may_be_call("".join(self._held))
+        if is_other or self._n_held > CALL_LIMIT:
+            events += self.let_go()
 
     def _keep(self, text: str, item: Mapping[str, Any], place: int) -> None:
         """Keep a piece of reasoning that must go back; ``place`` is as in ``Reasoning``."""

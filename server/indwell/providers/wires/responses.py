@@ -159,8 +159,8 @@ class ResponsesReply(GrowingReply):
         "content_filter": "filtered",
     }
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
-        super().__init__(dialect)
+    def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
+        super().__init__(dialect, tools)
         self._n_calls = 0
         self._streamed: set[tuple[int, str]] = set()  # index and kind of items with deltas
 

@@ -149,7 +149,15 @@ async def _talk(chat: Provider, model: str) -> tuple[EndpointStep, ...]:
 
 def _tools_steps(model: str, reply: Reply) -> Iterator[EndpointStep]:
     if any(call.name == _TOOL.name and WORD in call.arguments for call in reply.calls):
-        yield EndpointStep("tools", "ok", f"{model} calls tools")
+        written = ", as text, which is read" if reply.written else ""
+        yield EndpointStep("tools", "ok", f"{model} calls tools{written}")
+    elif reply.written == "unread":
+        yield EndpointStep(
+            "tools",
+            "warn",
+            f"{model} writes tool calls as text, in a form that cannot be read",
+            "choose a model that is made for tools, or start the server with its chat template",
+        )
     elif reply.calls:
         yield EndpointStep(
             "tools",

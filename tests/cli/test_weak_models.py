@@ -1,0 +1,74 @@
+"""Small and local models: calls written as text, and turns that say honestly how they ended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.editing import EDIT, MENDED, READ, USAGE, Home
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
+from support.model_server import answering, listed
+from support.terminal import Ended, indwell
+
+LOOK = json.dumps({"name": READ[0], "arguments": json.loads(READ[1])})
+CALL = json.dumps({"name": EDIT[0], "arguments": json.loads(EDIT[1])}, indent=2)
+BEHIND_WORDS = f"I will mend the file.\n\n```json\n{CALL}\n```"
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, endpoint: LoopbackEndpoint, *arguments: str) -> Ended:
+    home.configure(f'model = "m"\nbase_url = "{endpoint.base_url}"\n')
+    environment = home.environment()
+    return await indwell(*arguments, environment=environment, folder=home.workspace)
+
+
+@pytest.mark.parametrize("form", ["```json\n{}\n```", "<tool_call>{}</tool_call>"])
+async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(home, form) -> None:
+    said = (form.format(LOOK), form.format(CALL), "It is mended.")
+    script = [say(one, usage=USAGE) for one in said]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, endpoint, "run", "--mode", "auto", "--json", "mend it")
+    assert ended.code == 0, ended
+    assert home.shop.read_text() == MENDED
+    assert '"name"' not in "".join(one.get("text", "") for one in ended.events)
+    notices = [one["message"] for one in ended.events if one["type"] == "notice"]
+    assert notices.count("this model writes its tool calls as text; they are read from there") == 1
+    sent = endpoint.seen[-1].body["messages"]
+    assert [len(one.get("tool_calls", ())) for one in sent if one["role"] == "assistant"] == [1, 1]
+
+
+async def test_a_call_behind_words_is_asked_for_once_more_and_then_the_turn_fails(home) -> None:
+    async with LoopbackEndpoint([say(BEHIND_WORDS, usage=USAGE)] * 2) as endpoint:
+        ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
+    assert ended.code == 1
+    assert "wrote a tool call as text, twice in a row" in ended.stderr
+    assert home.shop.read_text() != MENDED
+    assert "reply with the call and no other words" in str(endpoint.seen[1].body["messages"][-1])
+
+
+async def test_a_model_that_then_calls_goes_on(home) -> None:
+    script = [say(one, usage=USAGE) for one in (LOOK, BEHIND_WORDS, CALL, "Done.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
+    assert (ended.code, home.shop.read_text()) == (0, MENDED), ended
+
+
+@pytest.mark.parametrize(("form", "said"), [
+    ("{}", "✓ m calls tools, as text, which is read"),
+    ("I call it:\n{}", "! m writes tool calls as text, in a form that cannot be read"),
+])  # fmt: skip
+async def test_login_tells_how_a_model_calls(home, form, said) -> None:
+    def chat(seen: Seen) -> Answer:
+        text = json.dumps({"name": "report", "arguments": {"word": "ready"}})
+        return say(form.format(text) if seen.body.get("tools") else "Hello.", usage=USAGE)
+
+    async with LoopbackEndpoint(answering(listed("m"), chat=chat)) as endpoint:
+        ended = await indwell(
+            "login", endpoint.base_url, environment=home.environment(), folder=home.workspace
+        )
+    assert said in ended.stdout.splitlines(), ended
