@@ -201,17 +201,7 @@ class EndpointClient:
             except _OtherWire:
                 continue
             except ProviderError as fault:
-                for event in () if reply.ended else reply.let_go():
-                    on_event(event)
-                if isinstance(fault, TooLong) and reply.can_be_kept:
-                    return reply.cut_off(request, str(fault), finish="endless")
-                if reply.ended:  # the reply was already complete
-                    for event in reply.end():
-                        on_event(event)
-                    return reply.whole(request, is_cut=True)
-                if reply.can_be_kept:
-                    return reply.cut_off(request, without_advice(str(fault)))
-                raise
+                return _broken(reply, request, fault, on_event)
             return reply.whole(request)
 
     async def aclose(self) -> None:
@@ -337,6 +327,28 @@ class EndpointClient:
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
+
+
+def _broken(
+    reply: GrowingReply,
+    request: Request,
+    fault: ProviderError,
+    on_event: Callable[[StreamEvent], None],
+) -> Reply:
+    """Return what can be kept of a reply that broke off.
+
+    Raises:
+        ProviderError: The fault, as nothing can be kept.
+    """
+    for event in reply.end() if reply.ended else reply.let_go():
+        on_event(event)
+    if isinstance(fault, TooLong) and reply.can_be_kept:
+        return reply.cut_off(request, str(fault), finish="endless")
+    if reply.ended:  # the reply was already complete
+        return reply.whole(request, is_cut=True)
+    if reply.can_be_kept:
+        return reply.cut_off(request, without_advice(str(fault)))
+    raise fault
 
 
 def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], None]) -> None:

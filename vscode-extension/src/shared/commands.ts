@@ -1,4 +1,5 @@
 /** The commands that can be typed behind `/`, and what the panel does for each. Pure. */
+import { AUTO } from "./effort-words.ts";
 import type { ToHost } from "./messages.ts";
 
 /** A command of the composer. `values`: what may stand behind it. */
@@ -26,9 +27,6 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "log", detail: "Show the log", values: "none" },
   { name: "settings", detail: "Open the settings", values: "none" },
 ];
-
-/** The effort that leaves it to the model how much it thinks. */
-export const AUTO = "auto";
 
 /** The prompt by which the server continues a turn that its end interrupted. */
 export const CONTINUE = "/continue";

@@ -36,7 +36,16 @@ from indwell.errors import (
     WindowTooSmall,
 )
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import BROKEN_OFF, Image, Message, Reply, Text, ToolChoice, ToolResult
+from indwell.messages import (
+    BROKEN_OFF,
+    Image,
+    Message,
+    Reply,
+    Text,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+)
 from indwell.policy.approvals import short_line
 from indwell.prompt.reminders import call_format_words, repetition_words, round_limit_words
 from indwell.sessions.records import Ending
@@ -56,55 +65,71 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         words = None
         moment, features = Moment(session, turn.number, emit), session.parts.features
         uses = tool_uses(session.conversation.messages[-1])
-        if reply.finish in BROKEN_OFF or not uses:
-            await features.answered(moment)
         if reply.finish in BROKEN_OFF:
+            await features.answered(moment)
             return "failed", f"the reply broke off: {reply.problem}; ask to go on"
         if uses:
             _tell_of_written(turn, reply, emit)
-            results: dict[str, ToolResult] = {}
-            pictures: list[Image] = []
-            try:
-                await features.answered(moment)  # in here, as a stop must leave results for calls
-                await dispatch(
-                    session,
-                    uses,
-                    emit,
-                    results=results,
-                    pictures=pictures,
-                    changes=turn.changes,
-                )
-            finally:
-                answered = talk.with_results(
-                    session.conversation,
-                    tuple(results.values()),
-                    turn=turn.number,
-                    pictures=pictures,
-                )
-                session.advance(answered)
-            answer = features.ends_turn(turn.number)
-            if answer is not None and not session.steering:
-                turn.answer = turn.answer or answer
-                return "done", ""
-            repeated = _repetition(session, turn, len(uses))
-            if repeated and not session.steering:
-                return "repeated", repeated
-        elif reply.written == "unread" and not session.steering:
-            if turn.shown_format:
-                return "failed", _UNREAD
-            turn.shown_format = True
-            _remind(session, call_format_words(), turn.number)
-        elif not session.steering:
-            ending = _ending_of(reply)
-            is_asked = ending[0] == "done" and await features.on_stop(moment)
-            if not (is_asked or session.steering):  # the user may have steered while features ran
-                return ending
+            ending = await _run_calls(moment, turn, uses)
+        else:
+            await features.answered(moment)
+            ending = None if session.steering else await _after_words(moment, turn, reply)
+        if ending is not None and not session.steering:  # the user may have steered meanwhile
+            return ending
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
             await _ask_model(session, turn, emit, words=None, tool_choice="none")
             await features.answered(moment)
             rounds = "1 round" if limit == 1 else f"{limit} rounds"
             return "limit", f"stopped after {rounds}; ask to go on, or raise `round_limit`"
+
+
+async def _run_calls(
+    moment: Moment[Session], turn: TurnState, uses: Sequence[ToolUse]
+) -> tuple[Ending, str] | None:
+    """Run the calls of a reply; return how the turn ends, None if the model is asked again."""
+    session, features = moment.session, moment.session.parts.features
+    results: dict[str, ToolResult] = {}
+    pictures: list[Image] = []
+    try:
+        await features.answered(moment)  # in here, as a stop must leave results for calls
+        await dispatch(
+            session,
+            uses,
+            moment.emit,
+            results=results,
+            pictures=pictures,
+            changes=turn.changes,
+        )
+    finally:
+        answered = talk.with_results(
+            session.conversation,
+            tuple(results.values()),
+            turn=turn.number,
+            pictures=pictures,
+        )
+        session.advance(answered)
+    answer = features.ends_turn(turn.number)
+    if answer is not None and not session.steering:
+        turn.answer = turn.answer or answer
+        return "done", ""
+    repeated = _repetition(session, turn, len(uses))
+    return ("repeated", repeated) if repeated else None
+
+
+async def _after_words(
+    moment: Moment[Session], turn: TurnState, reply: Reply
+) -> tuple[Ending, str] | None:
+    """Return how the turn ends after a reply without calls; None if the model is asked again."""
+    if reply.written == "unread":
+        if turn.shown_format:
+            return "failed", _UNREAD
+        turn.shown_format = True
+        _remind(moment.session, call_format_words(), turn.number)
+        return None
+    ending = _ending_of(reply)
+    is_asked = ending[0] == "done" and await moment.session.parts.features.on_stop(moment)
+    return None if is_asked else ending
 
 
 def keep_partial_answer(session: Session, turn: TurnState) -> None:

@@ -8,6 +8,7 @@ templates that the makers publish: Hermes and Qwen (``<tool_call>``), Qwen3-Code
 DeepSeek, Kimi, gpt-oss, MiniMax, and JSON alone or in a fence.
 """
 
+# ruff: noqa: RUF001 - DeepSeek and others write their marks with these signs
 from __future__ import annotations
 
 import json

@@ -1,9 +1,8 @@
 /** How much the model thinks: a menu, shown only for a model that is known to think. */
 import { useCallback, useRef, useState } from "preact/hooks";
-import { AUTO } from "../../shared/commands.ts";
+import { AUTO, effortWords } from "../../shared/effort-words.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
-import { effortWords } from "./effort-words.ts";
 import { PickerButton } from "./picker-button.tsx";
 import { Popup } from "./popup.tsx";
 

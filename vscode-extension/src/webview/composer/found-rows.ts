@@ -1,9 +1,9 @@
 /** Which rows a completion list shows, best first. Pure. */
 
 import type { ModelRow } from "../../protocol.ts";
-import { AUTO, COMMANDS } from "../../shared/commands.ts";
+import { COMMANDS } from "../../shared/commands.ts";
+import { AUTO, effortWords } from "../../shared/effort-words.ts";
 import type { FoundRow } from "../../shared/messages.ts";
-import { effortWords } from "./effort-words.ts";
 import { fuzzy } from "./fuzzy.ts";
 import { modeWords } from "./mode-words.ts";
 import { modelWords } from "./model-words.ts";

@@ -1,5 +1,6 @@
 /** Sessions, turns, models and modes as lines of a list. Pure. */
 import type { ModelRow, SessionRow } from "../../../protocol.ts";
+import { AUTO, effortWords } from "../../../shared/effort-words.ts";
 import { modeWords } from "../../../shared/mode-words.ts";
 import type { Turn } from "../../../shared/state.ts";
 
@@ -65,6 +66,18 @@ export function modelRow(row: ModelRow): PickRow<string> {
     detail: row.tools === false ? "Takes no tools: it can answer, not edit" : "",
     value: row.name,
   };
+}
+
+/** What may be chosen for how much the model thinks; first, that it decides itself. */
+export function effortRows(
+  efforts: readonly string[],
+  current: string,
+): readonly PickRow<string>[] {
+  return ["", ...efforts].map((one) => {
+    const name = one === "" ? AUTO : one;
+    const label = one === current ? `$(check) ${name}` : name;
+    return { label, description: effortWords(name), detail: "", value: one };
+  });
 }
 
 /** A mode with what it means. */

@@ -4,7 +4,14 @@ import type { ModelsResult, SessionsResult, StatusResult } from "../../../protoc
 import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
-import { modelRow, modeRow, type PickRow, rewindRows, sessionRow } from "./session-rows.ts";
+import {
+  effortRows,
+  modelRow,
+  modeRow,
+  type PickRow,
+  rewindRows,
+  sessionRow,
+} from "./session-rows.ts";
 
 /** Milliseconds without typing until the server searches. */
 const REST_MS = 150;
@@ -59,6 +66,10 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
     "indwell.mode": async (...args) => {
       const mode = stringIn(argumentOf(args), "mode") ?? (await chooseMode(server));
       if (mode !== null) await chat.perform({ type: "mode", mode });
+    },
+    "indwell.effort": async (...args) => {
+      const effort = stringIn(argumentOf(args), "effort") ?? (await chooseEffort(server));
+      if (effort !== null) await chat.perform({ type: "effort", effort });
     },
     "indwell.model": async (...args) => {
       const model = stringIn(argumentOf(args), "model") ?? (await chooseModel(server));
@@ -124,6 +135,16 @@ async function chooseMode(server: Server): Promise<string | null> {
   const status = await server.request<StatusResult>("indwell/status", {});
   const rows = status.modes.map((one) => modeRow(one, status.mode));
   return pick("choose the mode", rows, "No mode can be chosen here.");
+}
+
+async function chooseEffort(server: Server): Promise<string | null> {
+  const { effort, efforts, model } = await server.request<StatusResult>("indwell/status", {});
+  const rows = efforts.length === 0 ? [] : effortRows(efforts, effort);
+  return pick(
+    "choose how much the model thinks",
+    rows,
+    `${model || "The model"} is not known to think, so there is nothing to choose.`,
+  );
 }
 
 async function chooseModel(server: Server): Promise<string | null> {

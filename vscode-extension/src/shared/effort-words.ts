@@ -1,5 +1,8 @@
 /** How much a model thinks, in words. Pure. */
 
+/** The effort that leaves it to the model how much it thinks. */
+export const AUTO = "auto";
+
 const WORDS: Readonly<Record<string, string>> = {
   auto: "The model decides",
   none: "It answers at once",
