@@ -203,6 +203,7 @@ class Usage(msgspec.Struct, frozen=True):
         cached: Tokens of ``input`` that were read from a cache.
         cache_write: Tokens of ``input`` that were written to a cache.
         output: Tokens of the reply, including reasoning.
+        thinking: Tokens of ``output`` that were reasoning; an estimate if the endpoint did not say.
         reported: Whether the endpoint reported them; otherwise they are estimates.
     """
 
@@ -211,6 +212,7 @@ class Usage(msgspec.Struct, frozen=True):
     cache_write: int = 0
     output: int = 0
     reported: bool = True
+    thinking: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -219,6 +221,7 @@ class Usage(msgspec.Struct, frozen=True):
             cache_write=self.cache_write + other.cache_write,
             output=self.output + other.output,
             reported=self.reported and other.reported,
+            thinking=self.thinking + other.thinking,
         )
 
 

@@ -48,6 +48,7 @@ def spent(**usage: Any) -> dict[str, Any]:
 
 READ_A = (ToolCall("a", "read_file", ARGUMENTS),)
 USED = Usage(input=10, output=2)
+THOUGHT_USED = msgspec.structs.replace(USED, thinking=1)  # one of the two is of the text
 SIGNED = {"google": {"thought_signature": "c2ln"}}
 
 TEXT_DELTA = {"type": "text_delta", "text": "ok"}
@@ -85,7 +86,7 @@ STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
                 "usage": spent(prompt_cache_hit_tokens=8)["usage"],
             },
         ],
-        Reply("ok", (), "hm", "stop", Usage(input=10, cached=8, output=2)),
+        Reply("ok", (), "hm", "stop", Usage(input=10, cached=8, output=2, thinking=1)),
     ),
     "qwen": (
         [
@@ -102,7 +103,7 @@ STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
             chunk({"content": [{"type": "text", "text": "ok"}]}),
             {**chunk({}, finish="model_length"), "usage": spent()["usage"]},
         ],
-        Reply("ok", (), "hm", "length", USED),
+        Reply("ok", (), "hm", "length", THOUGHT_USED),
     ),
     "xai": (
         [
@@ -110,7 +111,7 @@ STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
             chunk({"content": "ok"}, finish="stop"),
             spent(total_tokens=20, completion_tokens_details={"reasoning_tokens": 8}),
         ],
-        Reply("ok", (), "hm", "stop", Usage(input=10, output=10)),
+        Reply("ok", (), "hm", "stop", Usage(input=10, output=10, thinking=8)),
     ),
     "gemini": (
         [call(None, extra_content=SIGNED), chunk({}, finish="stop"), spent(total_tokens=30)],
@@ -183,7 +184,7 @@ STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
             chunk({}, finish="stop"),
             {**spent(), "timings": {"prompt_n": 1}},
         ],
-        Reply("ok", (), "hm", "stop", USED),
+        Reply("ok", (), "hm", "stop", THOUGHT_USED),
     ),
     "lmstudio": (
         [

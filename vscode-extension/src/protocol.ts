@@ -1342,6 +1342,8 @@ export interface Usage {
   readonly output: number;
   /** Whether the endpoint reported them; otherwise they are estimates. */
   readonly reported: boolean;
+  /** Tokens of `output` that were reasoning; an estimate if the endpoint did not say. */
+  readonly thinking: number;
 }
 
 /** Tokens and cost of one model call; `total` and `total_cost` of the turn so far. */

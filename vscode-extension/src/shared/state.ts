@@ -140,6 +140,7 @@ interface TurnKnown {
   readonly outgrown: boolean;
   readonly input: number;
   readonly cached: number;
+  readonly thinking: number;
   readonly output: number;
   /** US dollars; null: the price is not known. */
   readonly cost: number | null;

@@ -89,8 +89,11 @@ function textOf(text: string, key: string): Turn["parts"][number] {
   return { kind: "text", key, text, final: true, ms: null, since: null };
 }
 
-function tokens(usage: UsageReported["total"]): Pick<Turn, "input" | "cached" | "output"> {
-  return { input: usage.input, cached: usage.cached, output: usage.output };
+function tokens(
+  usage: UsageReported["total"],
+): Pick<Turn, "input" | "cached" | "output" | "thinking"> {
+  const { input, cached, output, thinking } = usage;
+  return { input, cached, output, thinking };
 }
 
 function isFirst(state: PanelState): boolean {

@@ -52,6 +52,7 @@ export function emptyTurn(session: string, number: number): Turn {
     outgrown: false,
     input: 0,
     cached: 0,
+    thinking: 0,
     output: 0,
     cost: null,
     seconds: null,

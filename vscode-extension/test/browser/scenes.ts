@@ -70,6 +70,7 @@ export function turn(number: number, more: Partial<Turn> = {}): Turn {
     outgrown: false,
     input: 18_240,
     cached: 15_100,
+    thinking: 0,
     output: 640,
     cost: 0.0123,
     seconds: 14.2,

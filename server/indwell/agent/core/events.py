@@ -384,9 +384,11 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def usage_words(usage: Usage) -> str:
-    """Input, cached and output tokens; marked as estimated if the endpoint did not count."""
+    """Tokens in, cached, out and thought; marked as estimated if the endpoint did not count."""
     estimated = "" if usage.reported else ", estimated"
-    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{estimated}"
+    thinking = f" (about {usage.thinking:,} thinking)" if usage.thinking else ""
+    tokens = f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{thinking}"
+    return f"{tokens}{estimated}"
 
 
 def compaction_words(before: int, after: int, note: str) -> str:

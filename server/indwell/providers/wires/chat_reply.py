@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from indwell.messages import Finish, ToolSpec, Usage
 from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
-from indwell.providers.wires.reply import GrowingReply, count
+from indwell.providers.wires.reply import GrowingReply, count, thinking_tokens
 from indwell.providers.wires.tool_calls import GrowingText, delta_of
 
 CHOICES_LIMIT = 64  # choices of one event that are examined; one was requested
@@ -124,7 +124,8 @@ class ChatReply(GrowingReply):
         )
         cached = min(cached, tokens_in)
         written = min(count(details, "cache_write_tokens"), tokens_in - cached)  # OpenRouter
-        return Usage(input=tokens_in, cached=cached, cache_write=written, output=tokens_out)
+        thinking = thinking_tokens(usage, "completion_tokens_details")
+        return Usage(tokens_in, cached, written, tokens_out, thinking=min(thinking, tokens_out))
 
 
 _FIRST = (0, None)

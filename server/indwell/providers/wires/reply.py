@@ -247,7 +247,13 @@ class GrowingReply(ABC):
             calls = "".join(call.name + call.arguments for call in self._calls.calls())
             return (self._text.joined, self._thinking.joined, calls)
 
-        return plausible(self._reported(self._usage), request, said)
+        usage = plausible(self._reported(self._usage), request, said)
+        if usage.thinking or not (self._thinking.begun or self._reasoning):
+            return msgspec.structs.replace(usage, thinking=min(usage.thinking, usage.output))
+        # What is neither text nor a call was thought: the text of it may be a summary, or hidden.
+        text, _, calls = said()
+        rest = usage.output - _answered(lambda: (text, calls))
+        return msgspec.structs.replace(usage, thinking=max(0, rest))
 
 
 class _TextPieces:
@@ -324,6 +330,12 @@ def count(numbers: Mapping[str, Any], name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return min(max(value, 0), MOST_TOKENS)
+
+
+def thinking_tokens(usage: Mapping[str, Any], name: str) -> int:
+    """Return the tokens of reasoning that the details of a usage tell; 0 if they tell none."""
+    details = usage.get(name)
+    return count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
 
 
 def _answered(said: Callable[[], Sequence[str]]) -> int:

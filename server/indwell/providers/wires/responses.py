@@ -27,7 +27,7 @@ from indwell.messages import (
 from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.layout import arguments_text, call_id, clean, joined, kept_reasoning
-from indwell.providers.wires.reply import GrowingReply, count, place_of
+from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, mended
 
 PATH = "/responses"
@@ -265,6 +265,7 @@ class ResponsesReply(GrowingReply):
             cached=cached,
             cache_write=min(count(details, "cache_write_tokens"), tokens - cached),
             output=count(usage, "output_tokens"),
+            thinking=thinking_tokens(usage, "output_tokens_details"),
         )
 
 

@@ -107,7 +107,8 @@ function figures(turn: Turn): string {
 }
 
 function spent(turn: Turn): string {
-  const tokens = `${tokenFigure(turn.input)} tokens in (${tokenFigure(turn.cached)} cached), ${tokenFigure(turn.output)} out`;
+  const thinking = turn.thinking === 0 ? "" : ` (about ${tokenFigure(turn.thinking)} thinking)`;
+  const tokens = `${tokenFigure(turn.input)} tokens in (${tokenFigure(turn.cached)} cached), ${tokenFigure(turn.output)} out${thinking}`;
   return [figures(turn), tokens, turn.model].filter((one) => one !== "").join(" · ");
 }
 

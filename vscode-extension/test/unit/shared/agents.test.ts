@@ -7,7 +7,14 @@ import type { PanelState, ToolPart } from "../../../src/shared/state.ts";
 import { agentFigure, going } from "../../../src/shared/tool-words.ts";
 import { type Told, told } from "./told.ts";
 
-const USAGE = { input: 9000, cached: 0, cache_write: 0, output: 500, reported: true } as const;
+const USAGE = {
+  input: 9000,
+  cached: 0,
+  cache_write: 0,
+  output: 500,
+  reported: true,
+  thinking: 0,
+} as const;
 const OPENED = reduce(initialState, { type: "opened", session: "s" });
 
 function happen(state: PanelState, ...events: readonly Told[]): PanelState {

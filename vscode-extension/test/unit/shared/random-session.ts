@@ -13,7 +13,14 @@ export function random(seed: number): () => number {
   };
 }
 
-const USAGE = { input: 10, cached: 2, cache_write: 0, output: 3, reported: true } as const;
+const USAGE = {
+  input: 10,
+  cached: 2,
+  cache_write: 0,
+  output: 3,
+  reported: true,
+  thinking: 0,
+} as const;
 
 export class RandomServer {
   readonly session: string;

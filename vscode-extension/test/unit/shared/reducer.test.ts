@@ -15,7 +15,14 @@ import type { PanelState, ToolPart, Turn } from "../../../src/shared/state.ts";
 import { OUTPUT_KEPT } from "../../../src/shared/turn-tools.ts";
 import { type Told, told } from "./told.ts";
 
-const USAGE = { input: 100, cached: 60, cache_write: 0, output: 7, reported: true } as const;
+const USAGE = {
+  input: 100,
+  cached: 60,
+  cache_write: 0,
+  output: 7,
+  reported: true,
+  thinking: 0,
+} as const;
 const STARTED: Told = {
   type: "turnStarted",
   turn: 1,
