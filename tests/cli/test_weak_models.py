@@ -72,3 +72,12 @@ async def test_login_tells_how_a_model_calls(home, form, said) -> None:
             "login", endpoint.base_url, environment=home.environment(), folder=home.workspace
         )
     assert said in ended.stdout.splitlines(), ended
+
+
+async def test_a_text_that_repeats_itself_is_cut_off_and_the_turn_fails(home) -> None:
+    text = "I will read the file again. " * 2_000
+    async with LoopbackEndpoint([say(text, usage=USAGE)] * 2) as endpoint:
+        ended = await run(home, endpoint, "run", "mend it")
+    assert ended.code == 1
+    assert "repeats itself without end and was cut off there; ask to go on" in ended.stderr
+    assert len(endpoint.seen) == 1

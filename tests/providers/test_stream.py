@@ -5,11 +5,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.messages import Reply, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.wires.chat_reply import ChatReply
+from indwell.providers.wires.reply import REPEATED, period
 from support.loopback_endpoint import chunk
 from support.requests import request, user
 
@@ -180,3 +183,36 @@ def test_words_or_a_begun_call_are_kept(chunks: list[Mapping[str, Any]], *, keep
 def test_odd_chunks_say_nothing_and_break_nothing(odd: Mapping[str, Any]) -> None:
     reply, told = grow(odd, chunk({"content": "fine"}))
     assert (told, reply.reason) == ([TextDelta("fine")], "")
+
+
+LINE = "The total is wrong because the tax is added twice. "
+
+
+@pytest.mark.parametrize("unit", [LINE, "\n", "0, ", LINE * 19 + "So I look again.\n"])
+def test_a_text_that_repeats_itself_is_cut_off(unit: str) -> None:
+    reply = ChatReply()
+    said = 0
+    while not reply.excess and said < 20_000:
+        reply.add(chunk({"content": unit}))
+        said += len(unit)
+    assert (reply.excess, said <= 3 * REPEATED) == ("repeats itself without end", True)
+
+
+@pytest.mark.parametrize("lines", [
+    [f"| {number} | {number * 7 % 13} | yes |\n" for number in range(2_000)],
+    [f"{'=' * 70}\nTest {number}\n" for number in range(800)],
+    [LINE] * 100 + ["And then it ends."] + [LINE] * 50,
+])  # fmt: skip
+def test_a_long_table_is_no_repetition(lines: list[str]) -> None:
+    reply = ChatReply()
+    for line in lines:
+        reply.add(chunk({"content": line}))
+    assert reply.excess == ""
+
+
+@given(st.text(min_size=1, max_size=900), st.integers(0, 900))
+def test_the_period_of_a_text_is_found(unit: str, start: int) -> None:
+    text = (unit * (REPEATED // len(unit) + 3))[start : start + REPEATED]
+    found = period(text)
+    assert found
+    assert text[found:] == text[:-found]

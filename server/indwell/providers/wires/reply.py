@@ -45,6 +45,11 @@ TEXT_LIMIT = 2_000_000
 have a quarter of it. The editor, the log and the next request each get them once.
 """
 
+REPEATED = 6_000
+"""Characters of nothing but repetitions, after which a reply is cut off: the longest lists and
+tables that models write on purpose differ from line to line.
+"""
+
 _BEGIN = 40  # characters that tell whether a reply may be a written call
 REASONING_LIMIT = 256  # pieces of reasoning that go back to the endpoint, in one reply
 
@@ -75,6 +80,7 @@ class GrowingReply(ABC):
         self.is_done = False
         self.excess = ""
         self._n_said = 0
+        self._repeats = _Repetition()
         self._dialect = dialect or Dialect()
         self._tools = tools
         self._text = _TextPieces()
@@ -202,6 +208,8 @@ class GrowingReply(ABC):
         if (over := self._n_said - TEXT_LIMIT) > 0:
             self.excess = f"is over {TEXT_LIMIT:,} characters"
             thinking, words = (text[: max(0, len(text) - over)] for text in (thinking, words))
+        if self._repeats.add(thinking + words):
+            self.excess = self.excess or "repeats itself without end"
         if thinking and (whole := self._thinking.add(thinking)):
             events.append(ThinkingDelta(whole))
         if words and (whole := self._text.add(words)):
@@ -254,6 +262,39 @@ class GrowingReply(ABC):
         text, _, calls = said()
         rest = usage.output - _answered(lambda: (text, calls))
         return msgspec.structs.replace(usage, thinking=max(0, rest))
+
+
+class _Repetition:
+    """Watches for a text that says the same again and again, as small models do without end."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._n = 0
+
+    def add(self, piece: str) -> bool:
+        """Return whether the last ``REPEATED`` characters are nothing but repetitions.
+
+        They are looked at in blocks that do not overlap, so it takes at most two of them.
+        """
+        self._pieces.append(piece)
+        self._n += len(piece)
+        if self._n < REPEATED:
+            return False
+        block = "".join(self._pieces)[-REPEATED:]
+        self._pieces, self._n = [], 0
+        return period(block) > 0
+
+
+def period(text: str) -> int:
+    """Return after how many characters a text repeats itself, at least six times; 0 if it does not.
+
+    ``text`` has ``REPEATED`` characters.
+    """
+    head, at = text[:100], 0
+    while 0 < (at := text.find(head, at + 1, REPEATED // 6 + len(head))):
+        if text.startswith(text[at:]):
+            return at
+    return 0
 
 
 class _TextPieces:
