@@ -81,3 +81,26 @@ async def test_a_text_that_repeats_itself_is_cut_off_and_the_turn_fails(home) ->
     assert ended.code == 1
     assert "repeats itself without end and was cut off there; ask to go on" in ended.stderr
     assert len(endpoint.seen) == 1
+
+
+@pytest.mark.parametrize(("words", "mode", "is_said"), [
+    ("Fix the total", "auto", True), ("please rename total", "review", True),
+    ("What is wrong with the total?", "auto", False), ("Fix the total", "plan", False),
+])  # fmt: skip
+async def test_a_turn_that_was_to_change_something_says_that_it_changed_nothing(
+    home, words, mode, is_said
+) -> None:
+    script = [say(calls=[READ], usage=USAGE), say("I have fixed it.", usage=USAGE)]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, endpoint, "run", "--mode", mode, words)
+    assert ended.code == 0, ended
+    assert ("no file was changed" in ended.stdout) == is_said
+
+
+async def test_a_turn_that_ran_a_command_does_not_say_what_it_cannot_know(home) -> None:
+    called = ("bash", json.dumps({"command": "ls"}))
+    script = [say(calls=[called], usage=USAGE), say("Done.", usage=USAGE)]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, endpoint, "run", "--allow-commands", "Fix the total")
+    assert ended.code == 0, ended
+    assert "no file was changed" not in ended.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from indwell.context.attachments import (
@@ -15,6 +17,7 @@ from indwell.context.attachments import (
 )
 from indwell.context.untrusted_text import scalar_text
 from indwell.errors import UserError
+from indwell.lazy_pattern import lazy_pattern
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -101,6 +104,19 @@ def taken_words(words: str) -> str:
             "have; put the text into a file of the workspace, and name the file"
         )
     return scalar_text(words)
+
+
+_ASKS_FOR_CHANGES = lazy_pattern(
+    r"(?:please |now |can you |could you )?(?:add|change|convert|correct|create|delete|document"
+    r"|drop|extract|fix|implement|inline|make|mend|move|refactor|remove|rename|repair|replace"
+    r"|rewrite|simplify|split|update|write)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_changes(words: str) -> bool:
+    """Do the words begin as a request to change files? Other languages than English do not."""
+    return _ASKS_FOR_CHANGES.match(words.lstrip()) is not None
 
 
 CONTINUE = "/continue"

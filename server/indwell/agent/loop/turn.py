@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import takewhile
 
 import msgspec
 
@@ -14,7 +15,14 @@ from indwell.agent.compaction.fit import compact_now, is_compact, no_command, un
 from indwell.agent.core import events
 from indwell.agent.core.events import FileChanged, Listener
 from indwell.agent.core.feature import Ended, Moment
-from indwell.agent.core.prompt import NOTHING, Prompt, is_continue, labels, told_words
+from indwell.agent.core.prompt import (
+    NOTHING,
+    Prompt,
+    asks_for_changes,
+    is_continue,
+    labels,
+    told_words,
+)
 from indwell.agent.core.session import Session, TurnState
 from indwell.agent.loop.rounds import (
     fitting_words,
@@ -26,6 +34,7 @@ from indwell.agent.requests.request_blocks import attached_blocks, check_picture
 from indwell.agent.requests.spending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
+from indwell.context.pairing import tool_uses
 from indwell.context.request.cache_health import named, of_turn
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.installation import installation
@@ -119,7 +128,22 @@ async def _worked(
     except OverBudget as error:
         ending, message = "budget", str(error)
     await features.end(moment, Ended(prompt.words, ending, message))
+    if ending == "done" and not message and _changed_nothing(session, turn):
+        message = "no file was changed"
     return ending, message
+
+
+def _changed_nothing(session: Session, turn: TurnState) -> bool:
+    """Was the turn to change files, and did it change none for certain?
+
+    A model that says that it is done need not have done anything.
+    """
+    if turn.changes or turn.n_agents or not asks_for_changes(turn.words):
+        return False
+    runs = {tool.spec.name for tool in session.parts.tools.tools if tool.effect == "run"}
+    own = takewhile(lambda one: one.turn == turn.number, reversed(session.conversation.messages))
+    called = {use.name for message in own for use in tool_uses(message)}
+    return session.parts.rules().mode != "plan" and not called & runs
 
 
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:

@@ -233,7 +233,7 @@ def _reason(before: str, after: str, finished: events.TurnFinished | None) -> st
         return ""
     if finished is None:
         return "the turn did not end"
-    if finished.message:
+    if finished.ending != "done" and finished.message:
         return finished.message
     if before == "passed":
         return "the check passed before anything was mended"

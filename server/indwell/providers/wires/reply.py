@@ -291,7 +291,7 @@ def period(text: str) -> int:
     ``text`` has ``REPEATED`` characters.
     """
     head, at = text[:100], 0
-    while 0 < (at := text.find(head, at + 1, REPEATED // 6 + len(head))):
+    while (at := text.find(head, at + 1, REPEATED // 6 + len(head))) > 0:
         if text.startswith(text[at:]):
             return at
     return 0
