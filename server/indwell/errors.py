@@ -111,6 +111,10 @@ class Unreachable(ProviderError):
     """Nothing answered at the address."""
 
 
+class TooSlow(Unreachable):
+    """No reply began in time; the endpoint may still be at work on it, so it is not asked again."""
+
+
 class RateLimited(ProviderError):
     """The endpoint asks to wait.
 

@@ -7,12 +7,13 @@ import json
 import pytest
 
 from support.editing import EDIT, MENDED, READ, USAGE, Home
-from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, chunk, say, stream
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
 LOOK = json.dumps({"name": READ[0], "arguments": json.loads(READ[1])})
 CALL = json.dumps({"name": EDIT[0], "arguments": json.loads(EDIT[1])}, indent=2)
+STOP = chunk({}, finish="stop")
 BEHIND_WORDS = f"I will mend the file.\n\n```json\n{CALL}\n```"
 
 
@@ -104,3 +105,20 @@ async def test_a_turn_that_ran_a_command_does_not_say_what_it_cannot_know(home) 
         ended = await run(home, endpoint, "run", "--allow-commands", "Fix the total")
     assert ended.code == 0, ended
     assert "no file was changed" not in ended.stdout
+
+
+async def test_how_much_of_the_prompt_was_read_is_told_before_the_reply(home) -> None:
+    def read(n: int) -> dict[str, object]:
+        return {"choices": [], "prompt_progress": {"total": 1_200, "cache": 200, "processed": n}}
+
+    spoken = stream(*map(read, (200, 500, 900, 1_200)), chunk({"content": "Hello."}), STOP)
+    async with LoopbackEndpoint([spoken, spoken]) as endpoint:
+        shown = await run(home, endpoint, "run", "hello")
+        environment = home.environment()
+        told = await indwell(
+            "run", "--json", "hello", environment=environment, folder=home.workspace
+        )
+    lines = [line for line in shown.stdout.splitlines() if "reading" in line]
+    assert lines == ["reading the prompt, 30 %", "reading the prompt, 70 %"]
+    shares = [one["share"] for one in told.events if one["type"] == "promptRead"]
+    assert shares == [0, 0.3, 0.7, 1]

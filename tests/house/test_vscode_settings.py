@@ -12,6 +12,7 @@ import msgspec
 from indwell.lsp.messages.names import COMMAND_NAMES
 from indwell.settings.model import Settings
 from indwell.settings.tighten import RULES
+from indwell.wiring.model import FIRST_S
 
 PACKAGE = Path(__file__).resolve().parents[2] / "vscode-extension" / "package.json"
 OUR_OWN = {"serverPath", "enterSends"}
@@ -63,6 +64,8 @@ def test_what_an_empty_number_means_is_what_the_server_does() -> None:
     for name, it in numbers.items():
         default = defaults[name]
         told = "there is no limit" if default is None else f"{default:g}"
+        if name == "first_token_timeout_s":
+            told = f"{FIRST_S:g}, and no limit for a model on this machine"
         assert f"else {told}." in it["markdownDescription"], name
     switches = [it for it in settings().values() if it.get("enum") == ["config", "on", "off"]]
     assert {it["enumItemLabels"][0] for it in switches} == {"As in config.toml, else on"}

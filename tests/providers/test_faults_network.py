@@ -227,7 +227,7 @@ async def test_one_read_is_told_in_one_event_and_at_once() -> None:
 
 
 async def test_ten_thousand_chunks_do_not_hold_up_the_loop() -> None:
-    words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(10_000))
+    words = b"".join(chunked(data(chunk({"content": f"{n:5}"}))) for n in range(10_000))
     longest = 0.0
 
     async def watch() -> None:

@@ -14,14 +14,25 @@ from indwell.errors import (
     RateLimited,
     RequestRejected,
     ServerFault,
-    Unreachable,
+    TooSlow,
 )
 from indwell.messages import Reply
 from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
-from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
-from support.fault_endpoint import HANG, RST, Script, answer, broken, refusal, streamed
+from support.asking import ASKED, KEY, ask, connected, fail, failure, of_the_answer
+from support.fault_endpoint import (
+    HANG,
+    HEAD,
+    RST,
+    Script,
+    answer,
+    broken,
+    chunked,
+    data,
+    refusal,
+    streamed,
+)
 from support.loopback_endpoint import chunk
 from support.requests import READ, request, user
 
@@ -167,14 +178,29 @@ async def test_llm_08_an_endpoint_that_refuses_both_names_of_a_limit_ends_it() -
         assert len(endpoint.bodies) == 2
 
 
-async def test_llm_18_no_head_of_an_answer_is_given_up_and_tried_again() -> None:
-    error = await fail(broken(HANG), timeout_s=0.15)
-    assert (type(error), str(error)) == (
-        Unreachable,
-        "ADDRESS did not answer in time; try again",
+@pytest.mark.parametrize(
+    "before", [(), (HEAD,), (HEAD, chunked(data(chunk({"role": "assistant"}))))]
+)
+async def test_llm_18_a_reply_that_never_begins_is_given_up_and_not_asked_for_beside_itself(
+    before,
+) -> None:
+    error = await fail(broken(*before, HANG), timeout_s=9, first_s=0.15)
+    why = "try again, take a faster model, or raise `first_token_timeout_s` in your settings"
+    assert type(error) is TooSlow
+    assert str(error) == f"ADDRESS began no reply within 0.15 s; {why}"
+    async with connected(broken(*before, HANG), SAID, first_s=0.15) as (provider, endpoint):
+        with pytest.raises(TooSlow):
+            await Retrying(provider).complete(ASKED, lambda _: None)
+        assert len(endpoint.bodies) == 1
+
+
+async def test_a_reply_may_begin_later_than_a_stall_would_last() -> None:
+    read = chunked(
+        data({"choices": [], "prompt_progress": {"total": 9, "processed": 3, "cache": 0}})
     )
-    reply, _, n_requests = await persist(broken(HANG), SAID, timeout_s=0.15)
-    assert (reply.text, n_requests) == ("hello", 2)
+    late = broken(HEAD, 0.3, read, 0.3, *SAID.steps[1:])
+    reply, _ = await ask(late, timeout_s=0.2, first_s=None)
+    assert reply.text == "hello"
 
 
 async def test_llm_11_a_reply_that_breaks_before_any_call_is_told_again_from_the_start() -> None:

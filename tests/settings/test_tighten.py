@@ -63,7 +63,7 @@ users = st.builds(
 )
 
 
-WAITS = {one for one in TYPES if one.endswith("_timeout_s")}
+WAITS = {one for one in TYPES if one.endswith("_timeout_s")} - {"first_token_timeout_s"}
 
 
 def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool:
@@ -90,6 +90,7 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 | "budget_day"
                 | "budget_turn_tokens"
                 | "agent_budget_tokens"
+                | "first_token_timeout_s"
             ):
                 fits = now == before if now is None else before is None or now <= before
             case _:  # hints only show the agent's changes to who has them anyway

@@ -392,6 +392,7 @@ export type Event =
   | PermissionAnswered
   | PermissionAsked
   | PlanChanged
+  | PromptRead
   | QuestionAnswered
   | QuestionAsked
   | QueueChanged
@@ -785,6 +786,14 @@ export interface PromptParams {
   readonly mode?: "ask" | "review" | "auto" | "plan" | null;
   readonly mentions?: readonly string[];
   readonly attachments?: readonly Attachment[];
+}
+
+/** How much of the prompt the endpoint has read, from 0 to 1; only some endpoints tell. */
+export interface PromptRead {
+  readonly type: "promptRead";
+  readonly turn: number;
+  readonly share: number;
+  readonly agent: string;
 }
 
 /** No fields. */

@@ -34,6 +34,12 @@ class ThinkingDelta(msgspec.Struct, frozen=True):
     text: str
 
 
+class PromptRead(msgspec.Struct, frozen=True):
+    """How much of the prompt the endpoint has read, from 0 to 1; the reply begins afterwards."""
+
+    share: float
+
+
 class CallStarted(msgspec.Struct, frozen=True):
     """The model began a tool call; its arguments are still arriving."""
 
@@ -51,7 +57,9 @@ class RetryWait(msgspec.Struct, frozen=True):
     reason: str
 
 
-StreamEvent: TypeAlias = Sending | TextDelta | ThinkingDelta | CallStarted | Discarded | RetryWait
+StreamEvent: TypeAlias = (
+    Sending | PromptRead | TextDelta | ThinkingDelta | CallStarted | Discarded | RetryWait
+)
 
 
 class Provider(Protocol):

@@ -111,6 +111,8 @@ class EndpointClient:
         base_url: The address of the API, with ``/v1``; None means OpenAI itself.
         api_key: The key, which is sent to that address only; may be empty.
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
+        first_s: Seconds until a reply must begin; None for no limit, 0 for as many as
+            ``timeout_s``.
         dialect: The endpoint's dialect, or what returns it for a model; by default the one known
             for its address and the model.
         extras: Headers, parameters and a proxy of the user's own.
@@ -129,6 +131,7 @@ class EndpointClient:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = STALL_S,
+        first_s: float | None = 0.0,
         dialect: Dialect | Callable[[str], Dialect] | None = None,
         extras: Extras = NO_EXTRAS,
         keeps_wire: bool = False,
@@ -139,7 +142,8 @@ class EndpointClient:
         key = sendable_key(api_key)
         self._url = url
         self._extras = extras
-        self._where = Where(endpoint_address(url), key, timeout_s, now, extras.hidden)
+        first_s = timeout_s if first_s == 0 else first_s
+        self._where = Where(endpoint_address(url), key, timeout_s, first_s, now, extras.hidden)
         self._needs_key = is_openai(url)
         self._dialect_of: Callable[[str], Dialect] = partial(dialect_for, base_url)
         if isinstance(dialect, Dialect):
@@ -213,7 +217,7 @@ class EndpointClient:
     ) -> None:
         """Send the request, and read into ``reply`` to the stream's end; raise our errors."""
         try:
-            async with asyncio.timeout(self._where.timeout_s) as timer:
+            async with asyncio.timeout(self._where.first_s) as timer:
                 response = await self._open(request, on_event)
                 try:
                     guard = StreamGuard(response, self._where, request, timer)
@@ -223,7 +227,7 @@ class EndpointClient:
         except ListenerFailed as failed:
             raise failed.error from None
         except FAULTS as error:
-            raise fault_of(error, self._where, request, begun=reply.n_chunks > 0) from error
+            raise fault_of(error, self._where, request, begun=reply.n_characters > 0) from error
 
     async def _open(
         self, request: Request, on_event: Callable[[StreamEvent], None]

@@ -171,10 +171,13 @@ ROWS = (
     ),
     Row(
         "llama.cpp",
-        Dialect(think_tags=True, null_content=False),
-        "`timings` beside the usage; errors as data; needs --jinja for tools; <think> with "
-        "--reasoning-format none",
-        (_GITHUB + "ggml-org/llama.cpp/pull/12379",),
+        Dialect(think_tags=True, null_content=False, progress=True),
+        "`timings` beside the usage, and `prompt_progress` before the reply; errors as data; needs "
+        "--jinja for tools; <think> with --reasoning-format none",
+        (
+            _GITHUB + "ggml-org/llama.cpp/pull/12379",
+            _GITHUB + "ggml-org/llama.cpp/pull/15827",
+        ),
         ports=(9931, 8080),
     ),
     Row(

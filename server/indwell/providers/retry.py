@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from tenacity import AsyncRetrying, RetryCallState
 
-from indwell.errors import RateLimited, ServerFault, Unreachable
+from indwell.errors import RateLimited, ServerFault, TooSlow, Unreachable
 from indwell.messages import Reply, Request
 from indwell.providers.base import (
     CallStarted,
@@ -136,7 +136,7 @@ def _may_pass(state: RetryCallState) -> bool:
     error = state.outcome.exception()
     if error is None:
         return _outcome(state).finish == "incomplete"
-    return isinstance(error, _PASSING)
+    return isinstance(error, _PASSING) and not isinstance(error, TooSlow)
 
 
 def _asked_to_wait(state: RetryCallState) -> float:

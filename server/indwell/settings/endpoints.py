@@ -33,7 +33,16 @@ ADDRESS_BOUND = (
 )
 """Settings that say something of one address; a named endpoint does not take them from another."""
 
-SHARED = ("max_output", "effort", "verbosity", "temperature", "top_p", "seed", "stall_timeout_s")
+SHARED = (
+    "max_output",
+    "effort",
+    "verbosity",
+    "temperature",
+    "top_p",
+    "seed",
+    "stall_timeout_s",
+    "first_token_timeout_s",
+)
 """Settings that a named endpoint may have of its own, and else shares with the others."""
 
 MOST_ENDPOINTS = 50

@@ -356,6 +356,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _Seconds,
         Meta(description="Seconds without news from the endpoint until a call is given up"),
     ] = 60
+    first_token_timeout_s: Annotated[
+        _Seconds | None,
+        Meta(
+            description="Seconds until a reply must begin; 300 if not set, and without a limit for "
+            "an endpoint on this machine, which may read a long prompt for minutes"
+        ),
+    ] = None
     keep_sessions_days: Annotated[
         Annotated[int, Meta(ge=1, le=36_500)] | None,
         Meta(description="Days after which a session is deleted; kept until you do if not set"),

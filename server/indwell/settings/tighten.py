@@ -180,6 +180,7 @@ RULES: Mapping[str, Rule] = {
     "question_pause_s": _higher,
     "command_timeout_s": _lower,
     "stall_timeout_s": _lower,
+    "first_token_timeout_s": _lower,
     "budget_turn": _lower,
     "budget_session": _lower,
     "budget_day": _lower,

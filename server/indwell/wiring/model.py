@@ -234,11 +234,20 @@ def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]
         base_url=settings.base_url,
         api_key=settings.api_key.reveal() if settings.api_key else None,
         timeout_s=settings.stall_timeout_s,
+        first_s=settings.first_token_timeout_s or _first_s(settings),
         dialect=partial(dialect_of, settings),
         extras=extras_of(settings),
         keeps_wire=settings.wire != "auto",
     )
     return Retrying(client), client.aclose
+
+
+FIRST_S = 300.0  # seconds; models that think say nothing before they have thought
+
+
+def _first_s(settings: Settings) -> float | None:
+    """Return the seconds until a reply must begin: here a long prompt may take any time."""
+    return None if is_local_model(settings.base_url) else FIRST_S
 
 
 LOCAL_TEMPERATURE = 0.2  # servers on this machine choose words more freely: 0.8 in llama.cpp

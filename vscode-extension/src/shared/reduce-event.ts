@@ -4,7 +4,7 @@ import { queueTold } from "./reduce-queue.ts";
 import type { PanelState, Turn } from "./state.ts";
 import { begun, counted, finished, withPicture } from "./turn-ends.ts";
 import { onTurn } from "./turn-list.ts";
-import { forgetRound, withLine, withText } from "./turn-text.ts";
+import { forgetRound, readingWords, withLine, withoutReading, withText } from "./turn-text.ts";
 import {
   withEdit,
   withinAgent,
@@ -58,6 +58,8 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
       });
     case "thinking":
       return turn((one) => withText(one, "thinking", event.text, key, at));
+    case "promptRead":
+      return turn((one) => withLine(one, "reading", readingWords(event.share), "reading"));
     case "toolStarted":
       return turn((one) => withToolStarted(one, event, key));
     case "toolOutput":
@@ -110,7 +112,9 @@ export function happened(state: PanelState, event: Event, key: string, at: numbe
 
 /** A page cannot tell a turn that was killed from one that runs; a live event can. */
 function alive(turn: Turn): Turn {
-  return turn.ending === "interrupted" ? { ...turn, ending: "running" } : turn;
+  const parts = withoutReading(turn.parts);
+  const ending = turn.ending === "interrupted" ? "running" : turn.ending;
+  return parts === turn.parts && ending === turn.ending ? turn : { ...turn, parts, ending };
 }
 
 /** The server asks no more: whoever answered, the card goes. */

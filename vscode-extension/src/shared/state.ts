@@ -97,7 +97,7 @@ export interface EditShown {
 export interface LinePart {
   readonly kind: "line";
   readonly key: string;
-  readonly what: "compacted" | "info" | "warning" | "error" | "steered" | "checking";
+  readonly what: "compacted" | "info" | "warning" | "error" | "steered" | "checking" | "reading";
   readonly text: string;
 }
 

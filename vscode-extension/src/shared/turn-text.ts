@@ -35,6 +35,17 @@ export function withLine(turn: Turn, what: LinePart["what"], text: string, key: 
   return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
 }
 
+/** The parts without the line that tells how much of the prompt was read: something else came. */
+export function withoutReading(parts: readonly Part[]): readonly Part[] {
+  const last = parts.at(-1);
+  return last?.kind === "line" && last.what === "reading" ? parts.slice(0, -1) : parts;
+}
+
+/** How far the endpoint has come with the prompt. */
+export function readingWords(share: number): string {
+  return `Reading the prompt, ${Math.round(share * 100)} %`;
+}
+
 /** The parts with the last one final, if it is words. */
 export function closed(parts: readonly Part[]): readonly Part[] {
   const last = parts.at(-1);

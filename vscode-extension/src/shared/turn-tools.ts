@@ -8,7 +8,7 @@ import type {
   ToolStarted,
 } from "../protocol.ts";
 import type { Part, ToolPart, Turn } from "./state.ts";
-import { closed, inNextRound } from "./turn-text.ts";
+import { closed, inNextRound, withoutReading } from "./turn-text.ts";
 
 /** Characters of live output that a card keeps. */
 export const OUTPUT_KEPT = 64_000;
@@ -98,7 +98,8 @@ export function withDetail(turn: Turn, id: string, result: string, given: string
 }
 
 /** The parts of a turn that has ended: nothing of it runs any more. */
-export function ended(parts: readonly Part[]): readonly Part[] {
+export function ended(all: readonly Part[]): readonly Part[] {
+  const parts = withoutReading(all);
   return parts.some((part) => part.kind === "tool" && isOpen(part))
     ? closed(parts).map((part) =>
         part.kind === "tool" && isOpen(part)

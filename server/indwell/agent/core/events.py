@@ -119,6 +119,12 @@ class ThinkingAdded(OfAgent, frozen=True, tag="thinking"):
     text: str
 
 
+class PromptRead(OfAgent, frozen=True):
+    """How much of the prompt the endpoint has read, from 0 to 1; only some endpoints tell."""
+
+    share: float
+
+
 class ToolStarted(OfAgent, frozen=True):
     """A call begins: ``name`` of the tool, ``target`` it works on.
 
@@ -359,6 +365,7 @@ Event: TypeAlias = (
     | Attached
     | TextAdded
     | ThinkingAdded
+    | PromptRead
     | ToolStarted
     | ToolOutput
     | ToolFinished
@@ -389,6 +396,11 @@ def usage_words(usage: Usage) -> str:
     thinking = f" (about {usage.thinking:,} thinking)" if usage.thinking else ""
     tokens = f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{thinking}"
     return f"{tokens}{estimated}"
+
+
+def prompt_read_words(share: float) -> str:
+    """How far the endpoint has come with the prompt."""
+    return f"reading the prompt, {share:.0%}".replace("%", " %")
 
 
 def compaction_words(before: int, after: int, note: str) -> str:

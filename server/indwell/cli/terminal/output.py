@@ -10,6 +10,7 @@ from indwell.agent.core import events
 from indwell.agent.core.events import (
     BackgroundCommand,
     compaction_words,
+    prompt_read_words,
     to_review_words,
     usage_words,
 )
@@ -114,6 +115,7 @@ class TerminalView:
         self._are_many = False  # parallel calls: each end names its call
         self._shortenings = Shortenings()
         self._agents = Names()
+        self._n_quarters = 0  # of the prompt that were told
         self._commands: tuple[BackgroundCommand, ...] = ()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
@@ -156,6 +158,8 @@ class TerminalView:
                 self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
             case events.CommandsChanged(commands=commands):
                 self._commands = commands
+            case events.PromptRead(share=share):
+                self._reading(share)
             case events.UsageReported():
                 pass  # the end shows the sum
             case events.Notice(message=message):
@@ -164,6 +168,12 @@ class TerminalView:
                 self._end(shown)
             case _:
                 pass
+
+    def _reading(self, share: float) -> None:
+        """Show how far the endpoint has come with a long prompt: three lines at most."""
+        before, self._n_quarters = self._n_quarters, int(share * 4)
+        if before < self._n_quarters and share < 1:
+            self._line(f"[dim]{prompt_read_words(share)}[/]")
 
     def _of_agent(self, agent: str, event: events.Event) -> None:
         """Show a sub-agent's steps, one line each, without its commands' output."""

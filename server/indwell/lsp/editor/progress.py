@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from indwell.agent.core import events
-from indwell.agent.core.events import FileChanged, compaction_words, to_review_words
+from indwell.agent.core.events import (
+    FileChanged,
+    compaction_words,
+    prompt_read_words,
+    to_review_words,
+)
 from indwell.agent.features.checks.gate import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import Names
 from indwell.lazy_pattern import lazy_pattern
@@ -113,7 +118,7 @@ def describe(event: events.Event) -> str:
     return short_line(_words_of(event), LINE_LIMIT)
 
 
-def _words_of(event: events.Event) -> str:
+def _words_of(event: events.Event) -> str:  # noqa: C901 - one flat table of events
     match event:
         case events.ToolStarted(name=name, target=target):
             return f"{_VERBS.get(name, name)} {target}"
@@ -129,6 +134,8 @@ def _words_of(event: events.Event) -> str:
             return compaction_words(before, after, note)
         case events.Notice(message=message):
             return message
+        case events.PromptRead(share=share):
+            return prompt_read_words(share)
         case events.UsageReported():
             return "thinking"
         case events.TextAdded(text=text) if text.strip():

@@ -11,7 +11,7 @@ from urllib.parse import quote, urljoin
 import httpx2
 import msgspec
 
-from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
+from indwell.errors import BadReply, ProviderError, RequestRejected, TooSlow, Unreachable
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Request
 from indwell.providers.endpoint import host_of, origin_shown
@@ -46,6 +46,7 @@ class Where(msgspec.Struct, frozen=True):
         address: The address without secrets.
         key: The key, which is never shown; empty if there is none.
         timeout_s: The stall time in seconds.
+        first_s: Seconds until a reply must begin; None for no limit.
         now: Returns the time to compare a ``Retry-After`` date with.
         hidden: Other values that are never shown, such as those of headers.
     """
@@ -53,6 +54,7 @@ class Where(msgspec.Struct, frozen=True):
     address: str
     key: str
     timeout_s: float
+    first_s: float | None
     now: Callable[[], datetime]
     hidden: tuple[str, ...] = ()
 
@@ -123,7 +125,10 @@ def _too_slow(error: Exception, where: Where, *, begun: bool) -> ProviderError:
         return Unreachable(
             f"{where.address} cannot be reached; check the network, a VPN or proxy, and the address"
         )
-    return Unreachable(f"{where.address} did not answer in time; try again")
+    return TooSlow(
+        f"{where.address} began no reply within {where.first_s or 0:g} s; try again, take a faster "
+        "model, or raise `first_token_timeout_s` in your settings"
+    )
 
 
 def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderError:

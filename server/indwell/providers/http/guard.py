@@ -201,13 +201,16 @@ class StreamGuard:
             self._set_timer(reply)
 
     def _set_timer(self, reply: GrowingReply) -> None:
-        """Restart the timer after data; empty data restarts it only for a limited time (H42)."""
+        """Restart the timer after data; empty data restarts it only for a limited time (H42).
+
+        Until the reply begins the first limit holds, which counts from the request.
+        """
         now, stall = self._now(), self._where.timeout_s
         if reply.is_done:
             self._timer.reschedule(now + DONE_LINGER_S)
         elif reply.reason:
             self._timer.reschedule(now + min(stall, LINGER_S))
-        else:
+        elif reply.n_characters:
             self._timer.reschedule(min(now + stall, self._useful_at + EMPTY_STALLS * stall))
 
 

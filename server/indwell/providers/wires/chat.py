@@ -96,6 +96,8 @@ def options(request: Request, dialect: Dialect) -> dict[str, Any]:
     if request.verbosity and dialect.verbosity:
         body["verbosity"] = request.verbosity
     body["stream"] = True
+    if dialect.progress:
+        body["return_progress"] = True
     if dialect.usage_option:
         body["stream_options"] = {"include_usage": True}
     return body

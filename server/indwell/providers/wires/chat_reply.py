@@ -6,11 +6,11 @@ An event is a chunk: a decoded JSON object. Local servers send reasoning between
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from indwell.messages import Finish, ToolSpec, Usage
-from indwell.providers.base import CallStarted, StreamEvent
+from indwell.providers.base import CallStarted, PromptRead, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.reply import GrowingReply, count, thinking_tokens
 from indwell.providers.wires.tool_calls import GrowingText, delta_of
@@ -55,6 +55,8 @@ class ChatReply(GrowingReply):
         self.n_chunks += 1
         events: list[StreamEvent] = []
         choices = chunk.get("choices")
+        if isinstance(read := chunk.get("prompt_progress"), Mapping) and not self.n_characters:
+            events += _prompt_read(read)
         self._usage = usage_of(chunk) or self._usage
         if not isinstance(choices, list):
             return events
@@ -126,6 +128,14 @@ class ChatReply(GrowingReply):
         written = min(count(details, "cache_write_tokens"), tokens_in - cached)  # OpenRouter
         thinking = thinking_tokens(usage, "completion_tokens_details")
         return Usage(tokens_in, cached, written, tokens_out, thinking=min(thinking, tokens_out))
+
+
+def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptRead]:
+    """Yield llama.cpp's progress; what its cache held took no time, so it does not count."""
+    cached = count(progress, "cache")
+    total, done = (count(progress, name) - cached for name in ("total", "processed"))
+    if 0 <= done <= total and total:
+        yield PromptRead(done / total)
 
 
 _FIRST = (0, None)

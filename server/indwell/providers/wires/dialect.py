@@ -32,6 +32,7 @@ class Dialect(msgspec.Struct, frozen=True):
         output_limit: The field that limits the reply.
         usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
         tool_choice: Whether it takes ``tool_choice: "none"``.
+        progress: Whether it tells on request how much of the prompt it has read.
         null_content: Whether it takes null as the content of a message with only tool calls.
         nine_ids: Whether it wants call ids of nine letters or digits (Mistral).
         id_limit: Longest id in characters that is sent back unchanged; a longer one is replaced.
@@ -58,6 +59,7 @@ class Dialect(msgspec.Struct, frozen=True):
     usage_option: bool = True
     tool_choice: bool = True
     null_content: bool = True
+    progress: bool = False
     nine_ids: bool = False
     id_limit: int = CALL_ID_LIMIT
     bridge: bool = False
@@ -155,6 +157,7 @@ _LESSONS = (
         applies=lambda dialect: bool(dialect.effort_field),
         effort_field="",
     ),
+    _lesson(r"return_progress", progress=False),
     _lesson(r"stream_options|include_usage", usage_option=False),
     _lesson(r"prompt_cache_key", cache_key=False),
     _lesson(r"cache_control", cache_marks=False),

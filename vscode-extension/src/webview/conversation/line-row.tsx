@@ -18,6 +18,8 @@ export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
       );
     case "info":
       return <Notice icon="info" level="info" text={part.text} />;
+    case "reading":
+      return <Notice icon="loading" level="info" text={part.text} />;
     case "checking":
       return <Notice icon="checklist" level="info" text={part.text} />;
     case "warning":

@@ -346,3 +346,14 @@ test("an older answer of the list does not take the place of a newer question", 
   const closed: Action = { type: "list", query: "", result: null, where: "close" };
   assert.equal([closed, answer("ab")].reduce(reduce, state).list, null);
 });
+
+test("how much of the prompt was read is one line, and goes when the reply begins", () => {
+  const reading = (share: number): Told => ({ type: "promptRead", turn: 1, share });
+  const lines = (state: PanelState) =>
+    state.turns.flatMap((one) => one.parts.map((part) => ("text" in part ? part.text : part.kind)));
+  const before = happen(start(), STARTED, reading(0.1), reading(0.45));
+  assert.deepEqual(lines(before), ["Reading the prompt, 45 %"]);
+  const text: Told = { type: "text", turn: 1, text: "Hello", restart: false };
+  assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), text)), ["Hello"]);
+  assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), FINISHED)), []);
+});
