@@ -32,20 +32,20 @@ from support.requests import assistant, request, user
 N_CHUNKS = 10_000
 N_REQUESTS = 50
 MESSAGE = "word " * 500
-EVENT = (
-    b"data: "
-    + json.dumps(
-        {
-            "id": "chatcmpl-1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": "m",
-            "choices": [{"index": 0, "delta": {"content": "hello wo"}, "finish_reason": None}],
-        }
-    ).encode()
-    + b"\n\n"
-)
-END = EVENT.replace(b"null", b'"stop"') + b"data: [DONE]\n\n"
+
+
+def event(content: str) -> bytes:
+    value = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}],
+    }
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+END = event("hello wo").replace(b"null", b'"stop"') + b"data: [DONE]\n\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -53,7 +53,9 @@ def framed(part: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(part), part)
 
 
-LONG = HEAD + framed(EVENT) * (N_CHUNKS - 1) + framed(END) + b"0\r\n\r\n"
+# A text that repeats itself would be cut off.
+PIECES = b"".join(framed(event(f"{number:08}")) for number in range(N_CHUNKS - 1))
+LONG = HEAD + PIECES + framed(END) + b"0\r\n\r\n"
 SHORT = HEAD + framed(END) + b"0\r\n\r\n"
 
 

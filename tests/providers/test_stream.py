@@ -188,14 +188,16 @@ def test_odd_chunks_say_nothing_and_break_nothing(odd: Mapping[str, Any]) -> Non
 LINE = "The total is wrong because the tax is added twice. "
 
 
+@pytest.mark.parametrize(("begin", "most"), [("", 5), ("I look at the total first.", 3)])
 @pytest.mark.parametrize("unit", [LINE, "\n", "0, ", LINE * 19 + "So I look again.\n"])
-def test_a_text_that_repeats_itself_is_cut_off(unit: str) -> None:
+def test_a_text_that_repeats_itself_is_cut_off(unit: str, begin: str, most: int) -> None:
     reply = ChatReply()
+    reply.add(chunk({"content": begin}))
     said = 0
-    while not reply.excess and said < 20_000:
+    while not reply.excess and said < 100_000:
         reply.add(chunk({"content": unit}))
         said += len(unit)
-    assert (reply.excess, said <= 3 * REPEATED) == ("repeats itself without end", True)
+    assert (reply.excess, said <= most * REPEATED) == ("repeats itself without end", True)
 
 
 @pytest.mark.parametrize("lines", [

@@ -265,11 +265,16 @@ class GrowingReply(ABC):
 
 
 class _Repetition:
-    """Watches for a text that says the same again and again, as small models do without end."""
+    """Watches for a text that says the same again and again, as small models do without end.
+
+    A text that has repeated itself from its beginning may be meant so: somebody wanted a long text
+    of no content. It may be four times as long.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._n = 0
+        self._patience = 4  # blocks
 
     def add(self, piece: str) -> bool:
         """Return whether the last ``REPEATED`` characters are nothing but repetitions.
@@ -280,15 +285,17 @@ class _Repetition:
         self._n += len(piece)
         if self._n < REPEATED:
             return False
-        block = "".join(self._pieces)[-REPEATED:]
+        block = "".join(self._pieces)
         self._pieces, self._n = [], 0
-        return period(block) > 0
+        is_repetition = period(block) > 0
+        self._patience = self._patience - 1 if is_repetition else 1
+        return is_repetition and self._patience <= 0
 
 
 def period(text: str) -> int:
     """Return after how many characters a text repeats itself, at least six times; 0 if it does not.
 
-    ``text`` has ``REPEATED`` characters.
+    ``text`` has at least ``REPEATED`` characters.
     """
     head, at = text[:100], 0
     while (at := text.find(head, at + 1, REPEATED // 6 + len(head))) > 0:
