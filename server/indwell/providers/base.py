@@ -34,7 +34,7 @@ class ThinkingDelta(msgspec.Struct, frozen=True):
     text: str
 
 
-class PromptRead(msgspec.Struct, frozen=True):
+class PromptProgress(msgspec.Struct, frozen=True):
     """How much of the prompt the endpoint has read, from 0 to 1; the reply begins afterwards."""
 
     share: float
@@ -58,7 +58,7 @@ class RetryWait(msgspec.Struct, frozen=True):
 
 
 StreamEvent: TypeAlias = (
-    Sending | PromptRead | TextDelta | ThinkingDelta | CallStarted | Discarded | RetryWait
+    Sending | PromptProgress | TextDelta | ThinkingDelta | CallStarted | Discarded | RetryWait
 )
 
 

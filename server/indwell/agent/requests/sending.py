@@ -117,7 +117,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
         case stream.ThinkingDelta(text=text):
             turn.thought.append(text)
             emit(events.ThinkingAdded(turn.number, text))
-        case stream.PromptRead(share=share):
+        case stream.PromptProgress(share=share):
             emit(events.PromptRead(turn.number, share))
         case stream.Sending() | stream.CallStarted():
             pass  # the tool call is shown once it is complete and checked

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from indwell.messages import Finish, ToolSpec, Usage
-from indwell.providers.base import CallStarted, PromptRead, StreamEvent
+from indwell.providers.base import CallStarted, PromptProgress, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.reply import GrowingReply, count, thinking_tokens
 from indwell.providers.wires.tool_calls import GrowingText, delta_of
@@ -130,12 +130,12 @@ class ChatReply(GrowingReply):
         return Usage(tokens_in, cached, written, tokens_out, thinking=min(thinking, tokens_out))
 
 
-def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptRead]:
+def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptProgress]:
     """Yield llama.cpp's progress; what its cache held took no time, so it does not count."""
     cached = count(progress, "cache")
     total, done = (count(progress, name) - cached for name in ("total", "processed"))
     if 0 <= done <= total and total:
-        yield PromptRead(done / total)
+        yield PromptProgress(done / total)
 
 
 _FIRST = (0, None)
