@@ -23,8 +23,13 @@ from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.ladder import next_action, take
 from indwell.context.compaction.presets import DEFAULT
-from indwell.context.compaction.prospect import NothingPays, nothing_pays, refusal
-from indwell.context.compaction.step import CompactionFacts, CompactionStep
+from indwell.context.compaction.step import (
+    CompactionFacts,
+    CompactionStep,
+    NothingPays,
+    nothing_pays,
+    refusal,
+)
 from indwell.context.conversation import (
     Config,
     Conversation,

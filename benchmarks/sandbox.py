@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.sandbox.confine.strength import strength
 from indwell.settings.model import SECRETS, Settings

@@ -13,7 +13,7 @@ import pytest
 from indwell.agent.core.events import Event, Notice
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import make_commands
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell

@@ -11,7 +11,7 @@ from typing import Any
 
 from indwell.agent.features.looking_ahead import LookingAhead
 from indwell.messages import Reply
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.tools.base import Tool
 from indwell.tools.commands.bash import Shell, make_bash

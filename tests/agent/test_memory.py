@@ -18,7 +18,7 @@ from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules
-from indwell.secrets.hiding import MARK
+from indwell.secrets.detector import MARK
 from indwell.sessions.display_records import Decided
 from indwell.settings.memory_pages import MemoryPages
 from support.made_secrets import made_secrets

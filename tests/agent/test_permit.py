@@ -14,8 +14,7 @@ from indwell.agent.core.parts import Rules
 from indwell.messages import Reply, ToolResult
 from indwell.policy.approvals import Question, Said
 from indwell.policy.decide import Policy
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.sessions.display_records import Decided
 from indwell.sessions.records import Intent

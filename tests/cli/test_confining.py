@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
 from indwell.wiring.bounds.command_bounds import confiner

@@ -12,7 +12,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files.quarantine import Quarantine
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings

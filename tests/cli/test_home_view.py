@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indwell.policy.decide import Ask, CallFacts, Policy, decide
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.confine.landlock import start_held
 from indwell.sandbox.confinement import looked_up

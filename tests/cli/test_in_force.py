@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.doctor.machine import editors, installation, programs
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner

@@ -16,7 +16,7 @@ from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 
 
 @contextmanager

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from indwell.context.compaction.presets import DEFAULT
-from indwell.context.compaction.prospect import nothing_pays
-from indwell.context.compaction.step import CompactionFacts
+from indwell.context.compaction.step import CompactionFacts, nothing_pays
 from indwell.context.conversation import Config, Conversation, counted, with_input
 from indwell.context.request.assemble import assemble
 from indwell.messages import Message

@@ -27,7 +27,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indwell.policy.approvals import Question, question_for, visible
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 
 RUN = CallFacts(
     "bash", "run", command="rm -r build", cwd="/w", arguments='{"command":"rm -r build"}'

@@ -9,8 +9,7 @@ from indwell.policy.approvals import why_uncovered
 from indwell.policy.call_facts import Ask, CallFacts, Policy
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.decide import decide
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS
 
 RUN = CallFacts("bash", "run", command="x", cwd="/w")

@@ -9,8 +9,7 @@ from indwell.policy.call_facts import Allow, Ask, CallFacts, Decision, Deny, Pol
 from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.decide import decide
 from indwell.policy.file_rules import by_file_rules
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 
 HELD = Policy("auto", roots=("/w", "/b"), writes_confined=True)
 TWO = msgspec.structs.replace(HELD, restricted=("/b", "/w/sub"))

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.decide import Allow, Ask, CallFacts, Decision, Deny, Policy, decide, rule_of
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, PatternRules, Widening
 from indwell.settings.model import FREEDOM, SECRETS
 
 COMMANDS = (

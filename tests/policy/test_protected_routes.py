@@ -17,8 +17,7 @@ from indwell.policy.decide import (
     decide,
     rule_of,
 )
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS
 
 PATHS = (

@@ -8,8 +8,8 @@ import pytest
 from indwell.policy.call_facts import NO_FILE, CallFacts, is_granted, may_stand, rule_of
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import Bound, bound_files, named_files
+from indwell.policy.rules import ANY_HOST, NOTHING_MORE, Widening
 from indwell.policy.shell.words import STAR, UNKNOWN
-from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
 RUN = CallFacts("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh", "a" * 32),))
 GITHUB = Widening(hosts=("github.com",))

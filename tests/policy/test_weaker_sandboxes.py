@@ -9,8 +9,7 @@ import pytest
 
 from indwell.policy.call_facts import Allow, Ask, CallFacts, Deny, Policy, rule_of
 from indwell.policy.decide import decide
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import confiner, strength
 

@@ -13,7 +13,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks i
 TAKEN = """
 import os
 from pathlib import Path
-from indwell.sandbox.own_process import own_environment
+from indwell.sandbox.environment import own_environment
 environment = own_environment()
 first = Path("/proc/self/environ").read_bytes()
 there = b"\\0".join(f"{n}={v}".encode() for n, v in os.environ.items())
@@ -54,7 +54,7 @@ def test_sec_02_an_empty_variable_and_one_that_stands_twice_are_taken_out() -> N
 
 NO_CORE = """
 import os, resource, signal
-from indwell.sandbox.own_process import keep_private
+from indwell.sandbox.environment import keep_private
 keep_private()
 print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
 child = os.fork()
@@ -75,7 +75,7 @@ def test_sec_08_neither_we_nor_a_child_leave_a_core_file() -> None:
 def test_sec_02_a_program_of_the_same_user_cannot_read_our_memory_or_environment() -> None:
     code = """
 import ctypes, os, sys
-from indwell.sandbox.own_process import keep_private
+from indwell.sandbox.environment import keep_private
 os.setgroups([]), os.setgid(65534), os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # as every program begins; changing the user took it away
 

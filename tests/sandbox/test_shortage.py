@@ -21,7 +21,7 @@ import asyncio, os, resource, sys
 from pathlib import Path
 from indwell.wiring.bounds.command_bounds import confiner
 from indwell.errors import ToolError
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import spawn
 from indwell.settings.model import Settings
 

@@ -9,7 +9,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
-from indwell.tools.searching.ripgrep_output import Hits
+from indwell.tools.searching.ripgrep import Hits
 from indwell.tools.searching.search_place import LINE_CHARS
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace

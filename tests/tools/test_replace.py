@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
-from indwell.tools.editing.closest import find_alike
-from indwell.tools.editing.replace import Replacement, ReplacementResult, apply, replaced
+from indwell.tools.editing.replace import (
+    Replacement,
+    ReplacementResult,
+    apply,
+    find_alike,
+    replaced,
+)
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:

@@ -8,8 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.policy.commands.verdict import CommandPart
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
+from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]

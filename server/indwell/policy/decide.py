@@ -39,8 +39,7 @@ from indwell.policy.paths import (
     loader_of,
     matching_glob,
 )
-from indwell.policy.rules import covers_files, file_rule, tool_rule
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, Widening, covers_files, file_rule, tool_rule
 from indwell.settings.model import Mode
 
 __all__ = [

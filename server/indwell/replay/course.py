@@ -26,12 +26,14 @@ from indwell.context.compaction.ladder import (
     trigger,
 )
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.prospect import NothingPays, nothing_pays, refusal
 from indwell.context.compaction.step import (
     CompactionFacts,
     CompactionStep,
+    NothingPays,
     SpilledText,
     SummaryPlan,
+    nothing_pays,
+    refusal,
 )
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract, simulated

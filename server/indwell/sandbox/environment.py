@@ -1,15 +1,24 @@
-"""Environment variables of child processes, by allow-list, and the search for programs (S-H6)."""
+"""Environment variables: an allow-list for child processes (S-H6), and no secrets in this process.
+
+A command of the same user may read ``/proc/PID/environ`` of the server. It shows the memory where
+the system put the variables at start; deleting them from ``os.environ`` does not change it. So that
+memory is overwritten (SEC-02).
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from indwell.own_path import lies_in, own_path
+from indwell.sandbox.leftovers import prepare
+from indwell.secrets.detector import is_proxy, is_secret
 
 ALLOWED = frozenset(
     [
@@ -25,7 +34,6 @@ ALLOWED = frozenset(
 """Variables that toolchains need. Excluded are proxies, whose addresses hold passwords, sockets
 (SSH_AUTH_SOCK, DBUS_…), and what a shell or loader would run (BASH_ENV, LD_…).
 """
-
 FIXED: Mapping[str, str] = {
     "LANG": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
     "TERM": "dumb",
@@ -49,6 +57,8 @@ messages are English (PRC-04, PRC-14). ``CI`` is never set: with it, build tools
 errors and test runners write no snapshots. Git starts no program that a repository names for a mere
 ``git status``, and ignores folders that only look like repositories (TRU-17).
 """
+if sys.platform != "win32":
+    import resource
 
 
 def clean_environment(
@@ -138,3 +148,69 @@ def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
         if found and not lies_in(found, never_in):
             return Path(found)
     return None
+
+
+def keep_private() -> None:
+    """Disable core dumps of us and our children, and access to our memory by this user's programs.
+
+    Root reads it anyway. Best effort: where the system refuses, nothing changes.
+    """
+    if sys.platform != "win32":
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    prepare()
+
+
+def take_out(is_secret: Callable[[str], bool], is_needed: Callable[[str], bool]) -> dict[str, str]:
+    """Remove variables from this process's environment, and overwrite their memory.
+
+    Args:
+        is_secret: Tells whether to remove the variable of this name.
+        is_needed: Tells whether to overwrite it but keep it where libraries look for it.
+
+    Returns:
+        The removed variables with their values.
+    """
+    taken = {name: value for name, value in os.environ.items() if is_secret(name)}
+    rest = ((name, value) for name, value in os.environ.items() if name not in taken)
+    kept = {name: value for name, value in rest if is_needed(name)}
+    for name in (*taken, *kept):
+        places = _places(name)
+        del os.environ[name]
+        for address, n_bytes in places:
+            ctypes.memset(address, 0, n_bytes)
+    os.environ.update(kept)
+    return taken
+
+
+def _places(name: str) -> list[tuple[int, int]]:
+    """Find a variable's value in memory: addresses, with lengths in bytes."""
+    if sys.platform == "win32":
+        return []
+    library = ctypes.CDLL(None)
+    if sys.platform == "darwin":
+        library._NSGetEnviron.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))  # noqa: SLF001 -- its name
+        entries = library._NSGetEnviron().contents  # noqa: SLF001 -- its name
+    else:
+        entries = ctypes.POINTER(ctypes.c_void_p).in_dll(library, "environ")
+    beginning = os.fsencode(name) + b"="
+    places, at = [], 0
+    while entries and (address := entries[at]):
+        entry = ctypes.string_at(address)
+        if entry.startswith(beginning):
+            n_name = len(beginning)
+            places.append((address + n_name, len(entry) - n_name))
+        at += 1
+    return places
+
+
+def own_environment() -> Mapping[str, str]:
+    """Return all variables, for the settings, and remove those with secrets from ``os.environ``.
+
+    Child processes get only a few of the others (``sandbox.environment``). The HTTP client still
+    finds the addresses of proxies, and child processes do not.
+    """
+    keep_private()
+    taken = take_out(is_secret, is_proxy)
+    return {**os.environ, **taken}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,7 +18,9 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolSpec
 from indwell.policy.approvals import Chosen
 from indwell.policy.call_facts import Effect
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, Widening
+from indwell.sandbox import Finished
+from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.confinement import Confinement
 from indwell.tools.arguments import Arguments, of_struct
 from indwell.tools.seen import KnownTexts
@@ -28,6 +31,11 @@ _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")  # as OpenAI's and Anthropic's endp
 MOST_TOOLS = 128  # of one request; OpenAI's endpoints refuse more
 MOST_SPEC = 16_000  # characters of a late tool's description and schema; others write them
 _log = logging.getLogger(__name__)
+Running: TypeAlias = Coroutine[None, None, Finished]
+Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
+"""Runs a command; takes a receiver of its output, an event that stops it, and a receiver of what it
+did without permission.
+"""
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
@@ -346,3 +354,31 @@ def _why_left_out(spec: ToolSpec, taken: Collection[str]) -> str:
 def _short(name: str) -> str:
     """The beginning of a name that a model made up, for an error message."""
     return name if len(name) <= _MAX_QUOTE else name[: _MAX_QUOTE - 1] + "…"
+
+
+class Background(Protocol):
+    """Keeps commands that outlive their calls."""
+
+    async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
+        """Start a command, and answer when it runs on or has already ended.
+
+        Raises:
+            ToolError: It cannot start, or too many commands run.
+        """
+        ...
+
+
+class NoBackground:
+    """Keeps no command. Implements ``Background``."""
+
+    async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
+        """Refuse the command.
+
+        Raises:
+            ToolError: Always.
+        """
+        del command, run, context
+        raise ToolError("nothing can run on in the background here; run it without `background`")
+
+
+NOWHERE = NoBackground()

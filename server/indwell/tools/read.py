@@ -18,7 +18,7 @@ from indwell.tools.arguments import PATHS, of_struct, renaming
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts
 from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, TextStamp, digest
-from indwell.workspace.disk_large import LargeFiles
+from indwell.workspace.disk import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
 from indwell.workspace.large import LARGE_B, Large, LongLine, Page, page_of
 from indwell.workspace.paths import display, parse

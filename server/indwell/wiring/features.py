@@ -27,8 +27,7 @@ from indwell.agent.features.subagents.feature import Subagents, subagents_featur
 from indwell.agent.features.time import time_feature
 from indwell.agent.features.todo import TodoList
 from indwell.settings.model import Mode
-from indwell.tools.base import Tool, ToolTable
-from indwell.tools.commands.background import NOWHERE, Background
+from indwell.tools.base import NOWHERE, Background, Tool, ToolTable
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.prospect import growth, pays
-from indwell.context.compaction.step import CompactionFacts, TokenRates
+from indwell.context.compaction.step import CompactionFacts, TokenRates, growth, pays
 from indwell.context.conversation import Config, Conversation
 from indwell.messages import Message, Meta, Text
 

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import DEFAULT, PRESETS
-from indwell.context.compaction.prospect import (
+from indwell.context.compaction.step import (
     LEAST_SHARE,
+    CompactionFacts,
     Outline,
     nothing_can_pay,
     nothing_pays,
     refusal,
 )
-from indwell.context.compaction.step import CompactionFacts
 from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
 from indwell.context.tally import Sums, Tally, added
 from indwell.messages import Message

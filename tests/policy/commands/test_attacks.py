@@ -10,8 +10,7 @@ import pytest
 from indwell.policy.commands.judge import Situation, judge
 from indwell.policy.commands.verdict import CommandVerdict
 from indwell.policy.decide import CallFacts, Deny, Policy, decide
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS
 
 OPEN = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",))

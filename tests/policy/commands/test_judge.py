@@ -6,8 +6,7 @@ import pytest
 
 from indwell.policy.commands.judge import Situation, judge
 from indwell.policy.commands.verdict import CommandVerdict
-from indwell.policy.rules import PatternRules
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening
 from indwell.settings.model import SECRETS
 from policy.commands.labelled import READ_ONLY, dangerous, dangerous_outside, lines
 

@@ -38,8 +38,14 @@ from indwell.context.compaction.ladder import (
     trigger,
 )
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.prospect import Outline, nothing_pays, refusal
-from indwell.context.compaction.step import Action, CompactionFacts, CompactionStep
+from indwell.context.compaction.step import (
+    Action,
+    CompactionFacts,
+    CompactionStep,
+    Outline,
+    nothing_pays,
+    refusal,
+)
 from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError

@@ -23,7 +23,7 @@ from indwell.context.compaction.step import TokenRates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.call_facts import Policy
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.prompt.reminders import Surroundings
 from indwell.providers.base import Provider
 from indwell.review.checkpoints.coverage import Coverage

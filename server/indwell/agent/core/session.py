@@ -25,8 +25,7 @@ from indwell.agent.core.prompt import (
     taken_words,
 )
 from indwell.context.compaction.ladder import Restraint
-from indwell.context.compaction.prospect import NothingPays
-from indwell.context.compaction.step import CompactionStep
+from indwell.context.compaction.step import CompactionStep, NothingPays
 from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.history import spliced
 from indwell.context.request.cache_health import Health, after_compaction

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from indwell.agent.core.feature import Feature, Moment
 from indwell.agent.core.session import Session
 from indwell.errors import IndwellError
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import Coverage
 
 _log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from indwell.agent.permission.recorded_workspace import is_accepted
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Reply, one_line
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import apart as apart_from
 from indwell.review.hunk import Actor
 from indwell.tools.base import Call, Marks, Outcome

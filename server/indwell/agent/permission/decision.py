@@ -25,7 +25,7 @@ from indwell.errors import ToolError
 from indwell.policy.approvals import Chosen, Question, Reply
 from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
 from indwell.policy.decide import decide
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sessions.display_records import Verdict
 from indwell.tools.base import ToolFacts
 

@@ -41,7 +41,7 @@ from indwell.policy.approvals import (
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.sessions.display_records import Decided
 from indwell.tools.base import Call, Preview, ToolFacts
-from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
+from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 
 MOST_REFUSED = 5  # questions in a row without a yes; then the turn asks no more
 NO_MORE = (

@@ -10,8 +10,8 @@ from indwell.agent.core.session import Session
 from indwell.errors import ToolError
 from indwell.policy.approvals import Question
 from indwell.policy.paths import matches_any
-from indwell.policy.widening import Widening
-from indwell.secrets.hiding import MARK, has_mark, values_in
+from indwell.policy.rules import Widening
+from indwell.secrets.detector import MARK, has_mark, values_in
 from indwell.settings.model import SECRETS
 from indwell.tools.base import Call, Outcome
 

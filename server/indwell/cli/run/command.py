@@ -35,7 +35,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
-from indwell.sandbox.own_process import own_environment
+from indwell.sandbox.environment import own_environment
 from indwell.service.endpoint.connect import address_place
 from indwell.service.secrets import SecretPlaces
 from indwell.service.service import Service

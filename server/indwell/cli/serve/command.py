@@ -66,7 +66,7 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     from indwell.cli.serve.logs import log_to_stderr
     from indwell.lsp.server import make_server
     from indwell.lsp.wire.serving import serve_line
-    from indwell.sandbox.own_process import own_environment
+    from indwell.sandbox.environment import own_environment
     from indwell.wiring.service import Composition
 
     sys.setswitchinterval(SWITCH_S)

@@ -25,9 +25,9 @@ from indwell.policy.commands.wrappers import (
     unwrapped,
 )
 from indwell.policy.paths import is_beneath
+from indwell.policy.rules import ANY_HOST
 from indwell.policy.shell.items import Simple, UnknownOption, names
 from indwell.policy.shell.words import Word
-from indwell.policy.widening import ANY_HOST
 
 
 def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:

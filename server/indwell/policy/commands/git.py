@@ -13,9 +13,9 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.verdict import Use, with_port, writing
+from indwell.policy.rules import ANY_HOST
 from indwell.policy.shell.items import Options, UnknownOption, given, names, options
 from indwell.policy.shell.words import STAR, Word
-from indwell.policy.widening import ANY_HOST
 
 _CHANGES = names(
     "add commit mv merge rebase cherry-pick revert tag branch init apply am stash notes"

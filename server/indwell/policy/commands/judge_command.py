@@ -25,10 +25,10 @@ from indwell.policy.commands.verdict import (
 )
 from indwell.policy.commands.wrappers import base_name, program_name
 from indwell.policy.paths import is_beneath
+from indwell.policy.rules import ANY_HOST, Widening
 from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
 from indwell.policy.shell.items import joined as joined_path
 from indwell.policy.shell.words import STAR, UNKNOWN, Word
-from indwell.policy.widening import ANY_HOST, Widening
 
 _DEEPEST = 6  # wrappers within wrappers
 _OPAQUE = frozenset(["unknown", "privileged", "network"])

@@ -19,9 +19,9 @@ from indwell.policy.paths import (
     is_protected,
     matches_any,
 )
+from indwell.policy.rules import Widening
 from indwell.policy.shell.items import joined
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
-from indwell.policy.widening import Widening
 
 _SHALLOW = Use("reads")
 

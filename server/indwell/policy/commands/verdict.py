@@ -8,9 +8,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.rules import PatternRules
+from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
-from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 

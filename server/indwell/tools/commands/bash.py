@@ -16,13 +16,21 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.arguments import Given, of_struct, renamed
-from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
-from indwell.tools.commands.background import NOWHERE, Background, Running
+from indwell.tools.base import (
+    NOWHERE,
+    Background,
+    Outcome,
+    Running,
+    Succeeded,
+    Tool,
+    ToolContext,
+    ToolFacts,
+)
 from indwell.tools.commands.command_output import (
     MAX_TIMEOUT_S,
     SPILL_LIMIT_B,

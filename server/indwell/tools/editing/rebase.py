@@ -19,8 +19,7 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import Replacement, replaced
 from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import Snapshot
-from indwell.workspace.comparing.diff import compare, unified
-from indwell.workspace.comparing.hunks import DiffHunk, OtherHunks, take_hunks
+from indwell.workspace.comparing.diff import DiffHunk, OtherHunks, compare, take_hunks, unified
 from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.text import shown, split_lines
 

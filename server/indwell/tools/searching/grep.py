@@ -20,8 +20,7 @@ from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.searching.grep_report import FoundMatches, GrepQuery, report
 from indwell.tools.searching.patterns import SearchPlan
-from indwell.tools.searching.ripgrep import listen, together
-from indwell.tools.searching.ripgrep_output import Hits, Mode, RawLine
+from indwell.tools.searching.ripgrep import Hits, Mode, RawLine, listen, together
 from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
 from indwell.workspace.paths import display
 

@@ -9,7 +9,7 @@ import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Hits, Mode
+from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.tools.searching.search_place import (
     UNSAVED,
     SearchPlace,

@@ -14,8 +14,7 @@ from indwell.agent.features.skills import Shelf
 from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
 from indwell.files.quarantine import Quarantine
 from indwell.policy.call_facts import Policy
-from indwell.policy.rules import PatternRules, globs_of
-from indwell.policy.widening import Widening
+from indwell.policy.rules import PatternRules, Widening, globs_of
 from indwell.sandbox.confine.strength import strength
 from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold, Level, Strength, showing
 from indwell.sandbox.environment import own_installation

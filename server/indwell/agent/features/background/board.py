@@ -16,8 +16,7 @@ from indwell.errors import ToolError
 from indwell.files import append_own
 from indwell.policy.approvals import short_line
 from indwell.sandbox import Finished
-from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.commands.background import Run
+from indwell.tools.base import Outcome, Run, ToolContext
 from indwell.tools.commands.command_output import ending_figure, ending_words
 
 COMMAND_CHARACTERS = 200  # characters of a command's text in a list

@@ -43,7 +43,7 @@ from indwell.errors import ToolError
 from indwell.files import is_file
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sessions.display_records import Decided
 from indwell.tools.base import ToolFacts

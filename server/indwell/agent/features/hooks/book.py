@@ -36,7 +36,7 @@ from indwell.agent.permission.decision import (
 from indwell.policy.approvals import Reply, Said, question_for, short_line
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sessions.display_records import Decided
 from indwell.settings.model import Hook
 from indwell.tools.base import ToolFacts

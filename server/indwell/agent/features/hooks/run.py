@@ -49,7 +49,7 @@ from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import short_line
-from indwell.policy.widening import Widening
+from indwell.policy.rules import Widening
 from indwell.review.hunk import Actor
 from indwell.sandbox import Finished, spawn
 from indwell.tools.truncate import without_escapes

@@ -21,16 +21,18 @@ from indwell.context.compaction.digesting.choice import ReducibleText, Uses, cho
 from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.presets import Digest
-from indwell.context.compaction.prospect import (
+from indwell.context.compaction.step import (
     LEAST_SHARE,
+    CompactionStep,
     Outline,
+    SpilledText,
+    View,
     can_pay,
     goal_of,
     growth,
     pays,
     tail_of,
 )
-from indwell.context.compaction.step import CompactionStep, SpilledText, View
 from indwell.context.compaction.transcripts import is_note, left_out
 from indwell.context.conversation import estimated_tokens
 from indwell.context.history import MessageSplice, freed, place_of, tokens_of, transcript
