@@ -86,6 +86,8 @@ async def test_a_text_that_repeats_itself_is_cut_off_and_the_turn_fails(home) ->
 
 @pytest.mark.parametrize(("words", "mode", "is_said"), [
     ("Fix the total", "auto", True), ("please rename total", "review", True),
+    ("The total is one too small. Fix it.", "auto", True),
+    ("How would you fix the total?", "auto", False),
     ("What is wrong with the total?", "auto", False), ("Fix the total", "plan", False),
 ])  # fmt: skip
 async def test_a_turn_that_was_to_change_something_says_that_it_changed_nothing(

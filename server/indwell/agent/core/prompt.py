@@ -107,16 +107,17 @@ def taken_words(words: str) -> str:
 
 
 _ASKS_FOR_CHANGES = lazy_pattern(
-    r"(?:please |now |can you |could you )?(?:add|change|convert|correct|create|delete|document"
-    r"|drop|extract|fix|implement|inline|make|mend|move|refactor|remove|rename|repair|replace"
-    r"|rewrite|simplify|split|update|write)\b",
+    r"(?:^|[.!?:]\s+|\n)(?:[-*]\s+)?(?:please |now |can you |could you )?(?:add|change|convert"
+    r"|correct|create|delete|document|drop|extract|fix|implement|inline|make|mend|move|refactor"
+    r"|remove|rename|repair|replace|rewrite|set|simplify|split|update|write)\b",
     re.IGNORECASE,
 )
+_OWN_WORDS = 2_000  # characters; what follows is usually pasted
 
 
 def asks_for_changes(words: str) -> bool:
-    """Do the words begin as a request to change files? Other languages than English do not."""
-    return _ASKS_FOR_CHANGES.match(words.lstrip()) is not None
+    """Does a sentence of the words begin as a request to change files? Only English is read."""
+    return _ASKS_FOR_CHANGES.search(words.strip()[:_OWN_WORDS]) is not None
 
 
 CONTINUE = "/continue"
