@@ -29,7 +29,7 @@ def main() -> None:
     encode = bpe_openai.get_encoding("o200k_base").encode
     with tempfile.TemporaryDirectory() as empty:
         os.environ["XDG_CONFIG_HOME"] = empty  # nothing of the user's own
-        talk, _ = asyncio.run(beginning({**os.environ, "INDWELL_STATE": empty}, Path(empty)))
+        talk, *_ = asyncio.run(beginning({**os.environ, "INDWELL_STATE": empty}, Path(empty)))
     parts = {"system prompt": "".join(block.text for block in talk.system)}
     for spec in talk.tools:
         function = {

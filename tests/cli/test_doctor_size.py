@@ -39,7 +39,7 @@ async def test_all_that_can_be_on_takes_1800_tokens_of_o200k_at_most(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.config))
-    talk, _ = await beginning(home.environment(), home.workspace)
+    talk, *_ = await beginning(home.environment(), home.workspace)
     prompt = "".join(block.text for block in talk.system)
     tools = [
         json.dumps(entry, separators=(",", ":")) for entry in tool_entries(talk.tools, marked=False)

@@ -34,8 +34,11 @@ from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret, origin_of
+from indwell.settings.endpoints import in_force
+from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 from indwell.settings.values import convert
+from indwell.wiring.model import why_lean
 
 
 def models(*, as_json: bool) -> int:
@@ -46,14 +49,32 @@ def models(*, as_json: bool) -> int:
     """
     settings = read_settings(os.environ).settings
     offered = wait_for(offered_models(settings))
+    lean = {one.name: _why_lean(settings, one) for one in offered}
     if as_json:
         rows = [
-            {**msgspec.to_builtins(one), "chosen": one.name == settings.model} for one in offered
+            {
+                **msgspec.to_builtins(one),
+                "chosen": one.name == settings.model,
+                "profile": "lean" if lean[one.name] else "full",
+            }
+            for one in offered
         ]
         sys.stdout.write(json_line(rows) + "\n")
     else:
-        model_table(Console(highlight=False), offered, chosen=settings.model)
+        model_table(Console(highlight=False), offered, chosen=settings.model, lean=lean)
     return 0
+
+
+def _why_lean(settings: Settings, offered: OfferedModel) -> str:
+    """Why a session with an offered model tells it as little as possible; empty if not."""
+    if settings.provider == "scripted":
+        return ""
+    return why_lean(in_force(settings, offered.name), offered.window)
+
+
+_OF_LEAN = (
+    "lean: a new session gives the model a short prompt and six tools; `profile` in the settings."
+)
 
 
 def model_table(
@@ -62,8 +83,13 @@ def model_table(
     *,
     chosen: str = "",
     numbered: bool = False,
+    lean: Mapping[str, str] | None = None,
 ) -> None:
-    """Print models as a table; unknown cells stay blank."""
+    """Print models as a table; unknown cells stay blank.
+
+    ``lean`` says by name why a session tells the model as little as possible.
+    """
+    is_lean = {name for name, why in (lean or {}).items() if why}
     table = Table(box=None, pad_edge=False, header_style="bold")
     if numbered:
         table.add_column("", justify="right")
@@ -71,6 +97,8 @@ def model_table(
     for name in ("window", "$ in", "$ out"):
         table.add_column(name, justify="right")
     table.add_column("tools")
+    if is_lean:
+        table.add_column("profile")
     for number, one in enumerate(offered, 1):
         cells = [str(number)] if numbered else []
         mark = " *" if one.name == chosen else ""
@@ -81,6 +109,8 @@ def model_table(
             _dollars(one.price_out),
             {True: "yes", False: "no", None: ""}[one.tools],
         ]
+        if is_lean:
+            cells.append("lean" if one.name in is_lean else "")
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
     if len(offered) >= MAX_MODELS:
@@ -88,6 +118,8 @@ def model_table(
         console.print(words, style="dim")
     if not numbered:
         console.print("Prices: US dollars per million tokens. * is the model in use.", style="dim")
+    if is_lean:
+        console.print(_OF_LEAN, style="dim")
 
 
 def _dollars(price: float | None) -> str:

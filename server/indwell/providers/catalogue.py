@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from indwell.lazy_pattern import lazy_pattern
+
 
 class KnownModel(msgspec.Struct, frozen=True):
     """A provider that is known by name.
@@ -171,6 +173,26 @@ def row_of(base_url: str) -> KnownModel | None:
         if is_here or (row.port is None and parts.hostname == known.hostname):
             return row
     return None
+
+
+SMALL = 10.0
+"""Billion parameters; a model with fewer works better with less to read."""
+
+_SIZE = lazy_pattern(r"(?<![a-z0-9.])(?:(\d{1,2})x|e)?(\d{1,4}(?:\.\d{1,2})?)(b|m)(?![a-z0-9])")
+_LEAST_M = 50  # a smaller number before an `m` is no size: `1m` is a window
+
+
+def size_in_name(model: str) -> float | None:
+    """Return the billion parameters that a model's name tells; None if it tells none.
+
+    Of several sizes the largest counts: `30b-a3b` has 30, of which 3 work on each token.
+    """
+    sizes = [
+        int(experts or 1) * float(number) / (1 if unit == "b" else 1_000)
+        for experts, number, unit in _SIZE.findall(model.lower())
+        if unit == "b" or float(number) >= _LEAST_M
+    ]
+    return max(sizes, default=None)
 
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

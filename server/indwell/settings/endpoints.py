@@ -42,6 +42,7 @@ SHARED = (
     "seed",
     "stall_timeout_s",
     "first_token_timeout_s",
+    "profile",
 )
 """Settings that a named endpoint may have of its own, and else shares with the others."""
 

@@ -13,6 +13,7 @@ from indwell.settings.credentials import Secret
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
 WireSetting: TypeAlias = Literal["auto", "chat", "responses", "messages"]
+Profile: TypeAlias = Literal["auto", "full", "lean"]
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
@@ -207,6 +208,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="The API of the endpoint: `chat` completions, OpenAI's `responses`, "
             "Anthropic's `messages`; `auto` chooses by address and model, and learns from refusals"
+        ),
+    ] = "auto"
+    profile: Annotated[
+        Profile,
+        Meta(
+            description="How much a new session tells the model: `full`, or `lean` for small "
+            "models, with six short tools and a short prompt; `auto` is lean for windows under "
+            "16,000 tokens and for models of under 10 billion parameters"
         ),
     ] = "auto"
     compaction: Annotated[

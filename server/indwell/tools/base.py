@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import difflib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -226,6 +228,16 @@ class Tool(Generic[A]):
         self._facts = facts
         self._run = run
         self._preview = preview
+
+    def shortened(self, description: str, schema: Mapping[str, Any]) -> Tool[A]:
+        """Return the tool as a small model reads it; a call may still have all arguments."""
+        short: Tool[A] = copy.copy(self)
+        parameters = msgspec.json.encode(schema).decode()
+        short._arguments = replace(self._arguments, schema=parameters)
+        short.spec = msgspec.structs.replace(
+            self.spec, description=description, parameters=parameters
+        )
+        return short
 
     def bind(self, arguments: str) -> Call:
         """Check the model's JSON against the tool's arguments.

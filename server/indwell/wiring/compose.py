@@ -207,12 +207,14 @@ def make_session(
     trust: FolderTrust | None = None,
     review: ReviewLedger | None = None,
     skills: Shelf | None = None,
+    lean: bool | None = None,
 ) -> Session:
     """Create the parts of a session with an empty conversation.
 
     Without ``trust`` the folders are examined here, and nobody is asked about them. Without
-    ``skills`` they are read here.
+    ``skills`` they are read here. Without ``lean`` the model says whether it is told little.
     """
+    lean = bool(model.lean) if lean is None else lean
     now_settings = settings()
     root = workspace.roots[0]
     if trust is None:
@@ -242,7 +244,7 @@ def make_session(
         bounds.close,
     )
     boards, features = boards_and_features(given)
-    tools = tools_of(shell, boards, features)
+    tools = tools_of(shell, boards, features, lean=lean)
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.secrets, environment)
     hide = secrecy.hide
@@ -298,9 +300,10 @@ def make_session(
         features=features,
         secrets=secrecy,
         changes=ChangeTracking(review, coverage_of(workspace, review, secret.look, own, hide), git),
+        lean=lean,
     )
     own_words, cut = standing_instructions(now_settings)
-    conversation = first_conversation(place.id, model, tools, own_words, shelf)
+    conversation = first_conversation(place.id, model, tools, own_words, shelf, lean=lean)
     lost = aimless(rules_of(now_settings), (spec.name for spec in tools.specs))
     told = (rules.problem, companion.memory.problem, place.notice, lost, cut)
     subagents.session = session = Session(

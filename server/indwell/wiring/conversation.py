@@ -49,7 +49,7 @@ def this_machine() -> Machine:
 
 
 def first_conversation(
-    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf
+    session: str, model: Model, tools: ToolTable, own_words: str, shelf: Shelf, *, lean: bool
 ) -> Conversation:
     """Create a conversation without messages.
 
@@ -59,8 +59,9 @@ def first_conversation(
         tools: All tools that the model can call.
         own_words: The user's standing instructions.
         shelf: The skills that the model is told about.
+        lean: Whether the model is told as little as possible.
     """
-    prompt = system_prompt(this_machine(), own_words, catalogue(shelf.known.own))
+    prompt = system_prompt(this_machine(), own_words, catalogue(shelf.known.own), lean=lean)
     return Conversation(
         config=Config(
             model.name,
@@ -104,7 +105,17 @@ def with_model(session: Session, model: Model) -> None:
     if not model.pictures:
         conversation = without_pictures(conversation)
     session.conversation = msgspec.structs.replace(conversation, config=config)
-    session.notice = model_notice(model, session.parts.limits.budgets)
+    other = _PROFILES.get((session.parts.lean, bool(model.lean)), "")
+    session.notice = model_notice(model, session.parts.limits.budgets, other)
+
+
+_PROFILES = {
+    (True, False): "this session keeps the short prompt and the six tools that it began with; a "
+    "new session with this model has all of them",
+    (False, True): "this session keeps the long prompt and all tools that it began with; a new "
+    "session with this model is lean, which suits it better",
+}
+"""What to say of a switch between models of which one is small: bytes of a session stay equal."""
 
 
 def session_model(model: Model) -> SessionModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from indwell.agent.compaction.fit import make_compact
@@ -102,8 +102,43 @@ def boards_and_features(given: FeatureInputs) -> tuple[Boards, Features[Session]
     return Boards(CompactionWish(), background), features
 
 
-def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> ToolTable:
-    """The tools in the model's order: files and commands, the features', then late ones."""
+def _object(*required: str, **optional: str) -> Mapping[str, Any]:
+    """The schema of text arguments: those that each call has, and the types of others."""
+    properties = {**dict.fromkeys(required, "string"), **optional}
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in properties.items()},
+        "required": required,
+    }
+
+
+LEAN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "read_file": (
+        "Read a file. Each line has its number and a tab in front.",
+        _object("path", offset="integer", limit="integer"),
+    ),
+    "edit_file": (
+        "Replace old_string by new_string in a file that you have read.",
+        _object("path", "old_string", "new_string"),
+    ),
+    "write_file": ("Write a whole file.", _object("path", "content")),
+    "glob": ("List files, such as **/*.py.", _object("pattern", path="string")),
+    "grep": ("Search in files by a regular expression.", _object("pattern", path="string")),
+    "bash": ("Run a command in the project's folder.", _object("command")),
+}
+"""The tools of a small model: what it reads of each. The order is that of ``standard_tools``."""
+
+
+def tools_of(
+    shell: Shell, boards: Boards, features: Features[Session], *, lean: bool = False
+) -> ToolTable:
+    """The tools in the model's order: files and commands, the features', then late ones.
+
+    A small model has only those of files and commands, with short descriptions, and late ones.
+    """
+    if lean:
+        short = (tool.shortened(*LEAN[tool.spec.name]) for tool in standard_tools(shell).tools)
+        return ToolTable(tuple(short), features.late_tools)
     own = (
         *features.tools,
         make_compact(boards.wish),

@@ -18,7 +18,7 @@ from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Effort, Usage, Verbosity
 from indwell.providers.base import Provider
-from indwell.providers.catalogue import is_local_model
+from indwell.providers.catalogue import SMALL, is_local_model, size_in_name
 from indwell.providers.endpoint import LEAST_SECRET
 from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect
@@ -64,7 +64,8 @@ class Model(NamedTuple):
     says whether the model takes pictures. ``rates`` are its prices, or their usual ratios.
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
     another model by its name. ``fallback`` makes the model that goes on if this one is down.
-    ``effort`` and ``verbosity`` are as in the settings.
+    ``effort`` and ``verbosity`` are as in the settings. ``lean`` says why the model is told as
+    little as possible; it is empty for a model that is told everything.
     """
 
     provider: Provider
@@ -82,6 +83,7 @@ class Model(NamedTuple):
     verbosity: Verbosity = ""
     other: Callable[[str], OtherModel | None] = no_other_model
     fallback: Callable[[], Model] | None = None
+    lean: str = ""
 
 
 class NoModel(SettingsError):
@@ -138,7 +140,28 @@ def _endpoint_model(settings: Settings, main: Settings) -> Model:
         main.verbosity,
         lambda name: _other_model(endpoints, main, name),
         partial(_fallback, settings, main.fallback) if main.fallback else None,
+        why_lean(main, window),
     )
+
+
+LEAN_BELOW = 16_000  # tokens of a window
+
+
+def why_lean(settings: Settings, window: int | None) -> str:
+    """Why a new session tells the model as little as possible; empty if it tells everything.
+
+    Args:
+        settings: The settings of the model's endpoint.
+        window: Tokens of the model's window, if they are known.
+    """
+    if settings.profile != "auto":
+        return "your settings say so" if settings.profile == "lean" else ""
+    if window is not None and window < LEAN_BELOW:
+        return f"its window has {window:,} tokens"
+    size = size_in_name(settings.counts_as or split_name(settings.model, settings.endpoints)[0])
+    if size is None or size >= SMALL:
+        return ""
+    return f"it has {size:g} billion parameters"
 
 
 def _fallback(settings: Settings, name: str) -> Model:

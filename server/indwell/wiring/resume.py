@@ -49,6 +49,7 @@ from indwell.skills.skill import without_catalogue
 from indwell.tools.base import ToolTable
 from indwell.tools.editing.lost_edits import looked_up
 from indwell.wiring.compose import SessionPlace, look_ahead, make_session, taken
+from indwell.wiring.features import ORDER
 from indwell.wiring.model import Model
 from indwell.wiring.project.skills import shelf_beside
 from indwell.wiring.spill import highest_number
@@ -106,6 +107,7 @@ async def resume_session(
             trust=trust,
             review=review,
             skills=skills,
+            lean=_is_lean(past),
         )
         is_known = _has_our_tools(past, session.parts.tools)
         answers = outcomes(past.open_calls, found)
@@ -182,6 +184,12 @@ def _continued(
         words = TAKEN_BACK if past.is_taken_back else REMINDER
         now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
     return now
+
+
+def _is_lean(past: Past) -> bool | None:
+    """Whether the session began with the tools of a small model; None if the log has no tools."""
+    specs = () if past.prefix is None else past.prefix.specs
+    return set(ORDER).isdisjoint(one.name for one in specs) if specs else None
 
 
 def _has_our_tools(past: Past, table: ToolTable) -> bool:

@@ -315,6 +315,7 @@ class Parts:
         features: The session's features.
         secrets: Takes secrets out of texts.
         changes: What knows the changes of files that the agent makes.
+        lean: Whether the model is small, so that it is told as little as possible.
     """
 
     model: SessionModel
@@ -333,6 +334,7 @@ class Parts:
     features: Features[Any] = field(default_factory=Features)
     secrets: SecretHider = field(default_factory=NoSecrets)
     changes: ChangeTracking = ChangeTracking()
+    lean: bool = False
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

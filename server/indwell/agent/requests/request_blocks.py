@@ -35,9 +35,16 @@ from indwell.prompt.reminders import Surroundings, surroundings_words
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
     """The environment reminder, then the features' blocks for these words."""
     session, turn = moment.session, moment.turn
-    blocks = [inject("environment", surroundings_words(now), turn=turn)]
+    blocks = _environment(session, now, turn)
     blocks += await session.parts.features.prompt_blocks(moment, prompt)
     return blocks
+
+
+def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
+    """The environment reminder; none for a small model, which takes it for the task."""
+    if session.parts.lean:
+        return []
+    return [inject("environment", surroundings_words(now), turn=turn)]
 
 
 async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[Block, ...]:
@@ -164,7 +171,7 @@ def _tell_nobody(_event: Event) -> None:
 async def forthcoming(session: Session) -> Forthcoming:
     """The blocks that ``turn`` and ``before_call`` would add now, repeated ones included."""
     parts, turn = session.parts, session.turns + 1
-    before = [inject("environment", surroundings_words(await parts.surroundings()), turn=turn)]
+    before = _environment(session, await parts.surroundings(), turn)
     moment = Moment(session, turn, _tell_nobody)
     before += await parts.features.prompt_blocks(moment, Prompt(""))
     reminders = await parts.features.reminders(moment)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -41,13 +42,13 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL, told_address
-from indwell.settings.endpoints import split_name
+from indwell.settings.endpoints import in_force, split_name
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, user_file
 from indwell.wiring.compose import SessionPlace, make_session
-from indwell.wiring.model import dialect_of, make_model
+from indwell.wiring.model import dialect_of, make_model, why_lean
 from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
@@ -70,6 +71,7 @@ LOOK_S = 6.0  # seconds for one request; listing models takes up to three
 TALK_S = 11.0  # a model that answers later than this is reported as slow, not broken
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 MOST = 2_200  # tokens of the system prompt and the tools, without the user's instructions
+MOST_LEAN = 1_100  # the same for a small model
 
 
 class Private(msgspec.Struct, frozen=True):
@@ -346,25 +348,41 @@ class PromptSizes(msgspec.Struct, frozen=True):
         system: Of the system prompt, without the user's instructions.
         own: The user's instructions.
         tools: Of each tool.
+        lean: Why the model is told as little as possible; empty if it is told everything.
     """
 
     system: int
     own: int
     tools: Mapping[str, int]
+    lean: str = ""
 
     @property
     def together(self) -> int:
         """The tokens of what Indwell itself sends."""
         return self.system + sum(self.tools.values())
 
+    @property
+    def most(self) -> int:
+        """What they may be."""
+        return MOST_LEAN if self.lean else MOST
 
-async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conversation, Settings]:
+
+class Beginning(NamedTuple):
+    """The start of a session: the conversation, its settings, and why the model is told little."""
+
+    conversation: Conversation
+    settings: Settings
+    lean: str = ""
+
+
+async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
     """The start of a session in ``folder`` with every feature on; no session is created.
 
     Raises:
         SettingsError: The settings cannot be used.
     """
     chosen = await asyncio.to_thread(lambda: read_settings(environment).settings)
+    lean = await asyncio.to_thread(_why_lean, chosen)
     chosen = msgspec.structs.replace(chosen, provider="scripted", memory=True)
     place = SessionPlace(
         new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder()
@@ -376,9 +394,18 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conve
         lambda: chosen,
         make_model(chosen),
         environment=environment,
+        lean=bool(lean),
     )
     await session.close()
-    return session.conversation, chosen
+    return Beginning(session.conversation, chosen, lean)
+
+
+def _why_lean(settings: Settings) -> str:
+    """Why the user's model is told as little as possible; takes a third of a second."""
+    if settings.provider == "scripted" or (not settings.model and settings.profile == "auto"):
+        return ""
+    here = in_force(settings)
+    return why_lean(here, here.window or facts_of(here).window)
 
 
 async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
@@ -387,10 +414,10 @@ async def sizes(environment: Mapping[str, str], folder: Path) -> PromptSizes:
     Raises:
         SettingsError: The settings cannot be used.
     """
-    talk, chosen = await beginning(environment, folder)
+    talk, chosen, lean = await beginning(environment, folder)
     own = estimate_tokens(standing_instructions(chosen)[0])
     system = sum(block.meta.tokens for block in talk.system) - own
-    return PromptSizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools})
+    return PromptSizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools}, lean)
 
 
 async def size_findings(environment: Mapping[str, str], folder: Path) -> Findings:
@@ -402,11 +429,12 @@ async def size_findings(environment: Mapping[str, str], folder: Path) -> Finding
     parts = [f"system prompt {found.system:,}"]
     parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
     own = f"; your own instructions {found.own:,} more" if found.own else ""
+    lean = f"lean, because {found.lean} (`profile`): " if found.lean else ""
     sentence = (
-        f"about {found.together:,} tokens before your first word, of at most {MOST:,}: "
-        f"{', '.join(parts)}{own}"
+        f"{lean}about {found.together:,} tokens before your first word, of at most "
+        f"{found.most:,}: {', '.join(parts)}{own}"
     )
-    if found.together > MOST:
+    if found.together > found.most:
         return (
             DoctorFinding("prompt size", "warn", sentence, "remove skills that you do not use"),
         )
