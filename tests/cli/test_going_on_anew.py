@@ -122,7 +122,7 @@ async def test_there_must_be_a_session_to_take_the_task_from(home: Home) -> None
 
 
 async def test_a_first_prompt_that_cannot_fit_asks_for_a_larger_window(home: Home) -> None:
-    home.configure("window = 1500\nmax_output = 500\n")
+    home.configure('profile = "full"\nwindow = 1500\nmax_output = 500\n')
     async with LoopbackEndpoint([]) as endpoint:
         ended = await run(home, TASK, "--json", base_url=endpoint.base_url)
     last = ended.events[-1]

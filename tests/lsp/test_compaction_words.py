@@ -210,7 +210,7 @@ async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_v
 
 
 async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(home: Home) -> None:
-    home.configure("window = 2600\nmax_output = 600\n")
+    home.configure('profile = "full"\nwindow = 2600\nmax_output = 600\n')
     async with (
         LoopbackEndpoint(strictly(reads(0))) as endpoint,
         editing(home, endpoint.base_url) as editor,
