@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import attrs
@@ -92,10 +92,11 @@ def _class_name(method: str) -> str:
     return name[0].upper() + name[1:]
 
 
+@cache  # an editor that makes converters of its own takes 40 ms of a processor more
 def client_converter() -> Any:
     """Pygls' converter; a code action that carries a command must not be read as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]
-    plain = get_converter()
+    plain = plain_converter()
 
     def action_or_command(value: Any, _type: Any) -> Any:
         is_command = isinstance(value.get("command"), str)
@@ -103,3 +104,9 @@ def client_converter() -> Any:
 
     converter.register_structure_hook(types.Command | types.CodeAction, action_or_command)
     return converter
+
+
+@cache
+def plain_converter() -> Any:
+    """The converter of lsprotocol."""
+    return get_converter()

@@ -15,12 +15,11 @@ from typing import Any
 
 import msgspec
 from lsprotocol import types
-from lsprotocol.converters import get_converter
 from pygls.lsp.client import LanguageClient
 
 from indwell.lsp.messages import methods as protocol
 from support.fake_editor.buffer import Buffer, Span
-from support.fake_editor.client_protocol import ClientProtocol, client_converter
+from support.fake_editor.client_protocol import ClientProtocol, client_converter, plain_converter
 from support.fake_editor.hearing import Hearing
 from support.fake_editor.patience import patient
 from support.fake_editor.profiles import PLAIN, Profile
@@ -183,7 +182,10 @@ class FakeEditor(Hearing):
             **self.profile.capabilities,
             "experimental": {"indwell": dict.fromkeys(self._extensions, True)},
         }
-        return get_converter().structure(declared, types.ClientCapabilities)
+        capabilities: types.ClientCapabilities = plain_converter().structure(
+            declared, types.ClientCapabilities
+        )
+        return capabilities
 
     def _client_info(self) -> types.ClientInfo | None:
         if self.profile.client is None:
