@@ -29,7 +29,7 @@ from indwell.providers.wires.dialect import Dialect, WireName
 from support.asking import ASKED, KEY, ask, connected, fail
 from support.chat_bodies import chat_body
 from support.fault_endpoint import END, FIN, HANG, HEAD, answer, broken, chunked, refusal
-from support.requests import READ, assistant, meta, request, use, user
+from support.requests import READ, assistant, meta, request, result, use, user
 from support.wire_streams import (
     CACHED,
     INPUT,
@@ -393,6 +393,36 @@ def test_each_wire_has_its_own_form_of_the_effort(
     assert fields.items() <= found.items()
     if not fields:
         assert found == {}
+
+
+SEALED = (
+    '{"wire":"messages","model":"claude-sonnet-4-5","item":{"type":"thinking","signature":"s"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "thinks"),
+    [
+        ((use(),), False),  # another model, or an effort that was set later
+        ((Thinking("hm", meta(), SEALED), use()), True),
+        ((Thinking("hm", meta(), SEALED.replace("4-5", "4")), use()), False),
+    ],
+)
+def test_a_model_with_a_budget_thinks_in_a_turn_that_began_with_its_thinking(
+    blocks: tuple[Any, ...],
+    thinks: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Or the endpoint refuses the request (anomalyco/opencode#3077)."""
+    going_on = (user("go"), assistant(*blocks), user(result("x")), assistant(use(id_="c2")))
+    in_the_turn = (*going_on, user(result("y", id_="c2")))
+    for said, expected in (
+        (in_the_turn, thinks),
+        ((*in_the_turn, assistant("Done."), user("and now?")), True),
+    ):
+        asked_for = msgspec.structs.replace(
+            request(*said, model="claude-sonnet-4-5"), effort="high", max_output=10_000
+        )
+        assert ("thinking" in chat_body(asked_for, Dialect(wire="messages"))) == expected
 
 
 RESPONSES_ONLY = (

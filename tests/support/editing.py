@@ -62,7 +62,7 @@ class Home:
     def configure(self, text: str) -> Path:
         """Write the user's own settings file."""
         path = self.config / "indwell" / "config.toml"
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return path
 

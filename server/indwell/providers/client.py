@@ -117,6 +117,8 @@ class EndpointClient:
             for its address and the model.
         extras: Headers, parameters and a proxy of the user's own.
         keeps_wire: Whether the wire stays, even if the endpoint asks for another one.
+        on_wire: Called in a thread with a model and the wire that the endpoint asked for, once a
+            reply came over it; with None if the endpoint has no such wire, so a lesson was wrong.
         now: Returns the time to compare a ``Retry-After`` date with.
         by_public_call: Send the same bytes through the SDK's public ``post``, as if its own way to
             make a request were gone; slower.
@@ -135,6 +137,7 @@ class EndpointClient:
         dialect: Dialect | Callable[[str], Dialect] | None = None,
         extras: Extras = NO_EXTRAS,
         keeps_wire: bool = False,
+        on_wire: Callable[[str, WireName | None], None] = lambda _model, _wire: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         by_public_call: bool = False,
     ) -> None:
@@ -151,6 +154,8 @@ class EndpointClient:
         elif dialect is not None:
             self._dialect_of = dialect
         self._keeps_wire = keeps_wire
+        self._on_wire = on_wire
+        self._asked_for: dict[str, WireName] = {}  # over which no reply came yet
         self._dialects: dict[str, Dialect] = {}  # of each model, with what refusals taught
         self._encoder = RequestEncoder()
         self._http = http_client(
@@ -206,6 +211,8 @@ class EndpointClient:
                 continue
             except ProviderError as fault:
                 return _broken(reply, request, fault, on_event)
+            if wire := self._asked_for.pop(request.model, None):
+                await asyncio.to_thread(self._on_wire, request.model, wire)
             return reply.whole(request)
 
     async def aclose(self) -> None:
@@ -245,16 +252,26 @@ class EndpointClient:
                     forbids_calls=request.tool_choice == "none",
                 )
                 if changed is None or changed in tried or len(tried) > ADAPTIONS:
+                    if refusal.status == httpx2.codes.NOT_FOUND:
+                        await self._forget(request.model)
                     raise
                 if changed.wire != tried[0].wire:
                     if self._keeps_wire or refusal.status not in _WRONG_WIRE:
                         raise
                     self._dialects[request.model] = changed
+                    self._asked_for[request.model] = changed.wire
                     raise _OtherWire from None
                 if refusal.status != httpx2.codes.BAD_REQUEST:
                     raise
             tried.append(changed)
             self._dialects[request.model] = changed
+
+    async def _forget(self, model: str) -> None:
+        """Forget the wire that was learned for a model: the endpoint does not have it."""
+        self._asked_for.pop(model, None)
+        if not self._keeps_wire:
+            self._dialects.pop(model, None)
+            await asyncio.to_thread(self._on_wire, model, None)
 
     def _dialect(self, model: str) -> Dialect:
         return self._dialects.setdefault(model, self._dialect_of(model))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,14 +23,15 @@ from indwell.providers.base import Provider
 from indwell.providers.catalogue import SMALL, is_local_model, size_in_name
 from indwell.providers.endpoint import LEAST_SECRET
 from indwell.providers.pricing import Prices
-from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.dialect import Dialect, WireName
+from indwell.service.endpoint.learned import keep_wire, learned_wire
 from indwell.service.endpoint.offered import facts_of
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import in_force, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.paths import user_file
+from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
     from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
@@ -261,8 +264,14 @@ def _client(settings: Settings) -> tuple[Provider, Callable[[], Awaitable[None]]
         dialect=partial(dialect_of, settings),
         extras=extras_of(settings),
         keeps_wire=settings.wire != "auto",
+        on_wire=partial(_keep_wire, settings),
     )
     return Retrying(client), client.aclose
+
+
+def _keep_wire(settings: Settings, model: str, wire: WireName | None) -> None:
+    with suppress(SettingsError):  # without a state folder nothing is kept
+        keep_wire(state_folder(os.environ), settings.base_url, model, wire)
 
 
 FIRST_S = 300.0  # seconds; models that think say nothing before they have thought
@@ -284,10 +293,9 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
     name, _ = split_name(model, settings.endpoints)
     counts_as = settings.counts_as if model == settings.model else ""
     dialect = dialect_for(settings.base_url, counts_as.rpartition("/")[2] or name)
-    if settings.wire not in {"auto", dialect.wire}:
-        dialect = msgspec.structs.replace(
-            dialect, wire=settings.wire, cache_marks=settings.wire == "messages"
-        )
+    wire = settings.wire if settings.wire != "auto" else _learned_wire(settings, model)
+    if wire not in {None, dialect.wire}:
+        dialect = msgspec.structs.replace(dialect, wire=wire, cache_marks=wire == "messages")
     if settings.cache_marks:
         dialect = msgspec.structs.replace(dialect, cache_marks=True)
     return msgspec.structs.replace(
@@ -296,6 +304,13 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
         counts_as=counts_as,
         fields=fields_text(_fields(settings)),
     )
+
+
+def _learned_wire(settings: Settings, model: str) -> WireName | None:
+    try:
+        return learned_wire(state_folder(os.environ), settings.base_url, model)
+    except SettingsError:  # reported when a session starts
+        return None
 
 
 def _fields(settings: Settings) -> dict[str, object]:

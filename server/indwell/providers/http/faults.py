@@ -22,6 +22,7 @@ from indwell.providers.http.refusals import (
     error_of,
     retry_after,
     said_in,
+    wait_in,
 )
 from indwell.providers.http.sse import EventTooLong, TooManyValues
 from indwell.providers.wires.dialect import MAX_WORDS
@@ -93,11 +94,14 @@ def refused(
 ) -> ProviderError:
     """Return the error for an answer that refuses the request."""
     headers = headers or {}
+    asked_s = retry_after(headers, where.now())
+    if asked_s is None and status == httpx2.codes.TOO_MANY_REQUESTS:
+        asked_s = wait_in(said.words[:MAX_WORDS])
     refusal = EndpointRefusal(
         status=status,
         words=where.redacted(said.words)[:MAX_WORDS],
         code=said.code,
-        retry_after_s=retry_after(headers, where.now()),
+        retry_after_s=asked_s,
         location=_target(headers.get("location", ""), where),
     )
     return error_of(

@@ -206,6 +206,22 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     return None
 
 
+_WAIT = lazy_pattern(
+    r"try again in (?:(\d{1,3})h)?(?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d+)?) ?(ms|s\b|sec))?",
+    re.IGNORECASE,
+)
+
+
+def wait_in(words: str) -> float | None:
+    """Return the seconds that a message asks to wait, as OpenAI's ("try again in 6m0.5s")."""
+    found = _WAIT.search(words)
+    if found is None or not any(found.groups()):
+        return None
+    hours, minutes, number, unit = found.groups()
+    seconds = float(number or 0) / (1_000 if unit and unit.lower() == "ms" else 1)
+    return int(hours or 0) * 3_600 + int(minutes or 0) * 60 + seconds
+
+
 def duration(seconds: float) -> str:
     """Return a duration for people, rounded up: ``45 s``, ``15 min``, ``2 h 5 min``."""
     whole = math.ceil(seconds)
@@ -236,6 +252,7 @@ def _seconds_until(date: str, now: datetime) -> float:
 _STATUS_OF: Mapping[str, int] = {
     "rate_limit_exceeded": 429,
     "rate_limit_error": 429,
+    "usage_limit_reached": 429,
     "too_many_requests": 429,
     "insufficient_quota": 429,
     "invalid_request_error": 400,
@@ -246,6 +263,30 @@ _STATUS_OF: Mapping[str, int] = {
     "not_found_error": 404,
     "model_not_found": 404,
     "overloaded_error": 529,
+    "billing_error": 402,
+    "request_too_large": 413,
+    "timeout_error": 504,
+    # Of a response that failed, and would fail again.
+    "invalid_prompt": 400,
+    "invalid_encrypted_content": 400,
+    "invalid_image": 400,
+    "invalid_image_format": 400,
+    "invalid_base64_image": 400,
+    "invalid_image_url": 400,
+    "invalid_image_mode": 400,
+    "image_too_large": 400,
+    "image_too_small": 400,
+    "image_parse_error": 400,
+    "image_content_policy_violation": 400,
+    "image_file_too_large": 400,
+    "image_file_not_found": 400,
+    "unsupported_image_media_type": 400,
+    "empty_image_file": 400,
+    "failed_to_download_image": 400,
+    "bio_policy": 400,
+    "cyber_policy": 400,
+    "misalignment_policy_violation": 400,
+    "data_residency_mismatch": 400,
 }
 
 

@@ -43,7 +43,8 @@ class Dialect(msgspec.Struct, frozen=True):
         reasoning_apart: Whether ``completion_tokens`` excludes reasoning; the total includes it.
         effort_field: How chat completions are told the effort; empty if they are not.
         efforts: The efforts that the endpoint takes for its model; empty if it takes all.
-        reasoning: Whether the other two wires may ask for reasoning, and send it back.
+        reasoning: Whether the other two wires may ask for reasoning.
+        seals: Whether they send back the reasoning of earlier replies.
         summaries: Whether they may ask for a text of the reasoning, for people.
         verbosity: Whether it takes ``verbosity``.
         phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
@@ -70,6 +71,7 @@ class Dialect(msgspec.Struct, frozen=True):
     effort_field: Literal["", "reasoning_effort", "reasoning"] = ""
     efforts: tuple[Effort, ...] = ()
     reasoning: bool = True
+    seals: bool = True
     summaries: bool = True
     verbosity: bool = False
     phases: bool = False
@@ -139,6 +141,13 @@ _LESSONS = (
         applies=lambda dialect: dialect.wire == "chat",
         wire="responses",
         cache_marks=False,
+    ),
+    # Reasoning that another key, region or deployment made; new reasoning is still asked for.
+    _lesson(
+        r"(?i)encrypted.content\b.{0,300}(verified|decrypted|parsed)"
+        r"|invalid [`'\"]?signature|thinking.{0,80}cannot be modified",
+        applies=lambda dialect: dialect.wire != "chat" and dialect.seals,
+        seals=False,
     ),
     _lesson(
         r"(?i)summar(y|ies)\b.{0,80}verif|verif.{0,80}summar|thinking\S*display",

@@ -86,15 +86,15 @@ def arguments_text(text: str) -> str:
     return text
 
 
-def kept_reasoning(block: Thinking, wire: WireName, model: str) -> dict[str, Any] | None:
+def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, Any] | None:
     """Return what must go back of a piece of reasoning; None if another model or wire made it."""
-    if not block.extra:
+    if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:
         kept = msgspec.json.decode(block.extra, type=KeptReasoning)
     except msgspec.DecodeError:  # a log that somebody changed
         return None
-    return kept.item if (kept.wire, kept.model) == (wire, model) else None
+    return kept.item if (kept.wire, kept.model) == (dialect.wire, model) else None
 
 
 class KeptReasoning(msgspec.Struct, frozen=True):

@@ -29,8 +29,15 @@ from indwell.messages import (
 )
 from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
-from indwell.providers.wires.layout import MARK, arguments_text, clean, joined, kept_reasoning
-from indwell.providers.wires.reply import GrowingReply, count, place_of
+from indwell.providers.wires.layout import (
+    BLANK_LINE,
+    MARK,
+    arguments_text,
+    clean,
+    joined,
+    kept_reasoning,
+)
+from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, GrowingText, mended
 
 PATH = "/messages"
@@ -126,7 +133,7 @@ def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
             return {}
         share = _BUDGETS.get(effort, 0.8)
         budget = min(_MOST_BUDGET, int(request.max_output * share))
-        if budget < _LEAST_BUDGET:
+        if budget < _LEAST_BUDGET or not _may_think(request, dialect):
             return {}
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
     fields: dict[str, Any] = {}
@@ -139,6 +146,24 @@ def thinking_options(request: Request, dialect: Dialect) -> dict[str, Any]:
     if effort and effort != "none":
         fields["output_config"] = {"effort": "low" if effort == "minimal" else effort}
     return fields
+
+
+def _may_think(request: Request, dialect: Dialect) -> bool:
+    """Return whether a model with a budget may think now.
+
+    Between its calls it may only if this turn began with thinking that it can read, or the request
+    is refused. Another model, wire or setting may have begun the turn.
+    """
+    first: Message | None = None
+    for message in reversed(request.messages):
+        if message.role == "assistant":
+            first = message
+        elif not any(isinstance(block, ToolResult) for block in message.blocks):
+            break
+    if first is None:
+        return True
+    block = first.blocks[0]
+    return isinstance(block, Thinking) and kept_reasoning(block, dialect, request.model) is not None
 
 
 def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[str, Any]]:
@@ -167,7 +192,7 @@ def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[st
                     "input": msgspec.Raw(arguments_text(block.arguments).encode()),
                 }
             case Thinking():
-                item = kept_reasoning(block, "messages", model) if dialect.reasoning else None
+                item = kept_reasoning(block, dialect, model)
                 if item is not None and at < last:  # thinking may not end a message
                     if item.get("type") == "thinking":
                         item["thinking"] = block.text
@@ -203,11 +228,13 @@ class MessagesReply(GrowingReply):
         "model_context_window_exceeded": "length",
         "refusal": "filtered",
     }
+    paused: ClassVar[frozenset[str]] = frozenset({"pause_turn"})
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
-        self._n_calls = 0
         self._open: dict[int, _OpenThinking] = {}
+        self._uses: set[int] = set()  # places of our tools' calls; others are the endpoint's own
+        self._last_text = -1  # place of the last text
         self._counted: dict[str, Any] = {}
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
@@ -254,17 +281,17 @@ class MessagesReply(GrowingReply):
         """Take the beginning of a block, which may be all of it."""
         match block.get("type"):
             case "text":
-                self._say("", _text(block, "text"), events)
+                self._words(place, _text(block, "text"), events)
             case "thinking":
                 if len(self._open) < _BLOCKS_LIMIT:
-                    self._open[place] = _OpenThinking(self._place())
+                    self._open[place] = _OpenThinking()
                 self._think(place, _text(block, "thinking"), events)
                 self._sign(place, _text(block, "signature"))
             case "redacted_thinking":
                 item = {"type": "redacted_thinking", "data": _text(block, "data")}
-                self._keep("", item, self._place())
+                self._keep("", item, place)
             case "tool_use":
-                self._n_calls += 1
+                self._uses.add(place)
                 given = block.get("input")
                 arguments = msgspec.json.encode(given).decode() if given else ""
                 self._call(place, _text(block, "id"), _text(block, "name"), arguments, events)
@@ -274,12 +301,12 @@ class MessagesReply(GrowingReply):
     def _delta(self, place: int, delta: Mapping[str, Any], events: list[StreamEvent]) -> None:
         match delta.get("type"):
             case "text_delta":
-                self._say("", _text(delta, "text"), events)
+                self._words(place, _text(delta, "text"), events)
             case "thinking_delta":
                 self._think(place, _text(delta, "thinking"), events)
             case "signature_delta":
                 self._sign(place, _text(delta, "signature"))
-            case "input_json_delta":
+            case "input_json_delta" if place in self._uses:
                 self._call(place, "", "", _text(delta, "partial_json"), events)
             case _:
                 pass
@@ -288,7 +315,17 @@ class MessagesReply(GrowingReply):
         thought = self._open.pop(place, None)
         if thought is not None and thought.signature:
             item = {"type": "thinking", "signature": thought.signature}
-            self._keep(mended(thought.text.joined), item, thought.place)
+            self._keep(mended(thought.text.joined), item, place)
+
+    def _words(self, place: int, words: str, events: list[StreamEvent]) -> None:
+        """Take words; a blank line parts them from words in front of thinking or a call."""
+        if not words:
+            return
+        if place != self._last_text:
+            if self._text.begun and place != self._last_text + 1:
+                words = f"{BLANK_LINE}{words}"
+            self._last_text = place
+        self._say("", words, events, at=place)
 
     def _think(self, place: int, text: str, events: list[StreamEvent]) -> None:
         thought = self._open.get(place)
@@ -309,9 +346,6 @@ class MessagesReply(GrowingReply):
         if named:
             events.append(CallStarted(named))
 
-    def _place(self) -> int:
-        return 1 + self._n_calls if self._text.begun or self._n_calls else 0
-
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Take the usage of an event: later numbers replace earlier ones; missing ones stay."""
         self._counted |= {name: one for name, one in usage.items() if one is not None}
@@ -325,14 +359,14 @@ class MessagesReply(GrowingReply):
             cached=cached,
             cache_write=written,
             output=count(usage, "output_tokens"),
+            thinking=thinking_tokens(usage, "output_tokens_details"),
         )
 
 
 class _OpenThinking:
-    """A block of thinking that has begun; ``place`` is as in ``messages.Reasoning``."""
+    """A block of thinking that has begun."""
 
-    def __init__(self, place: int) -> None:
-        self.place = place
+    def __init__(self) -> None:
         self.text = GrowingText()
         self.signature = ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -68,6 +68,9 @@ class GrowingReply(ABC):
         excess: The exceeded limit, for the error message; empty if none.
     """
 
+    paused: ClassVar[frozenset[str]] = frozenset()
+    """Finish reasons of a reply that the endpoint wants to continue by itself."""
+
     broken: ClassVar[frozenset[str]] = frozenset()
     """Finish reasons that mean that the model behind the endpoint failed."""
 
@@ -89,7 +92,8 @@ class GrowingReply(ABC):
         self._written: Literal["", "read"] = ""
         self._thinking = _TextPieces()
         self._calls = CallAssembler(id_limit=self._dialect.id_limit)
-        self._reasoning: list[tuple[str, bytes, int]] = []
+        self._reasoning: list[_KeptPiece] = []
+        self._text_at = -1  # the place of the first text among the parts of the reply
         self._n_kept = 0
         self._usage: Mapping[str, Any] = {}
 
@@ -166,6 +170,8 @@ class GrowingReply(ABC):
             is_cut: Whether the connection broke after the reply had said that it is over.
         """
         finish: Finish = self.finishes.get(self.reason, "stop")
+        if self.reason in self.paused:
+            return self.cut_off(request, "the endpoint paused it for tools of its own", "endless")
         if self._calls.problem:
             return self.cut_off(request, self._calls.problem)
         calls = self._calls.calls(taken=_ids(request.messages) if self._calls.begun else ())
@@ -203,7 +209,10 @@ class GrowingReply(ABC):
         may_be = not has_calls and self.reason not in self.finishes
         return "unread" if may_be and is_attempt(self._text.joined, self._tools) else ""
 
-    def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
+    def _say(self, thinking: str, words: str, events: list[StreamEvent], *, at: int = -1) -> None:
+        """Add reasoning and words; ``at`` is the place of words among the parts of the reply."""
+        if words and (self._text_at < 0 or at < self._text_at):
+            self._text_at = at
         self._n_said += len(thinking) + len(words)
         if (over := self._n_said - TEXT_LIMIT) > 0:
             self.excess = f"is over {TEXT_LIMIT:,} characters"
@@ -227,28 +236,31 @@ class GrowingReply(ABC):
         if is_other or self._n_held > CALL_LIMIT:
             events += self.let_go()
 
-    def _keep(self, text: str, item: Mapping[str, Any], place: int) -> None:
-        """Keep a piece of reasoning that must go back; ``place`` is as in ``Reasoning``."""
+    def _keep(self, text: str, item: Mapping[str, Any], at: int) -> None:
+        """Keep a piece of reasoning that must go back; ``at`` is its place among the parts."""
         try:
             raw = msgspec.json.encode(item)
         except (RecursionError, UnicodeEncodeError):
             return  # no endpoint would take it back
         self._n_kept += len(text) + len(raw)
         if len(self._reasoning) < REASONING_LIMIT and self._n_kept <= TEXT_LIMIT:
-            self._reasoning.append((text, raw, place))
+            self._reasoning.append(_KeptPiece(text, raw, at))
 
     def _kept(self, model: str, *, most_calls: int) -> tuple[Reasoning, ...]:
         """Return the kept reasoning; what stood in front of a dropped call is left out."""
-        wire = self._dialect.wire
-        return tuple(
-            Reasoning(
-                text,
-                msgspec.json.encode(KeptReasoning(wire, model, msgspec.json.decode(item))).decode(),
-                place,
-            )
-            for text, item, place in self._reasoning
-            if place <= most_calls
-        )
+        kept: list[Reasoning] = []
+        for piece in sorted(self._reasoning, key=lambda piece: piece.at):
+            item = KeptReasoning(self._dialect.wire, model, msgspec.json.decode(piece.item))
+            place = self._place(piece.at)
+            if place <= most_calls:
+                kept.append(Reasoning(piece.text, msgspec.json.encode(item).decode(), place))
+        return tuple(kept)
+
+    def _place(self, at: int) -> int:
+        """Return the place in the sense of ``Reasoning``, whatever order the parts came in."""
+        n_calls = self._calls.n_before(at)
+        is_first = not n_calls and not 0 <= self._text_at < at
+        return 0 if is_first else 1 + n_calls
 
     def _used(self, request: Request) -> Usage:
         def said() -> tuple[str, ...]:
@@ -262,6 +274,14 @@ class GrowingReply(ABC):
         text, _, calls = said()
         rest = usage.output - _answered(lambda: (text, calls))
         return msgspec.structs.replace(usage, thinking=max(0, rest))
+
+
+class _KeptPiece(NamedTuple):
+    """A piece of reasoning: its text, its JSON, and its place among the parts of the reply."""
+
+    text: str
+    item: bytes
+    at: int
 
 
 class _Repetition:
@@ -383,7 +403,9 @@ def count(numbers: Mapping[str, Any], name: str) -> int:
 def thinking_tokens(usage: Mapping[str, Any], name: str) -> int:
     """Return the tokens of reasoning that the details of a usage tell; 0 if they tell none."""
     details = usage.get(name)
-    return count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
+    if not isinstance(details, Mapping):
+        return 0
+    return count(details, "reasoning_tokens") or count(details, "thinking_tokens")  # Anthropic's
 
 
 def _answered(said: Callable[[], Sequence[str]]) -> int:

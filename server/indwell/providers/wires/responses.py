@@ -26,7 +26,14 @@ from indwell.messages import (
 )
 from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
-from indwell.providers.wires.layout import arguments_text, call_id, clean, joined, kept_reasoning
+from indwell.providers.wires.layout import (
+    BLANK_LINE,
+    arguments_text,
+    call_id,
+    clean,
+    joined,
+    kept_reasoning,
+)
 from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, mended
 
@@ -123,7 +130,7 @@ def _assistant(message: Message, dialect: Dialect, model: str) -> Iterator[dict[
     for block in message.blocks:
         match block:
             case Thinking():
-                item = kept_reasoning(block, "responses", model) if dialect.reasoning else None
+                item = kept_reasoning(block, dialect, model)
                 if item is not None:
                     waiting.append({"type": "reasoning", "summary": [], **item})
                 continue
@@ -161,8 +168,8 @@ class ResponsesReply(GrowingReply):
 
     def __init__(self, dialect: Dialect | None = None, tools: Sequence[ToolSpec] = ()) -> None:
         super().__init__(dialect, tools)
-        self._n_calls = 0
         self._streamed: set[tuple[int, str]] = set()  # index and kind of items with deltas
+        self._part: tuple[int, object] | None = None  # the part of a message that came last
 
     def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
         """Add the data of one event."""
@@ -172,8 +179,7 @@ class ResponsesReply(GrowingReply):
         place = place_of(chunk.get("output_index"))
         match chunk.get("type"):
             case "response.output_text.delta" | "response.refusal.delta" if isinstance(delta, str):
-                self._streamed.add((place, "message"))
-                self._say("", delta, events)
+                self._words(place, chunk.get("content_index"), delta, events)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" if (
                 isinstance(delta, str)
             ):
@@ -181,34 +187,28 @@ class ResponsesReply(GrowingReply):
                 self._say(delta, "", events)
             case "response.reasoning_summary_part.added" if chunk.get("summary_index"):
                 self._say("\n\n", "", events)
-            case "response.function_call_arguments.delta" if isinstance(delta, str):
+            case "response.function_call_arguments.delta" if delta and isinstance(delta, str):
                 self._streamed.add((place, "function_call"))
                 self._call(place, {"arguments": delta}, events)
             case "response.output_item.added":
                 item = _mapping(chunk.get("item"))
                 if item.get("type") == "function_call":
-                    self._n_calls += 1
                     self._call(place, {**item, "arguments": ""}, events)
             case "response.output_item.done":
                 self._finished(place, _mapping(chunk.get("item")), events)
             case "response.completed" | "response.incomplete":
-                self._end(_mapping(chunk.get("response")))
+                self._end(_mapping(chunk.get("response")), events)
             case _:
                 pass
         return events
 
     def add_whole(self, value: Mapping[str, Any]) -> list[StreamEvent] | None:
         """Take a whole response; None if the body is not a response."""
-        output = value.get("output")
-        if value.get("object") != "response" or not isinstance(output, list):
+        if value.get("object") != "response" or not isinstance(value.get("output"), list):
             return None
         self.n_chunks += 1
         events: list[StreamEvent] = []
-        for place, item in enumerate(map(_mapping, output[:_ITEMS_LIMIT])):
-            if item.get("type") == "function_call":
-                self._n_calls += 1
-            self._finished(place, item, events)
-        self._end(value)
+        self._end(value, events)
         return events
 
     def error_in(self, chunk: Mapping[str, Any], name: bytes) -> object | None:
@@ -240,17 +240,30 @@ class ResponsesReply(GrowingReply):
         if kind == "function_call" and is_new:
             self._call(place, item, events)
         elif kind == "message" and is_new:
-            self._say("", _texts(item.get("content")), events)
+            self._words(place, None, _texts(item.get("content")), events)
         elif kind == "reasoning":
             thinking = _texts(item.get("summary")) or _texts(item.get("content"))
             if is_new:
                 self._say(thinking, "", events)
             if item.get("encrypted_content"):
                 back = {name: item[name] for name in _BACK if name in item}
-                has_begun = self._text.begun or self._n_calls
-                self._keep(thinking, back, 1 + self._n_calls if has_begun else 0)
+                self._keep(thinking, back, place)
 
-    def _end(self, response: Mapping[str, Any]) -> None:
+    def _words(self, place: int, part: object, words: str, events: list[StreamEvent]) -> None:
+        """Take words of a part of a message; a blank line parts it from the one before."""
+        if not words:
+            return
+        if (place, part) != self._part:
+            self._streamed.add((place, "message"))
+            words = f"{BLANK_LINE}{words}" if self._text.begun else words
+            self._part = place, part
+        self._say("", words, events, at=place)
+
+    def _end(self, response: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        output = response.get("output")
+        if not self.n_characters and isinstance(output, list):  # some gateways send only this
+            for place, item in enumerate(map(_mapping, output[:_ITEMS_LIMIT])):
+                self._finished(place, item, events)
         details = _mapping(response.get("incomplete_details"))
         self.reason = str(details.get("reason") or response.get("status") or "completed")
         self._usage = _mapping(response.get("usage"))

@@ -86,6 +86,10 @@ class CallAssembler:
         """Has any piece of a call arrived?"""
         return bool(self._calls)
 
+    def n_before(self, index: int) -> int:
+        """Return how many calls have a lower index."""
+        return sum(call.index is not None and call.index < index for call in self._calls)
+
     def add(self, delta: CallDelta) -> str | None:
         """Add one piece; return the name of the call if this piece is the first that names it.
 

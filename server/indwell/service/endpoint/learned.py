@@ -1,0 +1,67 @@
+"""Keeps on disk which API an endpoint asked for, so that its refusal is learned once.
+
+    <state>/wires.json    {"<digest of the address>": {"<model>": "responses"}}
+
+An address may hold a secret, so only its digest is kept. All functions block for one small file. A
+file that cannot be read or written costs one more refusal, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import read_own, replace_own
+from indwell.providers.endpoint import OPENAI_URL
+from indwell.providers.wires.dialect import WireName
+
+_FILE = "wires.json"
+_MOST_B = 1 << 20
+_MOST_MODELS = 200  # of all endpoints; the oldest are forgotten
+
+_log = logging.getLogger(__name__)
+
+
+def learned_wire(state: Path, base_url: str | None, model: str) -> WireName | None:
+    """Return the API that the endpoint asked for; None if it asked for none."""
+    return _read(state).get(_digest(base_url), {}).get(model)
+
+
+def keep_wire(state: Path, base_url: str | None, model: str, wire: WireName | None) -> None:
+    """Keep the API that the endpoint asked for; None forgets it."""
+    kept = _read(state)
+    models = kept.pop(_digest(base_url), {})
+    if models.get(model) == wire:
+        return
+    models.pop(model, None)
+    if wire is not None:
+        models[model] = wire
+    kept[_digest(base_url)] = models
+    while sum(map(len, kept.values())) > _MOST_MODELS:
+        oldest = next(iter(kept.values()))
+        del oldest[next(iter(oldest))]
+        kept = {place: found for place, found in kept.items() if found}
+    try:
+        make_private_folder(state)
+        replace_own(state / _FILE, msgspec.json.encode(kept))
+    except OSError as error:
+        _log.warning("the API of a model could not be kept: %s", error)
+
+
+def _read(state: Path) -> dict[str, dict[str, WireName]]:
+    try:
+        return msgspec.json.decode(
+            read_own(state / _FILE, _MOST_B), type=dict[str, dict[str, WireName]]
+        )
+    except (OSError, ToolError, msgspec.DecodeError):
+        return {}
+
+
+def _digest(base_url: str | None) -> str:
+    url = (base_url or OPENAI_URL).rstrip("/")
+    return hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:32]
