@@ -17,7 +17,7 @@
     │   │   ├── ToolsUnsupported  the model takes no tools
     │   │   ├── ContextOverflow   the endpoint says that the request is too long
     │   │   ├── RequestRejected   any other 4xx
-    │   │   ├── BadReply       what came back is no chat completion
+    │   │   ├── BadReply       the answer is no reply of a model
     │   │   └── EmptyReply     no words and no tool call, twice
     │   ├── ConversationTooLarge  it does not fit the window
     │   │   └── WindowTooSmall     not even a first request does
@@ -153,7 +153,7 @@ class RequestRejected(ProviderError):
 
 
 class BadReply(ProviderError):
-    """The answer is no chat completion."""
+    """The answer is no reply of a model."""
 
 
 class EmptyReply(ProviderError):

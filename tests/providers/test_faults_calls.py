@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from indwell.errors import ToolError
 from indwell.messages import Reply, ToolCall
 from indwell.providers.base import CallStarted, TextDelta, ThinkingDelta
-from indwell.providers.wires.dialect import Dialect
+from indwell.providers.client import REPLIES
+from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
-from support.asking import ask
-from support.fault_endpoint import data, streamed
+from support.asking import ASKED, ask
+from support.fault_endpoint import END, HEAD, Script, broken, chunked, data, streamed
 from support.loopback_endpoint import chunk
 from support.requests import READ, assistant, request, result, use, user
+from support.wire_streams import (
+    FILTERED,
+    WIRES,
+    call_events,
+    end_events,
+    event,
+    words_event,
+)
 
 TOOLS = standard_tools(Shell(Path("/tmp")))
+each_wire = pytest.mark.parametrize("wire", WIRES)
+
+
+def scripted(*events: bytes) -> Script:
+    return broken(HEAD, chunked(b"".join(events)), END)
 
 
 def piece(arguments: Any = "", *, name: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -75,14 +92,17 @@ async def test_llm_27_whatever_the_index_is_the_calls_are_apart(indices: tuple[A
     assert found == (whole[::-1] if by_index == [7, 3] else whole)
 
 
+@each_wire
 @pytest.mark.parametrize("id_", [None, "", "x" * 300, "old", 7])
-async def test_llm_28_an_id_that_cannot_be_used_is_replaced_by_one_that_is_free(id_: Any) -> None:
+async def test_llm_28_an_id_that_cannot_be_used_is_replaced_by_one_that_is_free(
+    wire: WireName, id_: Any
+) -> None:
     asked = request(
         user("go"), assistant(use(id_="old")), user(result("x", id_="old")), tools=(READ,)
     )
-    fields = {} if id_ is None else {"id": id_}
-    pieces = [piece("{}", name="read_file", index=n, **fields) for n in range(2)]
-    reply, _ = await ask(streamed(*pieces, chunk({}, finish="tool_calls")), asked=asked)
+    events = [one for n in range(2) for one in call_events(wire, n, id_, "read_file", "{}")]
+    script = scripted(*events, *end_events(wire))
+    reply, _ = await ask(script, asked=asked, dialect=Dialect(wire=wire))
     assert [call.id for call in reply.calls] == ["call_0", "call_1"]
 
 
@@ -139,17 +159,30 @@ async def test_llm_30_arguments_may_be_an_object_instead_of_its_text() -> None:
     assert found == [("a", "read_file", '{"path":"a"}')]
 
 
-async def test_llm_30_arguments_of_five_megabytes_are_dropped() -> None:
-    parts = [piece("x" * 500_000, name="write_file", index=0, id="a") for _ in range(10)]
-    reply, _ = await ask(streamed(*parts, chunk({}, finish="tool_calls")))
+@each_wire
+async def test_llm_30_arguments_of_five_megabytes_are_dropped(wire: WireName) -> None:
+    events = call_events(wire, 0, "a", "write_file", *["x" * 500_000] * 10)
+    script = scripted(*events, *end_events(wire))
+    reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert (reply.calls, reply.finish) == ((), "incomplete")
     assert "'write_file' were over 1,000,000 characters" in reply.problem
 
 
-@pytest.mark.parametrize("finish", ["length", "max_tokens", "model_length", "content_filter"])
-async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_said(finish: str) -> None:
-    cut = piece('{"path": "a', name="write_file", index=0, id="a")
-    reply, _ = await ask(streamed(chunk({"content": "ok"}), cut, chunk({}, finish=finish)))
+CUT_SHORT: list[tuple[WireName, str]] = [
+    *(("chat", reason) for reason in ("length", "max_tokens", "model_length", "content_filter")),
+    *(("responses", reason) for reason in ("max_output_tokens", "content_filter")),
+    *(("messages", reason) for reason in ("max_tokens", "model_context_window_exceeded")),
+    ("messages", "refusal"),
+]
+
+
+@pytest.mark.parametrize(("wire", "finish"), CUT_SHORT)
+async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_said(
+    wire: WireName, finish: str
+) -> None:
+    cut = call_events(wire, 1, "a", "write_file", '{"path": "a')
+    script = scripted(words_event(wire, "ok"), *cut, *end_events(wire, finish))
+    reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert (reply.text, reply.calls) == ("ok", ())
     assert reply.problem.endswith("inside a tool call, which was dropped: write_file")
 
@@ -164,8 +197,10 @@ async def test_llm_33_calls_under_stop_are_calls() -> None:
     assert await calls(whole, finish="stop") == [("a", "read_file", "{}")]
 
 
-async def test_llm_33_a_filtered_reply_says_so() -> None:
-    reply, _ = await ask(streamed(chunk({"content": "no"}, finish="content_filter")))
+@each_wire
+async def test_llm_33_a_filtered_reply_says_so(wire: WireName) -> None:
+    script = scripted(words_event(wire, "no"), *end_events(wire, FILTERED[wire]))
+    reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert (reply.text, reply.finish) == ("no", "filtered")
 
 
@@ -181,13 +216,52 @@ async def test_llm_33_the_function_call_of_old_is_a_call() -> None:
     assert told == [CallStarted("read_file")]
 
 
-async def test_llm_34_interleaved_calls_are_put_together_by_their_index() -> None:
-    assert await calls(
-        piece('{"path":', name="read_file", index=0, id="a"),
-        piece('{"pattern":', name="glob", index=1, id="b"),
-        piece('"1"}', index=0),
-        piece('"2"}', index=1),
-    ) == [("a", "read_file", '{"path":"1"}'), ("b", "glob", '{"pattern":"2"}')]
+INTERLEAVED = st.lists(st.lists(st.text('ab "é😀', max_size=4), max_size=3), max_size=4)
+
+
+@settings(max_examples=60)
+@given(
+    wire=st.sampled_from(WIRES),
+    texts=INTERLEAVED,
+    thoughts=st.sets(st.integers(0, 8), max_size=3),
+    data=st.data(),
+)
+def test_llm_34_calls_run_in_the_order_of_their_index_whatever_order_their_pieces_came_in(
+    wire: WireName, texts: list[list[str]], thoughts: set[int], data: st.DataObject
+) -> None:
+    """Also when a later call begins first; reasoning keeps its place among them."""
+    arguments = [json.dumps({"p": "".join(one)}) for one in texts]
+    places = [2 * n + 1 for n in range(len(arguments))]  # thoughts have the even ones
+    queues = []
+    for n, (place, text) in enumerate(zip(places, arguments, strict=True)):
+        at = data.draw(st.integers(0, len(text)))
+        pieces = [piece for piece in (text[:at], text[at:]) if piece]
+        queues.append(call_events(wire, place, f"c{n}", f"tool{n}", *pieces))
+    sealed = sorted({thought - thought % 2 for thought in thoughts}) if wire != "chat" else []
+    queues += [sealed_events(wire, place) for place in sealed]
+    reply = REPLIES[wire](Dialect(wire=wire))
+    while left := [queue for queue in queues if queue]:
+        reply.add(json.loads(data.draw(st.sampled_from(left)).pop(0).split(b"data: ")[1]))
+    whole = reply.whole(ASKED)
+    assert [(call.name, call.arguments) for call in whole.calls] == [
+        (f"tool{n}", text) for n, text in enumerate(arguments)
+    ]
+    # A thought behind all calls has nothing that follows it.
+    n_before = [sum(place < one for place in places) for one in sealed]
+    kept = [0 if not n else n + 1 for n in n_before if n < max(1, len(places))]
+    assert [one.place for one in whole.reasoning] == kept
+
+
+def sealed_events(wire: WireName, place: int) -> list[bytes]:
+    """The events of a piece of reasoning that must come back."""
+    if wire == "responses":
+        item = {"type": "reasoning", "id": f"r{place}", "summary": [], "encrypted_content": "s"}
+        return [event({"type": "response.output_item.done", "output_index": place, "item": item})]
+    block = {"type": "thinking", "thinking": "", "signature": "s"}
+    return [
+        event({"type": "content_block_start", "index": place, "content_block": block}),
+        event({"type": "content_block_stop", "index": place}),
+    ]
 
 
 async def test_llm_34_pieces_out_of_order_fail_as_json_and_not_otherwise() -> None:

@@ -1,4 +1,8 @@
-"""Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow, or none at all."""
+"""Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow, or none at all.
+
+What an event says depends on the wire, so these cases are tried on each. What bytes say does not:
+their cases take the wires in turn.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import asyncio
 import json
 import resource
 import sys
+from collections.abc import Iterable, Mapping
+from itertools import cycle
 
 import pytest
 
@@ -21,6 +27,7 @@ from indwell.messages import Reply, Usage
 from indwell.providers.base import TextDelta
 from indwell.providers.http.guard import TooLong
 from indwell.providers.retry import Retrying
+from indwell.providers.wires.dialect import Dialect, WireName
 from support.asking import ASKED, ask, connected, fail, failure
 from support.fault_endpoint import (
     DONE,
@@ -30,7 +37,6 @@ from support.fault_endpoint import (
     HEAD,
     RST,
     FaultEndpoint,
-    Script,
     answer,
     bomb,
     broken,
@@ -39,8 +45,16 @@ from support.fault_endpoint import (
     streamed,
 )
 from support.loopback_endpoint import chunk
+from support.wire_streams import (
+    EMPTY,
+    WIRES,
+    call_events,
+    end_events,
+    error_event,
+    words_event,
+)
 
-HALF = chunked(data(chunk({"content": "half"})))
+HALF = {wire: chunked(words_event(wire, "half")) for wire in WIRES}
 CALL = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"path": "a'}}
 SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
 
@@ -51,9 +65,24 @@ def memory_mb() -> float:
     return peak / (1_000_000 if sys.platform == "darwin" else 1_000)
 
 
-async def broken_reply(*steps: object, timeout_s: float = 5.0) -> tuple[str, str, str]:
+each_wire = pytest.mark.parametrize("wire", WIRES)
+
+
+def in_turn(name: str, values: Iterable[object]) -> pytest.MarkDecorator:
+    """The values of a parameter, each with another wire."""
+    return pytest.mark.parametrize(("wire", name), [*zip(cycle(WIRES), values)])
+
+
+def whole_end(wire: WireName, finish: str = "") -> bytes:
+    return b"".join(end_events(wire, finish, (10, 2)))
+
+
+async def broken_reply(
+    wire: WireName, *steps: object, timeout_s: float = 5.0
+) -> tuple[str, str, str]:
     """Text, finish and problem of what is left."""
-    async with connected(broken(*steps), timeout_s=timeout_s) as (provider, endpoint):  # type: ignore[arg-type]
+    settings = {"timeout_s": timeout_s, "dialect": Dialect(wire=wire)}
+    async with connected(broken(*steps), **settings) as (provider, endpoint):  # type: ignore[arg-type]
         reply = await provider.complete(ASKED, lambda _: None)
         assert reply.calls == ()
         return reply.text, reply.finish, reply.problem.replace(endpoint.base_url, "ADDRESS")
@@ -89,27 +118,33 @@ async def test_llm_09_a_whole_completion_instead_of_a_stream_is_a_reply() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        b'data: {"error": {"message": "upstream gone", "code": 502}}\n\n',
-        b'event: error\ndata: {"message": "upstream gone", "code": 502}\n\n',
-    ],
-)
-async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(event: bytes) -> None:
-    assert await broken_reply(HEAD, HALF, chunked(event), END) == (
+@each_wire
+async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(wire: WireName) -> None:
+    error = chunked(error_event(wire, "upstream gone"))
+    status = 502 if wire == "chat" else 500
+    assert await broken_reply(wire, HEAD, HALF[wire], error, END) == (
+        "half",
+        "incomplete",
+        f"ADDRESS failed with status {status}: upstream gone",
+    )
+
+
+async def test_llm_10_an_event_named_error_is_one_whatever_it_holds() -> None:
+    event = b'event: error\ndata: {"message": "upstream gone", "code": 502}\n\n'
+    assert await broken_reply("chat", HEAD, HALF["chat"], chunked(event), END) == (
         "half",
         "incomplete",
         "ADDRESS failed with status 502: upstream gone",
     )
 
 
+@each_wire
 @pytest.mark.parametrize("end", [RST, FIN])
 @pytest.mark.parametrize("cut", [b"", b"2", b"40\r\ndata: {", b"4\r\nda"])
 async def test_llm_11_12_a_line_that_breaks_in_the_middle_is_an_incomplete_reply(
-    end: str, cut: bytes
+    wire: WireName, end: str, cut: bytes
 ) -> None:
-    assert await broken_reply(HEAD, HALF, cut, 0.02, end) == LOST
+    assert await broken_reply(wire, HEAD, HALF[wire], cut, 0.02, end) == LOST
 
 
 async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> None:
@@ -118,15 +153,20 @@ async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> No
         assert type(error) is Unreachable
 
 
-async def test_llm_13_a_clean_end_that_nobody_announced_is_a_broken_reply() -> None:
-    found = await broken_reply(HEAD, HALF, END)
+@each_wire
+async def test_llm_13_a_clean_end_that_nobody_announced_is_a_broken_reply(wire: WireName) -> None:
+    found = await broken_reply(wire, HEAD, HALF[wire], END)
     assert found == ("half", "incomplete", "ADDRESS ended the reply too early")
 
 
-async def test_llm_13_calls_of_a_reply_without_an_end_are_dropped() -> None:
-    begun = chunked(data(chunk({"tool_calls": [CALL]})))
-    assert (await broken_reply(HEAD, HALF, begun, END))[:2] == ("half", "incomplete")
-    assert (await broken_reply(HEAD, HALF, begun, chunked(DONE), END))[:2] == ("half", "incomplete")
+@each_wire
+async def test_llm_13_calls_of_a_reply_without_an_end_are_dropped(wire: WireName) -> None:
+    begun = chunked(b"".join(call_events(wire, 1, "a", "read_file", '{"path": "a')))
+    found = await broken_reply(wire, HEAD, HALF[wire], begun, END)
+    assert found[:2] == ("half", "incomplete")
+    if wire == "chat":
+        found = await broken_reply(wire, HEAD, HALF[wire], begun, chunked(DONE), END)
+        assert found[:2] == ("half", "incomplete")
 
 
 @pytest.mark.parametrize("reason", [None, ""])
@@ -136,50 +176,56 @@ async def test_llm_13_a_whole_call_and_done_need_no_reason(reason: str | None) -
     assert [call.name for call in reply.calls] == ["read_file"]
 
 
-async def test_llm_14_what_was_whole_before_the_line_broke_stays_whole() -> None:
-    said = chunked(data(chunk({"content": "half"}, finish="stop")))
-    assert await broken_reply(HEAD, said, RST) == ("half", "stop", "")
+@each_wire
+async def test_llm_14_what_was_whole_before_the_line_broke_stays_whole(wire: WireName) -> None:
+    said = HALF[wire] + chunked(end_events(wire)[0])
+    assert await broken_reply(wire, HEAD, said, RST) == ("half", "stop", "")
 
 
-async def test_llm_15_silence_after_the_first_word_ends() -> None:
+@each_wire
+async def test_llm_15_silence_after_the_first_word_ends(wire: WireName) -> None:
     silent = ("half", "incomplete", "ADDRESS sent nothing for 0.2 s")
-    assert await broken_reply(HEAD, HALF, HANG, timeout_s=0.2) == silent
+    assert await broken_reply(wire, HEAD, HALF[wire], HANG, timeout_s=0.2) == silent
 
 
-@pytest.mark.parametrize("noise", [b": ping\n\n", b"event: ping\n\n", b"data:\n\n", b"\n", b": x"])
-async def test_llm_16_noise_is_not_progress(noise: bytes) -> None:
+@in_turn("noise", [b": ping\n\n", b"event: ping\n\n", b"data:\n\n", b"\n", b": x"])
+async def test_llm_16_noise_is_not_progress(wire: WireName, noise: bytes) -> None:
     pings = [step for _ in range(50) for step in (chunked(noise), 0.02)]
-    found = await broken_reply(HEAD, HALF, *pings, timeout_s=0.3)
+    found = await broken_reply(wire, HEAD, HALF[wire], *pings, timeout_s=0.3)
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.3 s")
 
 
-async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long() -> None:
-    empty = chunked(data({"choices": []}))
-    pings = [step for _ in range(100) for step in (empty, 0.02)]
-    found = await broken_reply(HEAD, HALF, *pings, timeout_s=0.05)
+@each_wire
+async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long(wire: WireName) -> None:
+    pings = [step for _ in range(100) for step in (chunked(EMPTY[wire]), 0.02)]
+    found = await broken_reply(wire, HEAD, HALF[wire], *pings, timeout_s=0.05)
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.05 s")
 
 
 async def test_llm_17_one_byte_at_a_time_is_no_progress_either() -> None:
     drip = [step for letter in b"data: " + b"{" * 94 for step in (chunked(bytes([letter])), 0.02)]
-    assert (await broken_reply(HEAD, HALF, *drip, timeout_s=0.3))[2].endswith("nothing for 0.3 s")
+    found = await broken_reply("chat", HEAD, HALF["chat"], *drip, timeout_s=0.3)
+    assert found[2].endswith("nothing for 0.3 s")
     slow_head = [step for letter in HEAD for step in (bytes([letter]), 0.02)]
     error = await fail(broken(*slow_head), timeout_s=0.3)
     assert type(error) is TooSlow
 
 
 NO_REPETITION = "".join(f"{number:6}" for number in range(10_000))
-CUT_OFF = {
-    "words": ({"content": NO_REPETITION}, 2_000_000, "is over 2,000,000 characters"),
-    "frames": ({"content": "x", "padding": "y" * 60_000}, 532, "is over 32 MB"),
-}
+PADDED = {**chunk({"content": "x"}), "padding": "y" * 60_000}
+CUT_OFF = [
+    *((wire, words_event(wire, NO_REPETITION), 2_000_000) for wire in WIRES),
+    ("chat", data(PADDED), 532),
+]
 
 
-@pytest.mark.parametrize("case", CUT_OFF.values(), ids=CUT_OFF)
-async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(case) -> None:
-    delta, n_kept, why = case
-    endless = broken(HEAD, forever=chunked(data(chunk(delta))))
-    async with connected(endless, endless) as (provider, endpoint):
+@pytest.mark.parametrize(("wire", "event", "n_kept"), CUT_OFF, ids=[*WIRES, "frames"])
+async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(
+    wire: WireName, event: bytes, n_kept: int
+) -> None:
+    why = "is over 32 MB" if n_kept < 1_000 else "is over 2,000,000 characters"
+    endless = broken(HEAD, forever=chunked(event))
+    async with connected(endless, endless, dialect=Dialect(wire=wire)) as (provider, endpoint):
         reply = await Retrying(provider).complete(ASKED, lambda _: None)
         problem = f"the reply from {endpoint.base_url} {why} and was cut off there"
         assert (reply.finish, reply.problem) == ("endless", problem)
@@ -188,18 +234,30 @@ async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(case)
         assert len(endpoint.bodies) == 1
 
 
-async def test_llm_19_endless_reasoning_is_cut_off_with_a_word() -> None:
-    thoughts = chunked(data(chunk({"reasoning": NO_REPETITION})))
-    error = await fail(broken(HEAD, forever=thoughts))
+@each_wire
+async def test_llm_19_endless_reasoning_is_cut_off_with_a_word(wire: WireName) -> None:
+    thoughts = chunked(words_event(wire, NO_REPETITION, reasoning=True))
+    error = await fail(broken(HEAD, forever=thoughts), dialect=Dialect(wire=wire))
     why = "the reply from ADDRESS is over 2,000,000 characters and was cut off there"
     assert (type(error), str(error)) == (TooLong, why)
 
 
-async def test_llm_19_a_whole_reply_that_is_too_long_is_cut_off_too() -> None:
-    whole = {"choices": [{"message": {"content": "x" * 3_000_000}, "finish_reason": "stop"}]}
-    body = json.dumps(whole).encode()
-    head = f"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    async with connected(broken(head.encode() + b"\r\n\r\n" + body)) as (provider, _):
+LONG = "x" * 3_000_000
+WHOLE: Mapping[WireName, Mapping[str, object]] = {
+    "chat": {"choices": [{"message": {"content": LONG}, "finish_reason": "stop"}]},
+    "responses": {
+        "object": "response",
+        "status": "completed",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": LONG}]}],
+    },
+    "messages": {"type": "message", "content": [{"type": "text", "text": LONG}]},
+}
+
+
+@each_wire
+async def test_llm_19_a_whole_reply_that_is_too_long_is_cut_off_too(wire: WireName) -> None:
+    script = answer(200, json.dumps(WHOLE[wire]))
+    async with connected(script, dialect=Dialect(wire=wire)) as (provider, _):
         reply = await provider.complete(ASKED, lambda _: None)
         assert (len(reply.text), reply.finish) == (2_000_000, "endless")
         assert reply.problem.endswith("is over 2,000,000 characters and was cut off there")
@@ -225,22 +283,27 @@ async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
     assert memory_mb() - before < 60
 
 
-@pytest.mark.parametrize("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 20_000])
-async def test_llm_21_22_data_that_is_none_is_an_error_and_keeps_the_words(garbage: bytes) -> None:
+@in_turn("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 20_000])
+async def test_llm_21_22_data_that_is_none_is_an_error_and_keeps_the_words(
+    wire: WireName, garbage: bytes
+) -> None:
     event = b"data: " + garbage + b"\n\n"
-    error = await fail(broken(HEAD, chunked(event), END))
+    error = await fail(broken(HEAD, chunked(event), END), dialect=Dialect(wire=wire))
     assert type(error) is BadReply
-    assert "sent data that is no chat completion" in str(error)
-    assert (await broken_reply(HEAD, HALF, chunked(event), END))[:2] == ("half", "incomplete")
+    assert "sent data that is no reply" in str(error)
+    found = await broken_reply(wire, HEAD, HALF[wire], chunked(event), END)
+    assert found[:2] == ("half", "incomplete")
 
 
-async def test_llm_23_every_cut_and_line_ending_gives_the_same_reply() -> None:
-    body = b"\xef\xbb\xbf: hi\r\n" + data(chunk({"content": "é😀"})).replace(b"\n", b"\r\n")
-    body += data(chunk({}, finish="stop")).replace(b"\n", b"\r") + DONE
-    for size in (1, 2, 3, 7):
-        pieces = [chunked(body[n : n + size]) for n in range(0, len(body), size)]
-        reply, _ = await ask(broken(HEAD, *pieces, END))
-        assert (reply.text, reply.finish) == ("é😀", "stop")
+@in_turn("size", [1, 2, 3, 7])
+async def test_llm_23_every_cut_and_line_ending_gives_the_same_reply(
+    wire: WireName, size: int
+) -> None:
+    body = b"\xef\xbb\xbf: hi\r\n" + words_event(wire, "é😀").replace(b"\n", b"\r\n")
+    body += whole_end(wire).replace(b"\n", b"\r", 2)
+    pieces = [chunked(body[n : n + size]) for n in range(0, len(body), size)]
+    reply, _ = await ask(broken(HEAD, *pieces, END), dialect=Dialect(wire=wire))
+    assert (reply.text, reply.finish) == ("é😀", "stop")
 
 
 async def test_llm_24_empty_and_odd_chunks_are_passed_over_and_the_last_usage_counts() -> None:
@@ -260,8 +323,10 @@ async def test_llm_24_empty_and_odd_chunks_are_passed_over_and_the_last_usage_co
     assert told == [TextDelta("hello")]
 
 
-async def test_llm_24_without_usage_there_is_an_estimate_that_says_so() -> None:
-    reply, _ = await ask(streamed(chunk({"content": "hello"}, finish="stop")))
+@each_wire
+async def test_llm_24_without_usage_there_is_an_estimate_that_says_so(wire: WireName) -> None:
+    stream = chunked(words_event(wire, "hello") + b"".join(end_events(wire)))
+    reply, _ = await ask(broken(HEAD, stream, END), dialect=Dialect(wire=wire))
     assert (reply.usage.reported, reply.usage.output > 0) == (False, True)
 
 
@@ -286,8 +351,8 @@ async def test_llm_41_another_model_or_fingerprint_midway_changes_nothing() -> N
     assert (await ask(streamed(first, second)))[0].text == "ab"
 
 
-async def test_a_reply_with_a_reason_does_not_wait_for_the_line_to_close() -> None:
-    lingering = broken(*streamed(chunk({"content": "a"}, finish="stop")).steps[:-1], HANG)
-    script: Script = lingering
-    reply, _ = await asyncio.wait_for(ask(script), 60)
-    assert (reply.text, reply.finish) == ("a", "stop")
+@each_wire
+async def test_a_reply_with_a_reason_does_not_wait_for_the_line_to_close(wire: WireName) -> None:
+    lingering = broken(HEAD, HALF[wire] + chunked(whole_end(wire)), HANG)
+    reply, _ = await asyncio.wait_for(ask(lingering, dialect=Dialect(wire=wire)), 60)
+    assert (reply.text, reply.finish) == ("half", "stop")

@@ -20,6 +20,7 @@ from indwell.providers.http.guard import TooLong
 from indwell.providers.http.http_client import keep_only_if_clean
 from indwell.providers.http.sse import TooManyValues, decoded
 from indwell.providers.wires.chat_reply import ChatReply, ThinkTags
+from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from support.asking import ASKED, KEY, ask, connected, fail, failure
@@ -38,8 +39,10 @@ from support.fault_endpoint import (
     streamed,
 )
 from support.loopback_endpoint import chunk
+from support.wire_streams import WIRES, call_events, end_events, words_event
 
 TOOLS = standard_tools(Shell(Path("/tmp")))
+each_wire = pytest.mark.parametrize("wire", WIRES)
 GOOD = data(chunk({"content": "good"}, finish="stop")) + DONE
 SECOND = streamed(chunk({"content": "second"}, finish="stop"))
 
@@ -77,6 +80,22 @@ async def test_one_event_of_too_many_parts_is_refused(delta: str, why: str) -> N
     error = await fail(broken(HEAD, chunked(event(delta)), END))
     assert isinstance(error, BadReply)
     assert why in str(error)
+
+
+async def test_a_whole_answer_of_too_many_parts_is_read_only_so_far() -> None:
+    """Of the other wires only a whole answer has many parts in one event."""
+    message = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
+    text = {"type": "text", "text": "a"}
+    for wire, part, name, fields in (
+        ("responses", message, "output", {"object": "response", "status": "completed"}),
+        ("messages", text, "content", {"type": "message", "stop_reason": "end_turn"}),
+    ):
+        for n_parts, most in ((900, 900), (2_000, 1_000)):
+            script = answer(200, json.dumps({**fields, name: [part] * n_parts}))
+            reply, _ = await ask(script, dialect=Dialect(wire=wire))
+            assert reply.text.count("a") == most
+        many_values = answer(200, json.dumps({**fields, name: [part] * 40_000}))
+        assert type(await fail(many_values, dialect=Dialect(wire=wire))) is BadReply
 
 
 async def test_a_reply_with_too_many_pieces_of_calls_in_one_event_keeps_none() -> None:
@@ -147,9 +166,17 @@ def named(name: str, arguments: str = "") -> dict[str, Any]:
     return chunk({"tool_calls": [{"index": 0, "function": {"name": name, "arguments": arguments}}]})
 
 
-async def test_a_name_without_end_is_cut_and_told_to_be_no_tool() -> None:
-    for names in (["n" * 1_000_000], ["bash", *["n" * 100] * 2_000]):
-        reply, _ = await ask(streamed(*map(named, names), chunk({}, finish="tool_calls")))
+def scripted(*events: bytes) -> Script:
+    return broken(HEAD, chunked(b"".join(events)), END)
+
+
+@each_wire
+async def test_a_name_without_end_is_cut_and_told_to_be_no_tool(wire: WireName) -> None:
+    long = call_events(wire, 0, "a", "n" * 1_000_000, "{}")
+    pieces = [data(named(name)) for name in ("bash", *["n" * 100] * 2_000)]
+    for events in (long, pieces) if wire == "chat" else (long,):
+        script = scripted(*events, *end_events(wire))
+        reply, _ = await ask(script, dialect=Dialect(wire=wire))
         (call,) = reply.calls
         assert len(call.name) == 128
         with pytest.raises(ToolError) as caught:
@@ -183,18 +210,18 @@ def test_the_end_of_a_call_is_not_looked_for_for_ever() -> None:
     assert call.arguments == '{"text": "' + "x" * 900_000 + "}" + "{}" * 1_000 + '"}'
 
 
-async def test_calls_by_the_hundred_are_dropped() -> None:
-    pieces = [{"index": n, "function": {"name": "r", "arguments": "{}"}} for n in range(300)]
-    reply, _ = await ask(streamed(chunk({"tool_calls": pieces}, finish="tool_calls")))
+@each_wire
+async def test_calls_by_the_hundred_are_dropped(wire: WireName) -> None:
+    calls = [one for n in range(300) for one in call_events(wire, n, f"c{n}", "r", "{}")]
+    reply, _ = await ask(scripted(*calls, *end_events(wire)), dialect=Dialect(wire=wire))
     assert (reply.calls, reply.problem) == ((), "it held over 256 tool calls, which were dropped")
 
 
-async def test_all_arguments_of_a_reply_together_are_bounded() -> None:
-    pieces = [
-        chunk({"tool_calls": [{"index": n, "function": {"name": "r", "arguments": "x" * 900_000}}]})
-        for n in range(3)
-    ]
-    reply, _ = await ask(streamed(*pieces, chunk({}, finish="tool_calls")))
+@each_wire
+async def test_all_arguments_of_a_reply_together_are_bounded(wire: WireName) -> None:
+    calls = [call_events(wire, n, f"c{n}", "r", "x" * 900_000) for n in range(3)]
+    script = scripted(*(one for call in calls for one in call), *end_events(wire))
+    reply, _ = await ask(script, dialect=Dialect(wire=wire))
     assert (reply.calls, reply.problem) == (
         (),
         (
@@ -217,17 +244,36 @@ def test_blanks_before_the_first_word_are_kept_if_no_tag_comes(parts: list[str])
 
 
 ESTIMATE = Usage(input=22, output=1, reported=False)
+NUMBERS = [
+    (True, True),
+    (10**400, 3),
+    (10**30, 10**30),
+    (40_000, 5),
+    (20, 5_000_000),
+    (float("inf"), float("nan")),
+]
+
+
+@each_wire
+@pytest.mark.parametrize("numbers", NUMBERS, ids=str)
+async def test_impossible_numbers_of_tokens_are_replaced_on_each_wire(
+    wire: WireName, numbers: tuple[Any, Any]
+) -> None:
+    script = scripted(words_event(wire, "hi"), *end_events(wire, usage=numbers))
+    assert (await ask(script, dialect=Dialect(wire=wire)))[0] == Reply("hi", usage=ESTIMATE)
+
+
+async def test_more_cached_tokens_than_there_are_count_as_all_of_them() -> None:
+    usage = {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 900}, "output_tokens": 5}
+    end = {"type": "response.completed", "response": {"status": "completed", "usage": usage}}
+    script = scripted(words_event("responses", "hi"), data(end))
+    reply, _ = await ask(script, dialect=Dialect(wire="responses"))
+    assert reply.usage == Usage(input=20, cached=20, output=5)
 
 
 @pytest.mark.parametrize(
     ("reported", "usage"),
     [
-        ({"prompt_tokens": True, "completion_tokens": True}, ESTIMATE),
-        ({"prompt_tokens": 10**400, "completion_tokens": 3}, ESTIMATE),
-        ({"prompt_tokens": 10**30, "completion_tokens": 10**30}, ESTIMATE),
-        ({"prompt_tokens": 40_000, "completion_tokens": 5}, ESTIMATE),
-        ({"prompt_tokens": 20, "completion_tokens": 5_000_000}, ESTIMATE),
-        ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, ESTIMATE),
         ({"prompt_tokens": -20, "completion_tokens": 5}, Usage(output=5)),
         ({"prompt_tokens": 20.0, "completion_tokens": 1.5}, Usage(input=20)),
         (
@@ -347,24 +393,37 @@ async def test_only_the_beginning_of_a_refusal_is_looked_at() -> None:
         assert len(endpoint.bodies) == 1
 
 
-@pytest.mark.parametrize(("end", "n_calls"), [(RST, 0), (END, 1)])
-async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(end: Any, n_calls: int) -> None:
-    function = {"name": "bash", "arguments": '{"command": "touch x"'}
-    call = chunk({"tool_calls": [{"index": 0, "id": "a", "function": function}]}, finish="stop")
-    async with connected(broken(HEAD, chunked(data(call)), 0.02, end)) as (provider, _):
+CUT_CALLS = [(wire, end) for wire in WIRES for end in (RST, END)]
+
+
+@pytest.mark.parametrize(("wire", "end"), CUT_CALLS)
+async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(
+    wire: WireName, end: Any
+) -> None:
+    begun = call_events(wire, 0, "a", "bash", '{"command": "touch x"')
+    script = broken(HEAD, chunked(b"".join((*begun, end_events(wire)[0]))), 0.02, end)
+    async with connected(script, dialect=Dialect(wire=wire)) as (provider, _):
         reply = await provider.complete(ASKED, lambda _: None)
-    assert len(reply.calls) == n_calls
-    assert (reply.finish, reply.problem) == (
-        ("tool_calls", "") if n_calls else ("incomplete", "it ended inside a tool call")
-    )
+    if end == RST:
+        assert reply.calls == ()
+        assert (reply.finish, reply.problem) == ("incomplete", "it ended inside a tool call")
+    else:  # the endpoint said that it is whole, so the tool complains of it
+        assert (len(reply.calls), reply.finish, reply.problem) == (1, "tool_calls", "")
 
 
 async def test_a_long_call_is_progress() -> None:
     """Arguments tell nothing on the way; a file that is written must not look like silence."""
-    steps = [step for _ in range(40) for step in (chunked(data(named("", "x"))), 0.1)]
-    end = streamed(chunk({}, finish="tool_calls")).steps[1:]
-    begun = chunked(data(named("write_file", "{")))
-    # The whole call takes twice the time limit, and each of its pieces a twentieth of it.
-    async with connected(broken(HEAD, begun, *steps, *end), timeout_s=2.0) as (provider, _):
-        reply = await provider.complete(ASKED, lambda _: None)
-    assert [call.arguments for call in reply.calls] == ["{" + "x" * 40]
+
+    async def written(wire: WireName) -> str:
+        begun, *pieces = call_events(wire, 0, "a", "write_file", "{", *["x"] * 40)
+        steps = [step for one in pieces for step in (chunked(one), 0.1)]
+        end = chunked(b"".join(end_events(wire)))
+        # The whole call takes twice the time limit, and each of its pieces a twentieth of it.
+        reply, _ = await ask(
+            broken(HEAD, chunked(begun), *steps, end, END),
+            dialect=Dialect(wire=wire),
+            timeout_s=2.0,
+        )
+        return reply.calls[0].arguments
+
+    assert await asyncio.gather(*map(written, WIRES)) == ["{" + "x" * 40] * 3

@@ -175,3 +175,101 @@ LIMITS: Mapping[WireName, str] = {
     "messages": "max_tokens",
 }
 """What each wire calls the end at the reply's limit."""
+
+WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
+
+
+def words_event(wire: WireName, text: str, *, reasoning: bool = False) -> bytes:
+    """An event with a piece of text, or of reasoning."""
+    match wire:
+        case "chat":
+            delta = {"reasoning_content" if reasoning else "content": text}
+            return event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        case "responses":
+            kind = "reasoning_summary_text" if reasoning else "output_text"
+            return event({"type": f"response.{kind}.delta", "output_index": 0, "delta": text})
+        case "messages":
+            name = "thinking" if reasoning else "text"
+            part = {"type": f"{name}_delta", name: text}
+            return event({"type": "content_block_delta", "index": 0, "delta": part})
+
+
+def call_events(wire: WireName, index: int, id_: Any, name: Any, *pieces: Any) -> list[bytes]:
+    """The events of one call: its beginning, and its pieces."""
+    match wire:
+        case "chat":
+            function = {"name": name, "arguments": ""}
+            deltas: list[Mapping[str, Any]] = [{"index": index, "id": id_, "function": function}]
+            deltas += [{"index": index, "function": {"arguments": one}} for one in pieces]
+            return [
+                event({"choices": [{"index": 0, "delta": {"tool_calls": [delta]}}]})
+                for delta in deltas
+            ]
+        case "responses":
+            item = {"type": "function_call", "call_id": id_, "name": name, "arguments": ""}
+            begun = {"type": "response.output_item.added", "output_index": index, "item": item}
+            kind = "response.function_call_arguments.delta"
+            return [
+                event(begun),
+                *(event({"type": kind, "output_index": index, "delta": one}) for one in pieces),
+            ]
+        case "messages":
+            block = {"type": "tool_use", "id": id_, "name": name, "input": {}}
+            begun = {"type": "content_block_start", "index": index, "content_block": block}
+            deltas = [{"type": "input_json_delta", "partial_json": one} for one in pieces]
+            kind = "content_block_delta"
+            return [
+                event(begun),
+                *(event({"type": kind, "index": index, "delta": one}) for one in deltas),
+            ]
+
+
+def end_events(
+    wire: WireName, finish: str = "", usage: tuple[Any, Any] | None = None
+) -> list[bytes]:
+    """The end of a stream: its reason, its usage (input and output), and its last event."""
+    match wire:
+        case "chat":
+            end: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": finish or "stop"}]}
+            if usage:
+                end["usage"] = dict(zip(("prompt_tokens", "completion_tokens"), usage, strict=True))
+            return [event(end), b"data: [DONE]\n\n"]
+        case "responses":
+            status = "incomplete" if finish else "completed"
+            response: dict[str, Any] = {"object": "response", "status": status, "output": []}
+            if finish:
+                response["incomplete_details"] = {"reason": finish}
+            if usage:
+                response["usage"] = dict(zip(("input_tokens", "output_tokens"), usage, strict=True))
+            return [event({"type": f"response.{status}", "response": response})]
+        case "messages":
+            delta = {"type": "message_delta", "delta": {"stop_reason": finish or "end_turn"}}
+            if usage:
+                delta["usage"] = dict(zip(("input_tokens", "output_tokens"), usage, strict=True))
+            return [event(delta), event({"type": "message_stop"})]
+
+
+EMPTY: Mapping[WireName, bytes] = {
+    "chat": event({"choices": []}),
+    "responses": event({"type": "response.in_progress", "response": {"output": []}}),
+    "messages": event({"type": "ping"}),
+}
+"""Data that brings nothing."""
+
+FILTERED: Mapping[WireName, str] = {
+    "chat": "content_filter",
+    "responses": "content_filter",
+    "messages": "refusal",
+}
+
+
+def error_event(wire: WireName, message: str, *, status: int = 502) -> bytes:
+    """An error in the middle of a stream; chat completions name a status."""
+    match wire:
+        case "chat":
+            return event({"error": {"message": message, "code": status}})
+        case "responses":
+            return event({"type": "error", "code": "server_error", "message": message}, "error")
+        case "messages":
+            error = {"type": "api_error", "message": message}
+            return event({"type": "error", "error": error}, "error")
