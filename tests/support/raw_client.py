@@ -17,6 +17,7 @@ from support.raw_wire import PATIENCE_S, Message, Wire
 
 SCRIPTED = (*SERVE, "--scripted")
 HATCHED = ("serve", "--stdio")  # a server that is forked (``hatching.py``) where that can be
+HATCHED_SCRIPTED = (*HATCHED, "--scripted")
 RICH = ("events", "permission")
 DEMO_WORDS = "Fix what you see."
 
@@ -143,7 +144,7 @@ class RawClient(Wire):
 async def raw_client(
     home: Home,
     *,
-    command: Sequence[str] = SCRIPTED,
+    command: Sequence[str] = HATCHED_SCRIPTED,
     environment: Mapping[str, str] | None = None,
     hello: bool = True,
 ) -> AsyncIterator[RawClient]:
@@ -164,13 +165,14 @@ async def _start(home: Home, command: Sequence[str], environment: Mapping[str, s
     theirs, ours = (in_read, out_write, err_write), (in_write, out_read, err_read)
     try:
         process: asyncio.subprocess.Process | Hatched
-        if command == HATCHED and can_hatch(environment):
+        is_hatched = command in {HATCHED, HATCHED_SCRIPTED}
+        if is_hatched and can_hatch(environment):
             process = await hatch_on(
-                theirs, HATCHED, environment=environment, folder=home.workspace
+                theirs, command, environment=environment, folder=home.workspace
             )
         else:
             process = await asyncio.create_subprocess_exec(
-                *(SERVE if command == HATCHED else command),
+                *((*SERVE, *command[len(HATCHED) :]) if is_hatched else command),
                 stdin=in_read,
                 stdout=out_write,
                 stderr=err_write,

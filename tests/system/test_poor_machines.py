@@ -13,7 +13,7 @@ import pytest
 
 from support.editing import EDIT, MENDED, READ, SERVE, SOURCE, USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
-from support.raw_client import RawClient, raw_client
+from support.raw_client import SCRIPTED, RawClient, raw_client
 from support.raw_wire import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and folders of Unix")
@@ -94,7 +94,7 @@ async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_goes_on_an
 ) -> None:
     home = Home(tmp_path)
     environment = home.environment(INDWELL_STATE="/proc/1/nowhere")
-    async with raw_client(home, environment=environment) as client:
+    async with raw_client(home, command=SCRIPTED, environment=environment) as client:
         answer = await client.prompt()
         assert answer["result"]["ending"] == "done"
         (told,) = [

@@ -10,7 +10,7 @@ import pytest
 
 from support.editing import SERVE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
-from support.raw_client import raw_client
+from support.raw_client import SCRIPTED, raw_client
 
 KEY = "sk-canary-77aa11bb22cc33dd"
 
@@ -72,7 +72,7 @@ async def test_sec_03_sec_09_no_fault_shows_the_key_in_any_message(tmp_path) -> 
 
 async def test_sec_08_a_server_that_is_killed_by_a_fault_leaves_no_core(tmp_path) -> None:
     home = Home(tmp_path)
-    async with raw_client(home) as client:
+    async with raw_client(home, command=SCRIPTED) as client:
         await client.prompt()
         os.kill(client.pid, signal.SIGSEGV)
         assert await client.ended() == -signal.SIGSEGV

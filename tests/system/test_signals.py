@@ -15,7 +15,7 @@ import pytest
 from faults.signals import storm
 from support.editing import SERVE, Home, bash, running
 from support.loopback_endpoint import LoopbackEndpoint, chunk, say, stream
-from support.raw_client import raw_client
+from support.raw_client import SCRIPTED, raw_client
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, and a look into /proc")
 
@@ -56,7 +56,7 @@ def not_ignored() -> Iterator[None]:
 @pytest.mark.usefixtures("not_ignored")
 @pytest.mark.parametrize("number", ENDING)
 async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, number) -> None:
-    async with raw_client(Home(tmp_path), hello=False) as client:
+    async with raw_client(Home(tmp_path), command=SCRIPTED, hello=False) as client:
         await client.request("no/such")
         os.kill(client.pid, number)
         code = await client.ended(timeout_s=AT_MOST_S)
@@ -64,7 +64,7 @@ async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, numbe
 
 
 async def test_the_signals_of_a_broken_pipe_and_of_a_resized_terminal_are_nothing(tmp_path) -> None:
-    async with raw_client(Home(tmp_path)) as client:
+    async with raw_client(Home(tmp_path), command=SCRIPTED) as client:
         for number in (signal.SIGPIPE, signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG):
             os.kill(client.pid, number)
             await client.heard()

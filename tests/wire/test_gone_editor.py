@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from support.editing import READ, SERVE, Home, bash, running
+from support.editing import READ, Home, bash, running
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, chunk, say, sse, stream
 from support.process_facts import forget_peak
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 from support.raw_wire import LEAVES_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -28,7 +28,9 @@ async def serving(home: Home, script: object) -> AsyncIterator[tuple[RawClient, 
     """A raw client whose server speaks to a loopback endpoint."""
     async with (
         LoopbackEndpoint(script) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         yield client, endpoint
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from support.editing import Home
-from support.raw_client import RawClient, raw_client
+from support.raw_client import SCRIPTED, RawClient, raw_client
 from support.raw_wire import error_of
 
 NOT_INITIALIZED, INVALID, NOT_FOUND = -32002, -32600, -32601
@@ -22,6 +22,13 @@ CODE_ACTION = {
 @pytest_asyncio.fixture
 async def fresh(tmp_path) -> AsyncIterator[RawClient]:
     async with raw_client(Home(tmp_path), hello=False) as client:
+        yield client
+
+
+@pytest_asyncio.fixture
+async def process(tmp_path) -> AsyncIterator[RawClient]:
+    """A process that began with its own interpreter; all others of this file are forked."""
+    async with raw_client(Home(tmp_path), command=SCRIPTED, hello=False) as client:
         yield client
 
 
@@ -84,29 +91,29 @@ async def test_exit_without_shutdown_says_that_something_was_wrong(fresh) -> Non
     assert await fresh.ended() == 1
 
 
-async def test_all_of_a_life_in_one_write(fresh) -> None:
+async def test_all_of_a_life_in_one_write(process) -> None:
     """A script that pipes a whole session in, and reads afterwards."""
-    hello = fresh.ask("initialize", fresh.hello())
-    fresh.notify("initialized", {})
-    uri = fresh.open_shop()
-    offered = fresh.ask("textDocument/codeAction", {**CODE_ACTION, "textDocument": {"uri": uri}})
-    goodbye = fresh.ask("shutdown")
-    fresh.notify("exit")
-    assert await fresh.ended() == 0
-    assert fresh.answers(hello)[0]["result"]["capabilities"]
-    assert "Explain this" in [one["title"] for one in fresh.answers(offered)[0]["result"]]
-    assert fresh.answers(goodbye)[0]["result"] is None
+    hello = process.ask("initialize", process.hello())
+    process.notify("initialized", {})
+    uri = process.open_shop()
+    offered = process.ask("textDocument/codeAction", {**CODE_ACTION, "textDocument": {"uri": uri}})
+    goodbye = process.ask("shutdown")
+    process.notify("exit")
+    assert await process.ended() == 0
+    assert process.answers(hello)[0]["result"]["capabilities"]
+    assert "Explain this" in [one["title"] for one in process.answers(offered)[0]["result"]]
+    assert process.answers(goodbye)[0]["result"] is None
 
 
-async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(fresh) -> None:
+async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(process) -> None:
     """As ``indwell serve < session``: the end of the input comes right behind it."""
-    hello = fresh.ask("initialize", fresh.hello())
-    probe = fresh.ask("no/such")
-    goodbye = fresh.ask("shutdown")
-    fresh.notify("exit")
-    await fresh.close_stdin_when_sent()
-    assert await fresh.ended() == 0
-    codes = [error_of(fresh.answers(id_)[0])[1] for id_ in (hello, probe, goodbye)]
+    hello = process.ask("initialize", process.hello())
+    probe = process.ask("no/such")
+    goodbye = process.ask("shutdown")
+    process.notify("exit")
+    await process.close_stdin_when_sent()
+    assert await process.ended() == 0
+    codes = [error_of(process.answers(id_)[0])[1] for id_ in (hello, probe, goodbye)]
     assert codes == [None, NOT_FOUND, None]
 
 

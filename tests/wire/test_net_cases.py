@@ -141,11 +141,9 @@ async def test_net_02_nothing_that_a_web_page_can_send_reaches_a_handler(tmp_pat
         ("indwell/nothing", {}),
     ],
 )
-async def test_sec_04_an_error_has_no_traceback_and_no_path_of_ours(
-    tmp_path, method, params
-) -> None:
-    async with raw_client(Home(tmp_path)) as client:
-        answer = await client.request(method, params)
-        said = json.dumps(answer.get("error", {}))
-        for telling in ("Traceback", 'File \\"', "site-packages", "/server/indwell", ".py"):
-            assert telling not in said
+@pytest.mark.asyncio(loop_scope="module")
+async def test_sec_04_an_error_has_no_traceback_and_no_path_of_ours(shared, method, params) -> None:
+    answer = await shared.request(method, params)
+    said = json.dumps(answer.get("error", {}))
+    for telling in ("Traceback", 'File \\"', "site-packages", "/server/indwell", ".py"):
+        assert telling not in said
