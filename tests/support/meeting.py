@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
@@ -43,12 +43,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _can_meet(item: pytest.Item) -> bool:
     if not isinstance(item, pytest.Function) or _is_of(item.path, WHOLE):
         return True
-    waiting = [(item.path, item.originalname), *_fixtures(item)]
+    return _reaches_a_program(
+        frozenset({(item.path, item.originalname), *_fixtures(item)}), item.path
+    )
+
+
+@cache
+def _reaches_a_program(begun: frozenset[Definition], test: Path) -> bool:
+    waiting = list(begun)
     methods = _methods(frozenset(path for path, _ in waiting))
     seen = set(waiting)
     while waiting:
         definition = waiting.pop()
-        if _names_a_program(*definition, item.path):
+        if _names_a_program(*definition, test):
             return True
         called = (methods.get(word, ()) for word in _called(*definition))
         named = _named(*definition).union(*called)
@@ -65,10 +72,16 @@ def _fixtures(item: pytest.Function) -> Iterator[Definition]:
     """The fixtures of a test that are defined in our files."""
     for fixtures in item._fixtureinfo.name2fixturedefs.values():
         for fixture in fixtures:
-            function = inspect.unwrap(fixture.func)  # an asynchronous one is wrapped
-            path = Path(inspect.getsourcefile(function) or "")
-            if path.is_relative_to(TESTS):
-                yield path, function.__name__
+            if (place := _place(fixture.func)) is not None:
+                yield place
+
+
+@cache
+def _place(fixture: Callable[..., object]) -> Definition | None:
+    """Where a fixture of ours is defined."""
+    function = inspect.unwrap(fixture)  # an asynchronous one is wrapped
+    path = Path(inspect.getsourcefile(function) or "")
+    return (path, function.__name__) if path.is_relative_to(TESTS) else None
 
 
 @cache
@@ -151,19 +164,20 @@ def _definitions(path: Path) -> dict[str, str]:
     source = path.read_text(encoding="utf-8")
     if _is_of(path, HELPERS):
         source = _without_docstrings(source)
+    lines = source.split("\n")
     found: dict[str, str] = {}
     for node in ast.parse(source).body:
         match node:
             case ast.ClassDef() if _is_of(path, HELPERS):
                 methods = [one for one in node.body if _is_method(one)]
-                found |= {f"{node.name}.{one.name}": _text(source, one) for one in methods}
+                found |= {f"{node.name}.{one.name}": _text(lines, one) for one in methods}
                 node.body = [one for one in node.body if one not in methods]
                 found[node.name] = ast.unparse(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                found[node.name] = _text(source, node)
+                found[node.name] = _text(lines, node)
             case ast.Assign() | ast.AnnAssign():
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found.update((ast.unparse(one), _text(source, node)) for one in targets)
+                found.update((ast.unparse(one), _text(lines, node)) for one in targets)
             case ast.Import() | ast.ImportFrom():
                 names = [one.asname or one.name for one in node.names]
                 found.update(zip(names, names, strict=True))
@@ -190,7 +204,7 @@ def _without_docstrings(source: str) -> str:
     return ast.unparse(tree)
 
 
-def _text(source: str, node: ast.AST) -> str:
-    """The source of a node, with its decorators."""
-    parts = [node, *getattr(node, "decorator_list", ())]
-    return "\n".join(ast.get_source_segment(source, part) or "" for part in parts)
+def _text(lines: list[str], node: ast.stmt) -> str:
+    """The source of a statement, with its decorators."""
+    first = min(one.lineno for one in (node, *getattr(node, "decorator_list", ())))
+    return "\n".join(lines[first - 1 : node.end_lineno])
