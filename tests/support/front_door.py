@@ -46,6 +46,7 @@ class NotingDoor:
     can_type = False
     trust_hint = ""
     asks_about_files = False
+    models = None
 
     def __init__(self, *answers: str) -> None:
         self.told: list[str] = []

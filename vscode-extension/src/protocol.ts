@@ -242,6 +242,20 @@ export interface Compacted {
   readonly agent: string;
 }
 
+/** A request to a model of the editor; `id` names the reply in `ModelPiecesParams`. */
+export interface CompleteParams {
+  readonly id: string;
+  readonly request: ModelRequest;
+}
+
+/** The end of a reply, after its last piece. */
+export interface CompleteResult {
+  /** The editor's name of the error; empty if there is none. */
+  readonly code?: string;
+  /** Its message; both are empty if the reply is complete. */
+  readonly message?: string;
+}
+
 /** No fields: the next request is that of the current session. */
 export type ContextParams = Readonly<Record<string, never>>;
 
@@ -328,6 +342,9 @@ export interface DidChangeDiagnosticsParams {
   readonly sources?: readonly SourceDiagnostics[];
 }
 
+/** No fields: the editor offers other models now, and is asked again when they are needed. */
+export type DidChangeEditorModelsParams = Readonly<Record<string, never>>;
+
 /** The user selected something; the text comes from the synchronised buffer, never from here. */
 export interface DidChangeSelectionParams {
   readonly uri: string;
@@ -370,6 +387,28 @@ export interface EditApplied {
   readonly created: boolean;
   readonly verified: boolean;
   readonly agent: string;
+}
+
+/** A language model of the editor's own. */
+export interface EditorModelRow {
+  /** Who brings it. */
+  readonly vendor: string;
+  /** Its id among those of the vendor; its name here is `VENDOR/ID@vscode`. */
+  readonly id: string;
+  /** Tokens that a prompt may have; null if unknown. */
+  readonly window?: number | null;
+  /** Whether it takes pictures; null if unknown. */
+  readonly pictures?: boolean | null;
+  /** Whether it takes tools; null if unknown. */
+  readonly tools?: boolean | null;
+}
+
+/** No fields. */
+export type EditorModelsParams = Readonly<Record<string, never>>;
+
+/** All language models that the editor offers now. */
+export interface EditorModelsResult {
+  readonly models: readonly EditorModelRow[];
 }
 
 /** The argument of `indwell.effort`. */
@@ -587,6 +626,56 @@ export interface ModeArguments {
   readonly session?: string | null;
 }
 
+/** A message to a model. Results stand alone in a message of the user. */
+export interface ModelMessage {
+  readonly role: "user" | "assistant";
+  readonly parts: readonly ModelPart[];
+}
+
+/** A part of a message to a model; each kind has fields of its own, the others are empty. */
+export interface ModelPart {
+  /**
+   * `text` has `text`; `picture` has `mime` and `data` (base64); `call` has `id`, `name` and `arguments`;
+   * `result` has the `id` of its call and `text`.
+   */
+  readonly kind: "text" | "picture" | "call" | "result";
+  /** Text. */
+  readonly text: string;
+  /** The id of a call. */
+  readonly id: string;
+  /** The name of the called tool. */
+  readonly name: string;
+  /** A JSON object as text. */
+  readonly arguments: string;
+  /** The type of a picture. */
+  readonly mime: string;
+  /** The bytes of a picture in base64. */
+  readonly data: string;
+}
+
+/**
+ * Pieces of a reply, in order.
+ *
+ * Each has a `kind`: `text` and `thinking` have `text`; `call` is a whole call, with `id`, `name` and
+ * `arguments` (JSON as text). Others are ignored.
+ */
+export interface ModelPiecesParams {
+  readonly id: string;
+  readonly pieces: readonly (Readonly<Record<string, unknown>>)[];
+}
+
+/** A request to a model of the editor; the first message holds the system prompt. */
+export interface ModelRequest {
+  /** `VENDOR/ID`. */
+  readonly model: string;
+  /** In order. */
+  readonly messages: readonly ModelMessage[];
+  /** May be empty. */
+  readonly tools: readonly ModelTool[];
+  /** What the editor shows when it asks the user for consent. */
+  readonly justification: string;
+}
+
 /** A model on offer; prices in US dollars per million tokens, null if unknown. */
 export interface ModelRow {
   readonly name: string;
@@ -595,6 +684,13 @@ export interface ModelRow {
   readonly output: number | null;
   readonly tools: boolean | null;
   readonly chosen: boolean;
+}
+
+/** A tool that the model may call; `schema` is the text of a JSON schema. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: string;
 }
 
 /** No fields. */
@@ -799,11 +895,16 @@ export interface PromptRead {
 /** No fields. */
 export type ProvidersParams = Readonly<Record<string, never>>;
 
-/** The servers and providers; `lacking` as in `StatusResult`. */
+/**
+ * The servers and providers; `lacking` as in `StatusResult`.
+ *
+ * `editor`: the names of the editor's own models.
+ */
 export interface ProvidersResult {
   readonly lacking: string;
   readonly local: readonly LocalRow[];
   readonly known: readonly KnownRow[];
+  readonly editor: readonly string[];
 }
 
 /** The question was answered or withdrawn. */
@@ -1439,6 +1540,8 @@ export interface ServerNotifications {
   readonly "indwell/didChangeSelection": { readonly params: DidChangeSelectionParams };
   readonly "indwell/didFocus": { readonly params: DidFocusParams };
   readonly "indwell/didChangeDiagnostics": { readonly params: DidChangeDiagnosticsParams };
+  readonly "indwell/didChangeEditorModels": { readonly params: DidChangeEditorModelsParams };
+  readonly "indwell/modelPieces": { readonly params: ModelPiecesParams };
 }
 
 /** Requests that the editor answers. */
@@ -1448,6 +1551,8 @@ export interface EditorRequests {
   readonly "indwell/firstRun": { readonly params: FirstRunParams; readonly result: FirstRunResult };
   readonly "indwell/save": { readonly params: SaveParams; readonly result: SaveResult };
   readonly "indwell/diagnostics": { readonly params: DiagnosticsParams; readonly result: DiagnosticsResult };
+  readonly "indwell/editorModels": { readonly params: EditorModelsParams; readonly result: EditorModelsResult };
+  readonly "indwell/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
 }
 
 /** What the editor is told. */
@@ -1479,12 +1584,16 @@ export const METHODS = {
   "indwell/plan": { to: "server", kind: "request" },
   "indwell/commands": { to: "server", kind: "request" },
   "indwell/changes": { to: "server", kind: "request" },
+  "indwell/didChangeEditorModels": { to: "server", kind: "notification" },
+  "indwell/modelPieces": { to: "server", kind: "notification" },
   "indwell/event": { to: "editor", kind: "notification" },
   "indwell/permission": { to: "editor", kind: "request" },
   "indwell/ask": { to: "editor", kind: "request" },
   "indwell/firstRun": { to: "editor", kind: "request" },
   "indwell/save": { to: "editor", kind: "request" },
   "indwell/diagnostics": { to: "editor", kind: "request" },
+  "indwell/editorModels": { to: "editor", kind: "request" },
+  "indwell/complete": { to: "editor", kind: "request" },
 } as const;
 
 /** Commands: the one argument of each (null: it has none), and its answer. */

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from indwell.agent.core.events import Event
 from indwell.lsp.editor.client import Client
+from indwell.lsp.editor.model_line import EditorModelLine
 from indwell.lsp.editor.person import EditorPerson
 from indwell.lsp.editor.progress import TurnProgress
 from indwell.lsp.messages.lsprotocol_types import types
@@ -26,6 +27,9 @@ class EditorDoor:
     Args:
         client: The editor.
         documents: What the editor has open.
+
+    Attributes:
+        line: The line to the client's own models.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
@@ -33,6 +37,7 @@ class EditorDoor:
     def __init__(self, client: Client, documents: Documents) -> None:
         self._client = client
         self._documents = documents
+        self.line = EditorModelLine(client)
 
     @property
     def has_section(self) -> bool:
@@ -53,6 +58,11 @@ class EditorDoor:
     def asks_about_files(self) -> bool:
         """Does the client show events, and ask by them?"""
         return self._client.features.has("events")
+
+    @property
+    def models(self) -> EditorModelLine | None:
+        """The line to the client's own models, if it has any to offer."""
+        return self.line if self._client.features.has("models") else None
 
     def tell(self, words: str) -> None:
         """Show a message."""

@@ -43,7 +43,9 @@ class Host:
         self.client = client
         self.composition = composition
         self.documents = Documents()
-        self.service = service = composition.service(EditorDoor(client, self.documents))
+        door = EditorDoor(client, self.documents)
+        self.line = door.line
+        self.service = service = composition.service(door)
         self.sessions = service.sessions
         self.turns = service.turns
         self.review = service.review

@@ -1,9 +1,9 @@
-"""The interface to a model, and the events of its stream."""
+"""The interfaces to a model and to an editor's own models, and the events of a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -73,5 +73,52 @@ class Provider(Protocol):
 
         Raises:
             ProviderError: The endpoint failed; no part of the reply may be used.
+        """
+        ...
+
+
+class EditorModel(msgspec.Struct, frozen=True):
+    """A model of the editor.
+
+    Attributes:
+        name: Its name here, such as ``copilot/gpt-5@vscode``.
+        window: Tokens that a prompt may have; None if the editor does not say.
+        pictures: Whether it takes pictures; None if the editor does not say.
+        tools: Whether it takes tools; None if the editor does not say.
+    """
+
+    name: str
+    window: int | None = None
+    pictures: bool | None = None
+    tools: bool | None = None
+
+
+class EditorRefusal(Exception):
+    """The editor could not answer with its model.
+
+    Args:
+        code: The editor's name of the error; empty if it has none.
+        words: Its message.
+    """
+
+    def __init__(self, code: str, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class ModelLine(Protocol):
+    """The way to the editor's models."""
+
+    async def models(self) -> tuple[EditorModel, ...] | None:
+        """Ask which models there are; None if the editor does not answer in time."""
+        ...
+
+    def answer(self, request: bytes) -> AsyncGenerator[Sequence[Mapping[str, Any]], None]:
+        """Send a request; yield the pieces of the reply until it is complete.
+
+        Closing the generator cancels the request. Nothing limits the time.
+
+        Raises:
+            EditorRefusal: The editor refused the request, or the reply broke off.
         """
         ...

@@ -176,7 +176,7 @@ class EndpointClient:
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
         self._patterns: dict[WireName, httpx2.Request | None] = {}
-        for wire in LAYOUTS:  # here, because the first one takes milliseconds
+        for wire in REPLIES:  # here, because the first one takes milliseconds
             self._pattern(wire)
         warm_up()
 
@@ -361,14 +361,11 @@ def _broken(
     Raises:
         ProviderError: The fault, as nothing can be kept.
     """
-    for event in reply.end() if reply.ended else reply.let_go():
-        on_event(event)
-    if isinstance(fault, TooLong) and reply.can_be_kept:
-        return reply.cut_off(request, str(fault), finish="endless")
-    if reply.ended:  # the reply was already complete
-        return reply.whole(request, is_cut=True)
-    if reply.can_be_kept:
-        return reply.cut_off(request, without_advice(str(fault)))
+    is_endless = isinstance(fault, TooLong)
+    problem = str(fault) if is_endless else without_advice(str(fault))
+    kept = reply.rescued(request, problem, on_event, is_endless=is_endless)
+    if kept is not None:
+        return kept
     raise fault
 
 

@@ -74,7 +74,7 @@ class Configuration:
     Args:
         door: The front door, which may have settings of its own.
         read: Reads all other sources.
-        offered: Lists the models of the endpoint in the settings.
+        offered: Lists the models of the endpoints in the settings.
         patience_s: How long a turn waits for the front door's settings, in seconds.
     """
 
@@ -88,7 +88,7 @@ class Configuration:
     ) -> None:
         self._door = door
         self._read_sources = read
-        self._offered = offered
+        self.offered = offered
         self._roots: tuple[Path, ...] = ()
         self._options: Mapping[str, Any] = {}
         self._section: Mapping[str, Any] = {}
@@ -259,7 +259,7 @@ class Configuration:
             self.choose_model(name)
         except UserError:
             try:
-                offered = tuple(one.name for one in await self._offered(self.users))
+                offered = tuple(one.name for one in await self.offered(self.users))
             except UserError:
                 offered = ()  # no list: only the settings count
             if not offered:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from indwell.agent.core.events import Event, TurnFinished
 from indwell.policy.approvals import Approver
+from indwell.providers.base import ModelLine
 from indwell.settings.model import Settings
 
 
@@ -41,6 +42,7 @@ class FrontDoor(Protocol):
         can_type: The user can be asked for a line of text.
         trust_hint: How the user trusts a folder here, a sentence; may be empty.
         asks_about_files: It asks itself whether a rewind takes files back.
+        models: The line to its own language models; None if it offers none.
     """
 
     @property
@@ -65,6 +67,11 @@ class FrontDoor(Protocol):
 
     @property
     def asks_about_files(self) -> bool:
+        """See the class."""
+        ...
+
+    @property
+    def models(self) -> ModelLine | None:
         """See the class."""
         ...
 

@@ -23,7 +23,9 @@ from indwell.messages import Effort
 from indwell.service.chores import Chores, close_all
 from indwell.service.configuration import Configuration, settings_reader
 from indwell.service.endpoint.connecting import Connecting
+from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.endpoint.first_run import FirstRun
+from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.open_sessions import OpenSessions, SessionFactory
@@ -52,6 +54,7 @@ class Service:
         factory: Puts sessions together.
         trust: Knows which folders are trusted.
         environment: Variables of the process.
+        editor_models: The front door's own language models.
         scripted: Use the scripted model, whatever the settings say.
         is_resident: The process serves its user until they go: it deletes old sessions, keeps
             prompts that wait, and lets a new session take the task of an outgrown one along.
@@ -78,16 +81,18 @@ class Service:
         trust: FolderTrust,
         environment: Mapping[str, str],
         *,
+        editor_models: EditorModels,
         scripted: bool = False,
         is_resident: bool = True,
     ) -> None:
         self.chores = Chores()
         self.stored = StoredSessions(environment)
         read = settings_reader(environment, trust, scripted=scripted)
-        self.configuration = Configuration(door, read)
+        offered = partial(offered_models, editor=editor_models)
+        self.configuration = Configuration(door, read, offered=offered)
         users = lambda: self.configuration.users  # noqa: E731 - as short as it can be said
         self.trust = TrustQuestions(door, trust, users)
-        self.endpoint = Connecting(environment, users, scripted=scripted)
+        self.endpoint = Connecting(environment, users, editor_models, scripted=scripted)
         self.review = WorkspaceLedger(
             environment, users, lambda: self.workspace, self._review_changed, self.warn
         )

@@ -10,7 +10,7 @@ from indwell.errors import SettingsError
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import Extras, host_of, is_openai, shown
 from indwell.settings.credentials import OPENAI_URL, origin_of
-from indwell.settings.endpoints import in_force
+from indwell.settings.endpoints import in_force, is_editors
 from indwell.settings.keys import (
     FILE_NAME,
     VARIABLE,
@@ -63,6 +63,8 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
     if settings.provider == "scripted":
         return settings
     settings = in_force(settings)
+    if is_editors(settings.model):
+        return settings
     origin = origin_of(settings.base_url)
     is_clear = origin.startswith("http:") and host_of(origin) not in LOOPBACK
     if settings.api_key is not None and not (is_clear and origin in store.origins()):

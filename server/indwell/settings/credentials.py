@@ -98,6 +98,8 @@ def _plain_part(part: str) -> str:
 
 
 OPENAI_URL = "https://api.openai.com/v1"
+EDITOR_URL = "vscode:"
+"""Stands where the address of the editor's own models would be: nothing can be sent to it."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -109,6 +111,8 @@ def origin_of(base_url: str | None) -> str:
     Raises:
         SettingsError: It is not an http address.
     """
+    if base_url == EDITOR_URL:
+        return EDITOR_URL
     try:
         parts = urlsplit((base_url or OPENAI_URL).strip())
         scheme, host, port = parts.scheme.lower(), parts.hostname, parts.port

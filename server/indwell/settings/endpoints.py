@@ -11,7 +11,8 @@
     headers = { "x-team" = "search" }
 
 A model without such an ending is at the endpoint that stands outside of the tables. What belongs to
-one address, such as the key and the headers, never goes to another one.
+one address, such as the key and the headers, never goes to another one. ``MODEL@vscode`` is one of
+the editor's own models, which have no address and need no key.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.settings.credentials import Secret, origin_of
+from indwell.settings.credentials import EDITOR_URL, Secret, origin_of
 from indwell.settings.model import Settings
 
 ADDRESS_BOUND = (
@@ -48,6 +49,9 @@ SHARED = (
 
 MOST_ENDPOINTS = 50
 NAME = lazy_pattern(r"[a-z][a-z0-9_-]{0,39}")
+EDITOR = "vscode"
+"""The endpoint of the editor's own models; no table of the user may have its name."""
+
 _NOT_OURS = frozenset({"default", "latest"})  # endings that Google's Vertex gives its models
 
 
@@ -64,7 +68,7 @@ def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
     bare, sign, endpoint = model.rpartition("@")
     if not sign or not bare:
         return model, ""
-    if endpoint in endpoints:
+    if endpoint == EDITOR or endpoint in endpoints:
         return bare, endpoint
     if NAME.fullmatch(endpoint) and endpoint not in _NOT_OURS and endpoints:
         known = ", ".join(map(repr, endpoints))
@@ -90,7 +94,9 @@ def in_force(settings: Settings, model: str = "") -> Settings:
     if model and model != settings.model:
         settings = msgspec.structs.replace(settings, model=model)
     _, name = split_name(settings.model, settings.endpoints)
-    if name:
+    if name == EDITOR:
+        settings = _at(settings, {"base_url": EDITOR_URL})
+    elif name:
         settings = _at(settings, settings.endpoints[name])
     missing = [value.reveal() for value in settings.headers.values() if is_variable(value)]
     if missing:
@@ -110,6 +116,17 @@ def _at(settings: Settings, own: Mapping[str, Any]) -> Settings:
     if same_place and settings.api_key is not None:
         bound["api_key"] = settings.api_key
     return msgspec.structs.replace(settings, **{**bound, **own})
+
+
+def is_editors(model: str) -> bool:
+    """Return whether a model is one of the editor's own."""
+    bare, sign, endpoint = model.rpartition("@")
+    return bool(sign and bare) and endpoint == EDITOR
+
+
+def editor_name(vendor: str, id_: str) -> str:
+    """Return the name of a model of the editor as settings and lists have it."""
+    return f"{vendor}/{id_}@{EDITOR}"
 
 
 def is_variable(value: Secret) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from indwell.errors import SettingsError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
-from indwell.settings.endpoints import ADDRESS_BOUND, MOST_ENDPOINTS, NAME, SHARED
+from indwell.settings.endpoints import ADDRESS_BOUND, EDITOR, MOST_ENDPOINTS, NAME, SHARED
 from indwell.settings.model import Hook, HookEvent, Settings
 
 TYPES: Mapping[str, Any] = {
@@ -310,6 +310,11 @@ def _endpoints(_name: str, value: object) -> dict[str, dict[str, Any]]:
             raise SettingsError(
                 f"[endpoints.{shown(name)}] is no name for an endpoint; take small letters, "
                 "digits, '-' and '_', beginning with a letter"
+            )
+        if name == EDITOR:
+            raise SettingsError(
+                f"[endpoints.{name}] cannot be yours: MODEL@{name} is a model of VS Code's own; "
+                "give the endpoint another name"
             )
         if not isinstance(table, Mapping) or "base_url" not in table:
             raise SettingsError(f"[endpoints.{name}] does not say its base_url")

@@ -19,16 +19,17 @@ from indwell.agent.core.parts import (
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
 from indwell.messages import Effort, Usage, Verbosity
-from indwell.providers.base import Provider
+from indwell.providers.base import EditorModel, Provider
 from indwell.providers.catalogue import SMALL, is_local_model, size_in_name
 from indwell.providers.endpoint import LEAST_SECRET
 from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect, WireName
+from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.endpoint.learned import keep_wire, learned_wire
 from indwell.service.endpoint.offered import facts_of
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.credentials import origin_of
-from indwell.settings.endpoints import in_force, split_name
+from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
@@ -93,8 +94,20 @@ class NoModel(SettingsError):
     """No model has been chosen yet."""
 
 
-def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
+def uses_editor(settings: Settings) -> bool:
+    """Return whether the settings name a model of the editor's own."""
+    return any(map(is_editors, (settings.model, settings.small_model, settings.fallback)))
+
+
+def make_model(
+    settings: Settings, *, pace_s: float = 0.0, editor: EditorModels = NO_EDITOR
+) -> Model:
     """Create the model that the settings name.
+
+    Args:
+        settings: The user's settings, as they were read.
+        pace_s: Seconds between two pieces of the scripted model's text.
+        editor: The models of the editor, which has been asked for them.
 
     Raises:
         UserError: No model is chosen, or its key is missing; the message says what to do.
@@ -110,13 +123,28 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
     problem = lacking(main, str(user_file()))
     if problem:
         raise SettingsError(problem)
-    return _endpoint_model(settings, main)
+    if is_editors(main.model):
+        main = _with_told(main, editor.check(main.model))
+    return _endpoint_model(settings, main, editor)
 
 
-def _endpoint_model(settings: Settings, main: Settings) -> Model:
+def _with_told(settings: Settings, told: EditorModel | None) -> Settings:
+    """Return the settings of one of the editor's models, with what the editor says of it."""
+    window = told.window if told is not None else None
+    return msgspec.structs.replace(
+        settings,
+        window=window or EDITORS_WINDOW,
+        pictures=told is not None and told.pictures is True,
+    )
+
+
+EDITORS_WINDOW = 64_000  # tokens; of the editor's models those of this size are the smallest
+
+
+def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) -> Model:
     from indwell.providers.pricing import cost
 
-    endpoints = _Endpoints(settings, main)
+    endpoints = _Endpoints(settings, main, editor)
     facts = facts_of(main)
     window = main.window or facts.window
     prices = _prices(main, facts)
@@ -142,7 +170,7 @@ def _endpoint_model(settings: Settings, main: Settings) -> Model:
         main.effort,
         main.verbosity,
         lambda name: _other_model(endpoints, main, name),
-        partial(_fallback, settings, main.fallback) if main.fallback else None,
+        partial(_fallback, settings, main.fallback, editor) if main.fallback else None,
         why_lean(main, window),
     )
 
@@ -167,13 +195,13 @@ def why_lean(settings: Settings, window: int | None) -> str:
     return f"it has {size:g} billion parameters"
 
 
-def _fallback(settings: Settings, name: str) -> Model:
+def _fallback(settings: Settings, name: str, editor: EditorModels) -> Model:
     """Make the model that goes on in the place of another; it has no fallback of its own.
 
     Raises:
         SettingsError: Its endpoint is not known, or its key cannot be read.
     """
-    model = make_model(msgspec.structs.replace(settings, model=name))
+    model = make_model(msgspec.structs.replace(settings, model=name), editor=editor)
     return model._replace(fallback=None)
 
 
@@ -183,11 +211,13 @@ class _Endpoints:
     Args:
         settings: The user's settings, as they were read.
         main: The settings of the main model's endpoint, with its key.
+        editor: The models of the editor.
     """
 
-    def __init__(self, settings: Settings, main: Settings) -> None:
+    def __init__(self, settings: Settings, main: Settings, editor: EditorModels) -> None:
         self._settings = settings
         self._main = main
+        self._editor = editor
         self._clients: dict[str, tuple[Provider, Callable[[], Awaitable[None]]]] = {}
         self._known: dict[str, Settings] = {main.model: main}
 
@@ -204,6 +234,8 @@ class _Endpoints:
                 found = msgspec.structs.replace(found, api_key=self._main.api_key)
             else:
                 found = with_stored_key(found, key_store())
+            if is_editors(model):
+                found = _with_told(found, self._editor.find(model))
             self._known[model] = found
         return self._known[model]
 
@@ -211,7 +243,9 @@ class _Endpoints:
         """The client of the endpoint of these settings."""
         endpoint = endpoint_of(settings)
         if endpoint not in self._clients:
-            self._clients[endpoint] = _client(settings)
+            self._clients[endpoint] = (
+                _editor_client(settings, self._editor) if endpoint == EDITOR else _client(settings)
+            )
         return self._clients[endpoint][0]
 
     async def hang_up(self) -> None:
@@ -274,6 +308,26 @@ def _keep_wire(settings: Settings, model: str, wire: WireName | None) -> None:
         keep_wire(state_folder(os.environ), settings.base_url, model, wire)
 
 
+def _editor_client(
+    settings: Settings, editor: EditorModels
+) -> tuple[Provider, Callable[[], Awaitable[None]]]:
+    """Return a client of the editor's own models; it holds no connection.
+
+    Raises:
+        SettingsError: The editor offers no models.
+    """
+    from indwell.providers.retry import Retrying
+    from indwell.service.endpoint.editor_client import EditorClient
+
+    client = EditorClient(
+        editor.need_line(settings.model),
+        timeout_s=settings.stall_timeout_s,
+        first_s=settings.first_token_timeout_s or FIRST_S,
+        dialect=partial(dialect_of, settings),
+    )
+    return Retrying(client), holds_nothing
+
+
 FIRST_S = 300.0  # seconds; models that think say nothing before they have thought
 
 
@@ -292,6 +346,8 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
 
     name, _ = split_name(model, settings.endpoints)
     counts_as = settings.counts_as if model == settings.model else ""
+    if is_editors(model):
+        return Dialect(wire="editor", name=name)
     dialect = dialect_for(settings.base_url, counts_as.rpartition("/")[2] or name)
     wire = settings.wire if settings.wire != "auto" else _learned_wire(settings, model)
     if wire not in {None, dialect.wire}:
@@ -355,7 +411,8 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
         return None
     settings = endpoints.settings_of(name)
     is_apart = endpoint_of(settings) != endpoint_of(main)
-    if not is_apart:  # what the user says of the main model's size and price is not true of this
+    # What the user says of the main model's size and price is not true of this one.
+    if not is_apart and not is_editors(name):
         settings = msgspec.structs.replace(settings, **_UNSAID)
     facts = facts_of(settings)
     prices = _prices(settings, facts)

@@ -12,6 +12,7 @@ from indwell.agent.core.session import Resumed, Session
 from indwell.context.memory import Scope
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
+from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
 from indwell.service.service import Service
@@ -32,8 +33,10 @@ _log = logging.getLogger(__name__)
 class ModelMaker(Protocol):
     """Creates the models of sessions."""
 
-    async def get(self, settings: Settings) -> Model:
+    async def get(self, settings: Settings, editor: EditorModels) -> Model:
         """Create the model that ``settings`` name, for one session.
+
+        ``editor`` has the front door's own models.
 
         Raises:
             UserError: The model cannot be used; the message says what to do.
@@ -54,6 +57,9 @@ class Composition:
         pace_s: Seconds between two pieces of the scripted model's text.
         models: Creates models; by default ahead of their use, as a server does.
         is_trust_given: Whether the command line trusts every folder for this process.
+
+    Attributes:
+        editor_models: Those of the front door; none before ``service``.
     """
 
     def __init__(
@@ -71,14 +77,17 @@ class Composition:
         self._scripted = scripted
         self._models = models or WarmModels(pace_s=pace_s)
         self._trust = FolderTrust(self.environment, is_given=is_trust_given)
+        self.editor_models = NO_EDITOR
 
     def service(self, door: FrontDoor, *, is_resident: bool = True) -> Service:
         """Create the service for a front door; see ``Service`` for ``is_resident``."""
+        self.editor_models = EditorModels(lambda: door.models)
         return Service(
             door,
             self,
             self._trust,
             self.environment,
+            editor_models=self.editor_models,
             scripted=self._scripted,
             is_resident=is_resident,
         )
@@ -97,7 +106,7 @@ class Composition:
         """Create a session; see ``compose.open_session``."""
         from indwell.wiring.compose import open_session
 
-        model = await self._models.get(settings())
+        model = await self._models.get(settings(), self.editor_models)
         return await open_session(
             workspace,
             approver,
@@ -119,7 +128,7 @@ class Composition:
         """Open a stored session; see ``resume.resume_session``."""
         from indwell.wiring.resume import resume_session
 
-        model = await self._models.get(settings())
+        model = await self._models.get(settings(), self.editor_models)
         return await resume_session(
             session,
             workspace,
@@ -135,7 +144,7 @@ class Composition:
         """Use another model from the next turn on; see ``conversation.with_model``."""
         from indwell.wiring.conversation import with_model
 
-        with_model(session, await self._models.get(settings))
+        with_model(session, await self._models.get(settings, self.editor_models))
 
     def warm_up(self, settings: Settings) -> None:
         """Prepare the model in the background."""

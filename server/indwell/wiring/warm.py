@@ -17,9 +17,10 @@ import msgspec
 
 from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.paths import matches_any
+from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.wiring.model import Model, make_model
+from indwell.wiring.model import Model, make_model, uses_editor
 
 _M_TRIM_THRESHOLD = -1  # malloc.h of glibc
 _M_MMAP_THRESHOLD = -3
@@ -131,7 +132,7 @@ class WarmModels:
             _spare_memory()
             self._warming = asyncio.create_task(self._warm(settings))
 
-    async def get(self, settings: Settings) -> Model:
+    async def get(self, settings: Settings, editor: EditorModels = NO_EDITOR) -> Model:
         """The model that ``settings`` name, for one session.
 
         Raises:
@@ -140,15 +141,17 @@ class WarmModels:
         if self._warming is None:
             _spare_memory()
             self._load_rest()
+        if uses_editor(settings):
+            await editor.look()
         ready, self._ready = self._ready, None  # a key may be another by the next session
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
-        return await self._made(settings)
+        return await self._made(settings, editor)
 
     async def _warm(self, settings: Settings) -> None:
         await asyncio.to_thread(warm_up, settings)
-        if self._ready is None and not lacking(settings):
-            self._ready = _of_model(settings), self._made(settings)
+        if self._ready is None and not lacking(settings) and not uses_editor(settings):
+            self._ready = _of_model(settings), self._made(settings, NO_EDITOR)
             await asyncio.wait({self._ready[1]})
         self._load_rest()
 
@@ -157,8 +160,8 @@ class WarmModels:
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
-    def _made(self, settings: Settings) -> asyncio.Future[Model]:
-        make = partial(make_model, settings, pace_s=self._pace_s)
+    def _made(self, settings: Settings, editor: EditorModels) -> asyncio.Future[Model]:
+        make = partial(make_model, settings, pace_s=self._pace_s, editor=editor)
         return asyncio.get_running_loop().run_in_executor(None, make)
 
 

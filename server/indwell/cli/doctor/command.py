@@ -42,7 +42,7 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL, told_address
-from indwell.settings.endpoints import in_force, split_name
+from indwell.settings.endpoints import in_force, is_editors, split_name
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
@@ -273,6 +273,9 @@ async def endpoint_findings(
         return (DoctorFinding("endpoint", "skipped", "there is no usable model yet"),)
     if chosen.provider == "scripted":
         return (DoctorFinding("endpoint", "ok", "the scripted model needs no network"),)
+    if is_editors(chosen.model):
+        words = f"{chosen.model} is a model of VS Code's own, which only VS Code can ask"
+        return (DoctorFinding("endpoint", "skipped", words),)
     url = chosen.base_url or OPENAI_URL
     key = chosen.api_key.reveal() if chosen.api_key is not None else None
     name, _ = split_name(chosen.model, chosen.endpoints)

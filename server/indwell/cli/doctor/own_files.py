@@ -20,6 +20,7 @@ from indwell.service.stored_keys import with_stored_key
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.settings.credentials import origin_of
+from indwell.settings.endpoints import is_editors
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
@@ -144,6 +145,8 @@ def _where(
     origin = origin_of(with_key.base_url)
     if with_key.provider == "scripted":
         return DoctorFinding("key", "ok", "the scripted model needs none")
+    if is_editors(with_key.model):
+        return DoctorFinding("key", "ok", f"{with_key.model} needs none: VS Code has the account")
     if chosen.api_key is not None:
         from_shell = environment.get("OPENAI_API_KEY", "").strip() == chosen.api_key.reveal()
         source = "OPENAI_API_KEY" if from_shell else user_file().name

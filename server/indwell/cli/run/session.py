@@ -22,6 +22,7 @@ from indwell.cli.terminal.person import TerminalPerson
 from indwell.errors import SessionError
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
+from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.service import Service
 from indwell.service.sessions.plan_commands import approve
 from indwell.service.sessions.review_ledgers import open_ledger
@@ -101,7 +102,7 @@ GO_ON = "Go on where you stopped."
 class LeanModels:
     """Creates the model of a command's only session; implements ``ModelMaker``."""
 
-    async def get(self, settings: Settings) -> Model:
+    async def get(self, settings: Settings, editor: EditorModels) -> Model:
         """Create the model; probe the sandbox at the same time, which waits for other programs.
 
         Garbage collection starts here; it skips the modules that are already imported.
@@ -109,6 +110,7 @@ class LeanModels:
         Raises:
             UserError: No model is chosen, or its key is missing.
         """
+        del editor  # a terminal has no models of its own
         tried = asyncio.get_running_loop().run_in_executor(None, look_ahead)
         try:
             model = await asyncio.to_thread(make_model, settings)

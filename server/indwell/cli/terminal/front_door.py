@@ -36,6 +36,7 @@ class TerminalDoor:
     can_type = False
     trust_hint = ""
     asks_about_files = False
+    models = None
 
     def __init__(self, view: Listener, approver: Approver, console: Console) -> None:
         self.view = view

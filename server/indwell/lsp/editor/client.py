@@ -320,6 +320,10 @@ class Client:
         answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
 
+    def request(self, method: str, params: object) -> asyncio.Future[Any]:
+        """Send a request of our own; cancelling the future takes the request back."""
+        return self._request(method, params)
+
     def _request(
         self, method: str, params: object, identifier: str | None = None
     ) -> asyncio.Future[Any]:

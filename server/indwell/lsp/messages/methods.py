@@ -280,12 +280,16 @@ METHODS: Mapping[str, Method] = {
     "indwell/plan": Method("in", views.PlanParams, views.PlanResult),
     "indwell/commands": Method("in", status.CommandsParams, status.CommandsResult),
     "indwell/changes": Method("in", documents.ChangesParams, documents.ChangesResult),
+    "indwell/didChangeEditorModels": Method("in", status.DidChangeEditorModelsParams, None),
+    "indwell/modelPieces": Method("in", status.ModelPiecesParams, None),
     "indwell/event": Method("out", EventParams, None),
     "indwell/permission": Method("out", questions.PermissionParams, questions.PermissionResult),
     "indwell/ask": Method("out", AskParams, AskResult),
     "indwell/firstRun": Method("out", status.FirstRunParams, status.FirstRunResult),
     "indwell/save": Method("out", SaveParams, SaveResult),
     "indwell/diagnostics": Method("out", context.DiagnosticsParams, context.DiagnosticsResult),
+    "indwell/editorModels": Method("out", status.EditorModelsParams, status.EditorModelsResult),
+    "indwell/complete": Method("out", status.CompleteParams, status.CompleteResult),
 }
 
 COMMANDS: Mapping[str, type | None] = {

@@ -1,9 +1,9 @@
-"""Typed messages about the server as a whole: status, providers, skills, background commands."""
+"""Typed messages about the whole server: status, providers, skills, the editor's own models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -135,11 +135,15 @@ class KnownRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class ProvidersResult(Value):
-    """The servers and providers; ``lacking`` as in ``StatusResult``."""
+    """The servers and providers; ``lacking`` as in ``StatusResult``.
+
+    ``editor``: the names of the editor's own models.
+    """
 
     lacking: str
     local: tuple[LocalRow, ...]
     known: tuple[KnownRow, ...]
+    editor: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -184,3 +188,130 @@ class DeleteResult(Value):
     """Whether it is deleted."""
 
     deleted: bool
+
+
+@attrs.frozen(eq=False, repr=False)
+class EditorModelsParams(Value):
+    """No fields."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class EditorModelRow(Value):
+    """A language model of the editor's own.
+
+    Attributes:
+        vendor: Who brings it.
+        id: Its id among those of the vendor; its name here is ``VENDOR/ID@vscode``.
+        window: Tokens that a prompt may have; null if unknown.
+        pictures: Whether it takes pictures; null if unknown.
+        tools: Whether it takes tools; null if unknown.
+    """
+
+    vendor: str
+    id: str
+    window: int | None = None
+    pictures: bool | None = None
+    tools: bool | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class EditorModelsResult(Value):
+    """All language models that the editor offers now."""
+
+    models: tuple[EditorModelRow, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class DidChangeEditorModelsParams(Value):
+    """No fields: the editor offers other models now, and is asked again when they are needed."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModelPart(Value):
+    """A part of a message to a model; each kind has fields of its own, the others are empty.
+
+    Attributes:
+        kind: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64); ``call`` has
+            ``id``, ``name`` and ``arguments``; ``result`` has the ``id`` of its call and ``text``.
+        text: Text.
+        id: The id of a call.
+        name: The name of the called tool.
+        arguments: A JSON object as text.
+        mime: The type of a picture.
+        data: The bytes of a picture in base64.
+    """
+
+    kind: Literal["text", "picture", "call", "result"]
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    mime: str = ""
+    data: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModelMessage(Value):
+    """A message to a model. Results stand alone in a message of the user."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[ModelPart, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModelTool(Value):
+    """A tool that the model may call; ``schema`` is the text of a JSON schema."""
+
+    name: str
+    description: str
+    schema: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModelRequest(Value):
+    """A request to a model of the editor; the first message holds the system prompt.
+
+    Attributes:
+        model: ``VENDOR/ID``.
+        messages: In order.
+        tools: May be empty.
+        justification: What the editor shows when it asks the user for consent.
+    """
+
+    model: str
+    messages: tuple[ModelMessage, ...]
+    tools: tuple[ModelTool, ...] = ()
+    justification: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class CompleteParams(Value):
+    """A request to a model of the editor; ``id`` names the reply in ``ModelPiecesParams``."""
+
+    id: str
+    request: ModelRequest
+
+
+@attrs.frozen(eq=False, repr=False)
+class CompleteResult(Value):
+    """The end of a reply, after its last piece.
+
+    Attributes:
+        code: The editor's name of the error; empty if there is none.
+        message: Its message; both are empty if the reply is complete.
+    """
+
+    code: str = ""
+    message: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ModelPiecesParams(Value):
+    """Pieces of a reply, in order.
+
+    Each has a ``kind``: ``text`` and ``thinking`` have ``text``; ``call`` is a whole call, with
+    ``id``, ``name`` and ``arguments`` (JSON as text). Others are ignored.
+    """
+
+    id: str
+    pieces: tuple[Mapping[str, Any], ...]

@@ -148,8 +148,9 @@ def _model(settings: Settings, session: Session | None) -> str:
 
 async def providers_of(host: Host) -> status.ProvidersResult:
     """The model servers that run on this machine now, and the known providers."""
-    lacking, servers = await asyncio.gather(
-        host.service.endpoint.seems_lacking(), host.service.endpoint.local_servers()
+    endpoint = host.service.endpoint
+    lacking, servers, editors = await asyncio.gather(
+        endpoint.seems_lacking(), endpoint.local_servers(), endpoint.editor.look()
     )
     return status.ProvidersResult(
         lacking=lacking,
@@ -159,6 +160,7 @@ async def providers_of(host: Host) -> status.ProvidersResult:
             for one in CATALOGUE
             if one.port is None
         ),
+        editor=tuple(one.name for one in editors),
     )
 
 
@@ -279,6 +281,14 @@ def _models(server: Server, host: Host) -> None:
         with in_plain_words():
             offered = await host.service.endpoint.models()
         return answers.models_result(offered, host.service.configuration.settings.model)
+
+    @server.feature("indwell/didChangeEditorModels")
+    def did_change_editor_models(_params: status.DidChangeEditorModelsParams) -> None:
+        host.service.endpoint.editor.forget()
+
+    @server.feature("indwell/modelPieces")
+    def model_pieces(params: status.ModelPiecesParams) -> None:
+        host.line.take(params)
 
     @server.feature("indwell/setModel")
     async def set_model(params: views.SetModelParams) -> views.SetModelResult:

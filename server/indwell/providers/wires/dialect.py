@@ -14,7 +14,7 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import EFFORTS, Effort
 
-WireName: TypeAlias = Literal["chat", "responses", "messages"]
+WireName: TypeAlias = Literal["chat", "responses", "messages", "editor"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
 
 MAX_WORDS = 4_000
@@ -25,8 +25,8 @@ class Dialect(msgspec.Struct, frozen=True):
     """The dialect of one endpoint; the defaults are the common core.
 
     Attributes:
-        wire: The API that it is spoken to through: chat completions, OpenAI's responses, or
-            Anthropic's messages.
+        wire: The API that it is spoken to through: chat completions, OpenAI's responses,
+            Anthropic's messages, or the editor's own models.
         cache_marks: Whether it takes ``cache_control`` on content parts and tools.
         cache_key: Whether it takes ``prompt_cache_key``; others may refuse unknown fields.
         output_limit: The field that limits the reply.

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from indwell.messages import Anchors, Image, Message, Request, Text, ToolSpec
-from indwell.providers.wires import chat, messages, responses
+from indwell.providers.wires import chat, editor, messages, responses
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.layout import Layout, clean
 
@@ -69,6 +69,7 @@ LAYOUTS: Mapping[WireName, Layout] = {
     "chat": chat,
     "responses": responses,
     "messages": messages,
+    "editor": editor,
 }
 
 

@@ -205,6 +205,30 @@ class GrowingReply(ABC):
             problem=problem,
         )
 
+    def rescued(
+        self,
+        request: Request,
+        problem: str,
+        on_event: Callable[[StreamEvent], None],
+        *,
+        is_endless: bool = False,
+    ) -> Reply | None:
+        """Return what can be kept of a reply that broke off; None if nothing can.
+
+        Args:
+            request: The request.
+            problem: What went wrong, in plain words.
+            on_event: Receives text that was held back.
+            is_endless: Whether the reply was cut off because it exceeded a limit.
+        """
+        for event in self.end() if self.ended else self.let_go():
+            on_event(event)
+        if is_endless and self.can_be_kept:
+            return self.cut_off(request, problem, finish="endless")
+        if self.ended:  # the reply was already complete
+            return self.whole(request, is_cut=True)
+        return self.cut_off(request, problem) if self.can_be_kept else None
+
     def _unread(self, *, has_calls: bool) -> Literal["", "unread"]:
         may_be = not has_calls and self.reason not in self.finishes
         return "unread" if may_be and is_attempt(self._text.joined, self._tools) else ""

@@ -284,6 +284,24 @@ def _store(
     return (*(one.note for one in kept if one.note), *_notes(base_url, model, given, places))
 
 
+def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Store a model that needs no address and no key; return notes.
+
+    Raises:
+        UserError: The settings file is broken, or cannot be written.
+    """
+    from indwell.settings.edit import edited  # as above
+
+    before = read_user_file(config)
+    changes: dict[str, str | int | None] = {"model": model, "provider": None}
+    _write(config, edited(before or "", changes, config.name), before)
+    return tuple(
+        f"{name} is set in this environment and wins over what was stored"
+        for name, wanted in (("INDWELL_MODEL", model), ("INDWELL_PROVIDER", "openai"))
+        if environment.get(name, "").strip() not in {"", wanted}
+    )
+
+
 def _keep_all(
     wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
 ) -> tuple[StoredKey, ...]:

@@ -11,12 +11,14 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, write_atomic
 from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE
-from indwell.providers.endpoint import LocalServer, LoginOutcome
+from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.editor_models import WHOSE, EditorModels
 from indwell.service.endpoint.offered import facts_of, offered_models
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings
-from indwell.settings.credentials import Secret
+from indwell.settings.credentials import EDITOR_URL, Secret
+from indwell.settings.endpoints import EDITOR, is_editors
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
 
@@ -27,6 +29,7 @@ class Connecting:
     Args:
         environment: The process's variables.
         settings: Returns the user's own settings, as last read.
+        editor: The front door's own language models.
         scripted: Use the scripted model, whatever the settings say.
     """
 
@@ -34,11 +37,13 @@ class Connecting:
         self,
         environment: Mapping[str, str],
         settings: Callable[[], Settings],
+        editor: EditorModels,
         *,
         scripted: bool = False,
     ) -> None:
         self._environment = environment
         self._settings = settings
+        self.editor = editor
         self._scripted = scripted
 
     async def login(
@@ -52,11 +57,16 @@ class Connecting:
     ) -> LoginOutcome:
         """Test an endpoint with its key, and store both; a model that it has stays chosen.
 
+        The provider ``vscode`` is the editor: its models are not tested, as each request may count
+        against the user's subscription.
+
         Raises:
             UserError: The provider is unknown, or the key is malformed.
         """
         from indwell.service.endpoint.connect import address_of
 
+        if provider == EDITOR:
+            return await self._use_editor(model)
         address = base_url or address_of(provider)
         return await self._connect(address, key, model, by_client=by_client)
 
@@ -91,6 +101,43 @@ class Connecting:
         endpoint = Endpoint(base_url, secret, model, keep=keep)
         return await connect(endpoint, places, pick=keep_current)
 
+    async def _use_editor(self, model: str | None) -> LoginOutcome:
+        """Store one of the editor's own models as the model of the user's settings.
+
+        Raises:
+            UserError: The settings file is broken, or cannot be written.
+        """
+        from indwell.service.endpoint.connect import store_model
+
+        offered = await self.editor.offered()
+        names = tuple(one.name for one in offered)
+        if model is None and len(names) == 1:
+            model = names[0]
+        if model is None or model not in names:
+            words = "no model was chosen" if names else f"{WHOSE} offers no model"
+            mend = "choose one" if names else "sign in to an extension that brings some"
+            step = EndpointStep("models", "fail", words, mend)
+            message = f"{WHOSE} cannot be used yet; nothing was stored"
+            return LoginOutcome(
+                ok=False,
+                base_url=EDITOR_URL,
+                model="",
+                steps=(step,),
+                message=message,
+                offered=offered,
+            )
+        notes = await asyncio.to_thread(store_model, model, user_file(), self._environment)
+        step = EndpointStep("models", "ok", f"{WHOSE} offers {model}")
+        message = f"{model} answers from now on"
+        return LoginOutcome(
+            ok=True,
+            base_url=EDITOR_URL,
+            model=model,
+            steps=(step,),
+            message=message,
+            notes=notes,
+        )
+
     async def lacking(self) -> str:
         """Why no model can be called, with settings and keys as they are now; empty if one can."""
         if self._scripted:
@@ -117,7 +164,7 @@ class Connecting:
         Raises:
             UserError: The endpoint cannot be asked.
         """
-        return await offered_models(self._settings())
+        return await offered_models(self._settings(), self.editor)
 
     async def seems_lacking(self) -> str:
         """Why no model can be called, judged without opening a keyring."""
@@ -129,6 +176,10 @@ class Connecting:
         """Whether the model takes pictures, by the settings or by known facts; None: unknown."""
         if settings.provider == "scripted" or not settings.model:
             return None if settings.provider != "scripted" else False
+        if is_editors(settings.model):
+            await self.editor.look()
+            told = self.editor.find(settings.model)
+            return None if told is None else told.pictures
         if settings.pictures is not None:
             return settings.pictures
         return (await asyncio.to_thread(facts_of, settings)).images

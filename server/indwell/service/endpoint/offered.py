@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ import msgspec
 
 from indwell.errors import SettingsError, UserError
 from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
-from indwell.settings.endpoints import in_force, split_name
+from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
 
 
-async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
+async def offered_models(
+    settings: Settings, editor: EditorModels = NO_EDITOR
+) -> tuple[OfferedModel, ...]:
     """What the user's endpoints offer; window and prices of the user's own count.
 
     A model at a named endpoint has the endpoint's name behind its own. Of several endpoints, one
-    that does not answer is left out.
+    that does not answer is left out. The editor's own models count as those of an endpoint.
 
     Raises:
         UserError: No endpoint can be asked, or nobody has chosen one yet.
@@ -36,8 +40,12 @@ async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
     # Any model at an endpoint stands for the endpoint; the chosen one is asked first.
     places = [settings.model, "any", *(f"any@{name}" for name in settings.endpoints)]
     asked = {split_name(place, settings.endpoints)[1]: place for place in reversed(places)}
+    asked.setdefault(EDITOR, "")
     answers = await asyncio.gather(
-        *(_offered_at(settings, asked[name], name) for name in reversed(asked)),
+        *(
+            editor.offered() if name == EDITOR else _offered_at(settings, asked[name], name)
+            for name in _chosen_first(asked, settings)
+        ),
         return_exceptions=True,
     )
     found: list[OfferedModel] = []
@@ -52,6 +60,12 @@ async def offered_models(settings: Settings) -> tuple[OfferedModel, ...]:
     if not found and problem is not None:
         raise problem
     return tuple(found)
+
+
+def _chosen_first(asked: Iterable[str], settings: Settings) -> list[str]:
+    """Return the names of endpoints, that of the chosen model first, the editor's else last."""
+    names = [name for name in reversed(tuple(asked)) if name != EDITOR]
+    return [EDITOR, *names] if is_editors(settings.model) else [*names, EDITOR]
 
 
 async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[OfferedModel, ...]:
@@ -81,6 +95,8 @@ def facts_of(settings: Settings) -> ModelFacts:
 
     settings = in_force(settings)
     name, _ = split_name(settings.model, settings.endpoints)
+    if is_editors(settings.model):  # its provider has sizes and prices of its own
+        name = ""
     now = datetime.now(UTC)
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
 

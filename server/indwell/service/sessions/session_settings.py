@@ -7,7 +7,7 @@ a turn in the mode ``plan`` would get the ``auto`` of a turn beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ import msgspec
 
 from indwell.errors import UserError
 from indwell.messages import Effort
+from indwell.providers.models import OfferedModel
 from indwell.service.configuration import Configuration
 from indwell.service.endpoint.first_run import ANSWER_S
-from indwell.service.endpoint.offered import offered_models
 from indwell.service.front_door import FrontDoor
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.settings.model import Mode, Settings
@@ -110,12 +110,17 @@ class HeldWith(NamedTuple):
     instead: tuple[str, ...] = ()
 
 
-async def held_with(settings: Settings, model: str) -> HeldWith:
+async def held_with(
+    settings: Settings,
+    model: str,
+    offered_now: Callable[[Settings], Awaitable[tuple[OfferedModel, ...]]],
+) -> HeldWith:
     """The model of a session, and whether it can still be asked.
 
     Args:
         settings: The user's own.
         model: As the log names it.
+        offered_now: Lists the models of the endpoints in the settings.
     """
     own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
     if settings.provider == "scripted" or model in {"", settings.model}:
@@ -126,7 +131,7 @@ async def held_with(settings: Settings, model: str) -> HeldWith:
         return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
     try:
         async with asyncio.timeout(LISTING_S):
-            offered = {one.name for one in await offered_models(settings)}
+            offered = {one.name for one in await offered_now(settings)}
     except (UserError, TimeoutError):
         offered = set()
     if not offered or {model, f"{model}:latest"} & offered:
@@ -183,7 +188,8 @@ class ModelChoice:
             SessionError: There is no such session, or it cannot be read.
         """
         was = await self._stored.model_of(self._root(), session)
-        return await held_with(self._configuration.users, was)
+        configuration = self._configuration
+        return await held_with(configuration.users, was, configuration.offered)
 
     async def _other(self, held: HeldWith) -> str:
         """Another model, as the user chooses.

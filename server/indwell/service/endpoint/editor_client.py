@@ -1,0 +1,204 @@
+"""A provider that asks the editor's own models, over the editor's line.
+
+What comes back is an endpoint's reply like any other: it is read within the limits of a stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from indwell.errors import (
+    BadReply,
+    NotAuthorised,
+    OutOfCredit,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    TooSlow,
+    Unreachable,
+)
+from indwell.lazy_pattern import lazy_pattern
+from indwell.messages import Reply, Request
+from indwell.providers.base import EditorRefusal, ModelLine, Sending, StreamEvent
+from indwell.providers.http.refusals import EndpointRefusal, error_of, quote
+from indwell.providers.wires.dialect import MAX_WORDS, Dialect
+from indwell.providers.wires.editor import EditorReply
+from indwell.providers.wires.encoder import RequestEncoder
+from indwell.service.endpoint.editor_models import WHOSE
+from indwell.settings.endpoints import split_name
+
+IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
+AT_ONCE = 200  # pieces of a reply between two turns of others on the event loop
+
+
+class EditorClient:
+    """A ``Provider``: the models of the editor, over the editor's own line.
+
+    Args:
+        line: The way to the editor.
+        timeout_s: Seconds without a new piece after which the reply counts as stalled.
+        first_s: Seconds until a reply must begin; the user may have to give consent first.
+        dialect: Returns the dialect of a model.
+    """
+
+    def __init__(
+        self,
+        line: ModelLine,
+        *,
+        timeout_s: float,
+        first_s: float,
+        dialect: Callable[[str], Dialect],
+    ) -> None:
+        self._line = line
+        self._timeout_s = timeout_s
+        self._first_s = first_s
+        self._dialect_of = dialect
+        self._encoder = RequestEncoder()
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        """Answer ``request`` in one attempt; see ``Provider``.
+
+        Raises:
+            ProviderError: The editor refused the request, or did not answer.
+        """
+        dialect = self._dialect_of(request.model)
+        reply = EditorReply(dialect, request.tools if request.tool_choice == "auto" else ())
+        try:
+            await self._attempt(request, dialect, reply, on_event)
+        except EditorRefusal as refusal:
+            fault = fault_of(refusal, request)
+            kept = reply.rescued(request, str(fault), on_event)
+            if kept is None:
+                raise fault from refusal
+            return kept
+        except ProviderError as fault:
+            is_endless = bool(reply.excess)
+            kept = reply.rescued(request, str(fault), on_event, is_endless=is_endless)
+            if kept is None:
+                raise
+            return kept
+        reply.finish()
+        for event in reply.end():
+            on_event(event)
+        return reply.whole(request)
+
+    async def _attempt(
+        self,
+        request: Request,
+        dialect: Dialect,
+        reply: EditorReply,
+        on_event: Callable[[StreamEvent], None],
+    ) -> None:
+        """Send the request, and read into ``reply`` until it is complete."""
+        if self._encoder.n_new(request, dialect) > IN_A_THREAD:
+            body = await asyncio.to_thread(self._encoder.body, request, dialect)
+        else:
+            body = self._encoder.body(request, dialect)
+        on_event(Sending(msgspec.json.encode(dialect).decode(), body.digest))
+        now = asyncio.get_running_loop().time
+        until = now() + self._first_s
+        async with aclosing(self._line.answer(body.joined())) as batches:
+            while True:
+                batch = await self._next(batches, until, begun=reply.n_characters > 0)
+                if batch is None:
+                    break
+                before = reply.n_characters
+                for number, piece in enumerate(batch, 1):
+                    for event in reply.add(piece):
+                        on_event(event)
+                    if reply.excess:
+                        raise BadReply(f"the reply from {WHOSE} {reply.excess} and was cut off")
+                    if number % AT_ONCE == 0:
+                        await asyncio.sleep(0)
+                if reply.n_characters > before:
+                    until = now() + self._timeout_s
+        if not reply.n_chunks:
+            raise BadReply(f"{WHOSE} answered with nothing; try again")
+
+    async def _next(
+        self,
+        batches: AsyncIterator[Sequence[Mapping[str, Any]]],
+        until: float,
+        *,
+        begun: bool,
+    ) -> Sequence[Mapping[str, Any]] | None:
+        """Return the next pieces; None at the end.
+
+        Raises:
+            Unreachable: They do not come in time.
+        """
+        try:
+            async with asyncio.timeout_at(until):
+                return await anext(batches, None)
+        except TimeoutError:
+            if begun:
+                raise Unreachable(f"{WHOSE} sent nothing for {self._timeout_s:g} s") from None
+            raise TooSlow(
+                f"{WHOSE} began no reply within {self._first_s:g} s; answer its question about"
+                " access, if it asks one, and try again"
+            ) from None
+
+
+_LIMIT = lazy_pattern(r"rate.?limit|too many requests|\b429\b", re.IGNORECASE)
+_QUOTA = lazy_pattern(r"quota|premium request|billing|subscription", re.IGNORECASE)
+_PASSING = lazy_pattern(
+    r"\b50[0234]\b|\b529\b|network|fetch failed|socket|ECONN|ENOTFOUND|ETIMEDOUT|timed? ?out"
+    r"|overloaded|temporarily",
+    re.IGNORECASE,
+)
+
+
+def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
+    """Return the error for what the editor said, with what to do next."""
+    words = str(refusal)[:MAX_WORDS]
+    model = split_name(request.model, {})[0]
+    quoted = f": {quote(words)}" if words.strip() else ""
+    match refusal.code:
+        case "NoPermissions":
+            return NotAuthorised(
+                f"{WHOSE} was not allowed to give Indwell its model {model!r}; run its command"
+                " 'Manage Language Model Access...' to allow it, or choose another model"
+            )
+        case "NotFound":
+            return RequestRejected(
+                f"{WHOSE} has no model {model!r} any more; choose another model{quoted}"
+            )
+        case "Blocked":
+            return OutOfCredit(
+                f"{WHOSE} blocked the request to {model!r}: the quota of your subscription may be"
+                f" used up; wait for the next one, or choose another model{quoted}"
+            )
+        case _:
+            return _by_words(refusal.code, words, request, quoted)
+
+
+def _by_words(code: str, words: str, request: Request, quoted: str) -> ProviderError:
+    """Return the error for a code that the editor's API does not name: its extensions differ."""
+    said = f"{code} {words}"
+    if _LIMIT.search(said):
+        return RateLimited(
+            f"{WHOSE} takes no more requests now; wait a minute, and try again{quoted}"
+        )
+    if _QUOTA.search(said):
+        return OutOfCredit(
+            f"the quota of your subscription may be used up; wait for the next one, or choose"
+            f" another model{quoted}"
+        )
+    if _PASSING.search(said):
+        return ServerFault(f"the model of {WHOSE} failed; try again later{quoted}")
+    known = error_of(
+        EndpointRefusal(400, words, code),
+        endpoint=WHOSE,
+        model=split_name(request.model, {})[0],
+        has_tools=bool(request.tools),
+    )
+    if type(known) is not RequestRejected:
+        return known
+    return RequestRejected(f"{WHOSE} refused the request{quoted or '; choose another model'}")

@@ -1,0 +1,122 @@
+"""The editor's own language models: which there are, and the line to them.
+
+The front door has the line. What comes over it counts as an endpoint's reply: it is data, within
+limits. No address and no key is involved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from indwell.errors import SettingsError
+from indwell.providers.base import EditorModel, ModelLine
+from indwell.providers.models import OfferedModel
+from indwell.settings.endpoints import split_name
+
+MOST_MODELS = 500  # nobody reads a longer list
+MOST_NAME = 200  # characters
+MOST_WINDOW = 10_000_000  # tokens; the largest windows of models
+
+WHOSE = "VS Code"
+
+
+class EditorModels:
+    """The models of the editor, as last told; asked for again once they have changed.
+
+    Args:
+        line: Returns the way to the editor; None if it offers no models.
+    """
+
+    def __init__(self, line: Callable[[], ModelLine | None] = lambda: None) -> None:
+        self._line = line
+        self._known: tuple[EditorModel, ...] | None = None
+        self._asking: asyncio.Task[tuple[EditorModel, ...] | None] | None = None
+
+    @property
+    def line(self) -> ModelLine | None:
+        """The way to the editor; None if it offers no models."""
+        return self._line()
+
+    def forget(self) -> None:
+        """The editor has other models now."""
+        self._known = None
+        self._asking = None
+
+    async def look(self) -> tuple[EditorModel, ...]:
+        """Return the models; none if the editor offers none, or does not say."""
+        line = self.line
+        if self._known is not None or line is None:
+            return self._known or ()
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask(line))
+        return await asyncio.shield(self._asking) or ()
+
+    async def offered(self) -> tuple[OfferedModel, ...]:
+        """Return the models as those of an endpoint; nobody knows a price."""
+        return tuple(
+            OfferedModel(one.name, window=one.window, tools=one.tools, source="VS Code")
+            for one in await self.look()
+        )
+
+    def find(self, name: str) -> EditorModel | None:
+        """Return a model that the editor has told; None if it has not told it."""
+        return next((one for one in self._known or () if one.name == name), None)
+
+    def need_line(self, name: str) -> ModelLine:
+        """Return the way to the editor, for the model of this name.
+
+        Raises:
+            SettingsError: The editor offers no models.
+        """
+        line = self.line
+        if line is None:
+            raise SettingsError(
+                f"{name!r} is a model of VS Code's own, which only the Indwell extension of VS Code"
+                " can ask; choose another model"
+            )
+        return line
+
+    def check(self, name: str) -> EditorModel:
+        """Return a model that the editor offers, once ``look`` has asked for them.
+
+        Raises:
+            SettingsError: The editor does not offer it.
+        """
+        self.need_line(name)
+        bare, _ = split_name(name, {})
+        if self._known is None:
+            raise SettingsError(
+                f"{WHOSE} did not say whether it has the model {bare!r}; try again, or choose"
+                " another model"
+            )
+        found = self.find(name)
+        if found is None:
+            raise SettingsError(
+                f"{WHOSE} has no model {bare!r} now; sign in to the extension that brings it, such"
+                " as GitHub Copilot, or choose another model"
+            )
+        return found
+
+    async def _ask(self, line: ModelLine) -> tuple[EditorModel, ...] | None:
+        found = await line.models()
+        usable = None if found is None else _usable(found)
+        if self._asking is asyncio.current_task():  # else they have changed meanwhile
+            self._asking, self._known = None, usable
+        return usable
+
+
+NO_EDITOR = EditorModels()
+"""For a front door without models of its own."""
+
+
+def _usable(models: Sequence[EditorModel]) -> tuple[EditorModel, ...]:
+    """Return what can be used of a list that an extension told, without doubles."""
+    found: dict[str, EditorModel] = {}
+    for one in models:
+        if one.name.isprintable() and len(one.name) <= MOST_NAME:
+            window = one.window if one.window and 0 < one.window <= MOST_WINDOW else None
+            found.setdefault(one.name, msgspec.structs.replace(one, window=window))
+    return tuple(found.values())[:MOST_MODELS]
