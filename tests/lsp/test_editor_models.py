@@ -129,8 +129,8 @@ async def test_the_editors_models_are_listed_and_a_chosen_one_answers_without_a_
         (request,) = models.seen
         assert request.model == "copilot/small"
         assert request.messages[0].role == "user"
-        assert "Indwell" in request.messages[0].parts[0].text  # the system prompt
-        assert "hello" in request.messages[-1].parts[-1].text
+        assert "Indwell" in request.messages[0].parts[0]["text"]  # the system prompt
+        assert "hello" in request.messages[-1].parts[-1]["text"]
         assert {"read_file", "edit_file"} <= {one.name for one in request.tools}
 
 
@@ -146,12 +146,12 @@ async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_pat
         assert (turn.ending, turn.answer) == ("done", "Fixed.")
         assert home.shop.read_text() == MENDED
         said, results = models.seen[1].messages[-2:]
-        assert [(part.kind, part.text or part.name) for part in said.parts] == [
+        assert [(part["kind"], part.get("text") or part["name"]) for part in said.parts] == [
             ("text", "I look first."),
             ("call", "read_file"),
         ]
-        assert [(part.kind, part.id) for part in results.parts] == [("result", "c1")]
-        assert "def total" in results.parts[0].text
+        assert [(part["kind"], part["id"]) for part in results.parts] == [("result", "c1")]
+        assert "def total" in results.parts[0]["text"]
         (log,) = home.logs()
         usages = [one.usage for one in log if isinstance(one, Spent)]
         assert len(usages) == 3

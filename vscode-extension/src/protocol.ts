@@ -626,31 +626,15 @@ export interface ModeArguments {
   readonly session?: string | null;
 }
 
-/** A message to a model. Results stand alone in a message of the user. */
+/**
+ * A message to a model. Results stand alone in a message of the user.
+ *
+ * Each part has a `kind`: `text` has `text`; `picture` has `mime` and `data` (base64); `call` has `id`, `name`
+ * and `arguments` (a JSON object as text); `result` has the `id` of its call and `text`.
+ */
 export interface ModelMessage {
   readonly role: "user" | "assistant";
-  readonly parts: readonly ModelPart[];
-}
-
-/** A part of a message to a model; each kind has fields of its own, the others are empty. */
-export interface ModelPart {
-  /**
-   * `text` has `text`; `picture` has `mime` and `data` (base64); `call` has `id`, `name` and `arguments`;
-   * `result` has the `id` of its call and `text`.
-   */
-  readonly kind: "text" | "picture" | "call" | "result";
-  /** Text. */
-  readonly text: string;
-  /** The id of a call. */
-  readonly id: string;
-  /** The name of the called tool. */
-  readonly name: string;
-  /** A JSON object as text. */
-  readonly arguments: string;
-  /** The type of a picture. */
-  readonly mime: string;
-  /** The bytes of a picture in base64. */
-  readonly data: string;
+  readonly parts: readonly (Readonly<Record<string, unknown>>)[];
 }
 
 /**

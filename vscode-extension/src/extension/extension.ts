@@ -4,6 +4,7 @@ import { registerChat } from "./chat/register.ts";
 import { registerClient } from "./client/register.ts";
 import { registerEditor } from "./editor/register.ts";
 import { registerFirstRun } from "./first-run/register.ts";
+import { registerModels } from "./models/register.ts";
 import { registerPlace } from "./place.ts";
 import { OwnServer } from "./server/own-server.ts";
 import { registerServerCommands } from "./server/server-commands.ts";
@@ -16,10 +17,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Indwell", { log: true });
   const server = new OwnServer(context, log);
   running = server;
-  const chat = registerChat(context, server);
+  const models = registerModels(server);
+  const chat = registerChat(context, server, models);
   context.subscriptions.push(
     log,
     server,
+    models,
     registerClient(context, server),
     chat,
     registerEditor(context, server, chat),

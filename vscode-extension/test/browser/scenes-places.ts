@@ -92,6 +92,7 @@ export const PROVIDERS: ProvidersResult = {
     },
     { name: "mistral", title: "Mistral", url: "https://api.mistral.ai/v1", page: "" },
   ],
+  editor: ["copilot/gpt-5-mini@vscode", "copilot/claude-sonnet-5@vscode"],
 };
 
 export function flow(more: Partial<FirstRunState> = {}): FirstRunState {

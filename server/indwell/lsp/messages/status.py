@@ -227,35 +227,16 @@ class DidChangeEditorModelsParams(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ModelPart(Value):
-    """A part of a message to a model; each kind has fields of its own, the others are empty.
+class ModelMessage(Value):
+    """A message to a model. Results stand alone in a message of the user.
 
-    Attributes:
-        kind: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64); ``call`` has
-            ``id``, ``name`` and ``arguments``; ``result`` has the ``id`` of its call and ``text``.
-        text: Text.
-        id: The id of a call.
-        name: The name of the called tool.
-        arguments: A JSON object as text.
-        mime: The type of a picture.
-        data: The bytes of a picture in base64.
+    Each part has a ``kind``: ``text`` has ``text``; ``picture`` has ``mime`` and ``data`` (base64);
+    ``call`` has ``id``, ``name`` and ``arguments`` (a JSON object as text); ``result`` has the
+    ``id`` of its call and ``text``.
     """
 
-    kind: Literal["text", "picture", "call", "result"]
-    text: str = ""
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-    mime: str = ""
-    data: str = ""
-
-
-@attrs.frozen(eq=False, repr=False)
-class ModelMessage(Value):
-    """A message to a model. Results stand alone in a message of the user."""
-
     role: Literal["user", "assistant"]
-    parts: tuple[ModelPart, ...]
+    parts: tuple[Mapping[str, Any], ...]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -280,8 +261,8 @@ class ModelRequest(Value):
 
     model: str
     messages: tuple[ModelMessage, ...]
-    tools: tuple[ModelTool, ...] = ()
-    justification: str = ""
+    tools: tuple[ModelTool, ...]
+    justification: str
 
 
 @attrs.frozen(eq=False, repr=False)

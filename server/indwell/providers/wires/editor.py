@@ -68,8 +68,9 @@ def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, A
 
 def options(request: Request, dialect: Dialect) -> dict[str, Any]:
     """Return the fields behind the messages and tools."""
-    del request, dialect  # the editor's API has no other field that all models take
-    return {"justification": JUSTIFICATION}
+    del dialect  # the editor's API has no other field that all models take
+    none: dict[str, Any] = {} if request.tools else {"tools": []}
+    return {**none, "justification": JUSTIFICATION}
 
 
 def _parts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[dict[str, Any]]:

@@ -75,9 +75,15 @@ export class ChatCore {
       typed: this.#keeping.typed,
       typedAt: this.#keeping.typedAt,
     }));
+    let lacked = false;
     this.#stopListening = store.listen((action, state) => {
       this.#keeping.heard(action, state);
-      if (action.type === "status") this.#chosen.heard(action.status);
+      if (action.type === "status") {
+        this.#chosen.heard(action.status);
+        // While no model can be called, nobody is asked which there are.
+        if (lacked && action.status.lacking === "") this.refresh.soon("models");
+        lacked = action.status.lacking !== "";
+      }
       this.outbox.add(action, state.revision);
       if (action.type === "firstRun" && action.firstRun === null) {
         this.refresh.soon("status", "models");

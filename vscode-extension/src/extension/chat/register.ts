@@ -4,6 +4,7 @@ import type { EventParams } from "../../protocol.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { FirstRunFlow } from "../first-run/flow.ts";
 import { manageKeys } from "../first-run/manage-keys.ts";
+import type { Models } from "../models/register.ts";
 import type { Server } from "../server/server.ts";
 import { watchSuggestions } from "../suggestions/watch.ts";
 import type { Chat } from "./chat.ts";
@@ -20,7 +21,11 @@ import { vscodePorts } from "./vscode-ports.ts";
 const REPORT_MS = 33;
 
 /** Registers the view and answers the server's questions; starts no process. */
-export function registerChat(context: vscode.ExtensionContext, server: Server): Chat {
+export function registerChat(
+  context: vscode.ExtensionContext,
+  server: Server,
+  models: Pick<Models, "onDidChange">,
+): Chat {
   const subscriptions: vscode.Disposable[] = [];
   const states = new vscode.EventEmitter<PanelState>();
   const events = new vscode.EventEmitter<EventParams>();
@@ -82,6 +87,7 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
       webviewOptions: { retainContextWhenHidden: false },
     }),
     server.onDidChangeState(look),
+    models.onDidChange(() => core.refresh.soon("models", "status")),
     server.attach((client) =>
       vscode.Disposable.from(
         client.onNotification("indwell/event", (params: EventParams) => {

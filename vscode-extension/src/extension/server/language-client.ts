@@ -171,6 +171,7 @@ class Declared implements StaticFeature {
       diagnostics: true,
       reread: true,
       firstRun: true,
+      models: true,
       trusted: vscode.workspace.isTrusted,
     };
     capabilities.experimental = { ...capabilities.experimental, indwell: ours };

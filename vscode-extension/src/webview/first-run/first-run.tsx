@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
+import { EditorModels } from "./editor-models.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { LocalServers } from "./local-servers.tsx";
 import { Outcome } from "./outcome.tsx";
@@ -62,6 +63,7 @@ export function FirstRun({ state, post }: ViewProps) {
       )}
       {flow.outcome?.ok !== true && flow.providers !== null && (
         <>
+          <EditorModels models={flow.providers.editor} busy={flow.busy} login={login} />
           <LocalServers
             rows={flow.providers.local}
             busy={flow.busy}

@@ -250,6 +250,23 @@ test("what changed in files is asked for again, once for many events", async () 
   assert.equal(one.backend.calls("indwell/changes").length, before + 1);
 });
 
+test("the models are asked for once a model can be called", async () => {
+  const one = house(undefined, { lacking: "no model is set" });
+  one.backend.answer("indwell/models", () => ({ models: [] }));
+  await one.core.started();
+  one.clock.advance(1_000);
+  await settle();
+  assert.equal(one.backend.calls("indwell/models").length, 0);
+  one.backend.answer("indwell/status", () => STATUS);
+  // The answer comes late: the list was to be asked for in the meantime.
+  one.core.refresh.soon("status");
+  one.clock.advance(50);
+  await settle();
+  one.clock.advance(300);
+  await settle();
+  assert.equal(one.backend.calls("indwell/models").length, 1);
+});
+
 test("a server that starts anew gets the mode and the model that were chosen, before anything is sent", async () => {
   const says = { mode: "review" as StatusResult["mode"], model: "m" };
   const one = house(undefined, {});

@@ -7,7 +7,7 @@ import type { Action } from "../../../../src/shared/action.ts";
 import { memorySecrets } from "./memory-secrets.ts";
 
 const KEY = "sk-canary-0123456789";
-const PROVIDERS: ProvidersResult = { lacking: "no model", local: [], known: [] };
+const PROVIDERS: ProvidersResult = { lacking: "no model", local: [], known: [], editor: [] };
 const OK: LoginResult = {
   ok: true,
   model: "m",

@@ -61,6 +61,11 @@ test("a model's window, price and tools are said in one line, what nobody knows 
     "free · no tools",
   );
   assert.equal(modelWords({ ...MODEL, window: null, input: null, output: null, tools: null }), "");
+  assert.equal(
+    modelWords({ ...MODEL, name: "copilot/gpt-5@vscode", input: null, output: null }),
+    "through VS Code · 128k window · tools",
+  );
+  assert.equal(shortModelName("open/maker/model@vscode"), "maker/model@vscode");
   assert.deepEqual(["maker/large", "small", "odd/"].map(shortModelName), [
     "large",
     "small",

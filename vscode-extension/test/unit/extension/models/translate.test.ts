@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  messagesOf,
+  pieceOf,
+  refusalOf,
+  selectorOf,
+  toolsOf,
+} from "../../../../src/extension/models/translate.ts";
+import type { ModelRequest } from "../../../../src/protocol.ts";
+import { API, LanguageModelThinkingPart } from "./fake-api.ts";
+
+const REQUEST: ModelRequest = {
+  model: "copilot/small",
+  messages: [
+    { role: "user", parts: [{ kind: "text", text: "You are Indwell." }] },
+    {
+      role: "user",
+      parts: [
+        { kind: "text", text: "what is this?" },
+        { kind: "picture", mime: "image/png", data: "AQID" },
+        { kind: "hologram", data: "of a newer server" },
+      ],
+    },
+    {
+      role: "assistant",
+      parts: [
+        { kind: "text", text: "I look." },
+        { kind: "call", id: "c1", name: "read_file", arguments: '{"path":"a.py"}' },
+      ],
+    },
+    { role: "user", parts: [{ kind: "result", id: "c1", text: "1: x" }] },
+  ],
+  tools: [{ name: "read_file", description: "Reads.", schema: '{"type":"object"}' }],
+  justification: "why",
+};
+
+test("a request becomes messages of the editor, with calls, results and pictures", () => {
+  const told = messagesOf(API, REQUEST).map(({ role, content }) => ({ role, content }));
+  assert.deepEqual(JSON.parse(JSON.stringify(told)), [
+    { role: 1, content: [{ value: "You are Indwell." }] },
+    {
+      role: 1,
+      content: [
+        { value: "what is this?" },
+        { data: { "0": 1, "1": 2, "2": 3 }, mimeType: "image/png" },
+      ],
+    },
+    {
+      role: 2,
+      content: [{ value: "I look." }, { callId: "c1", name: "read_file", input: { path: "a.py" } }],
+    },
+    { role: 1, content: [{ callId: "c1", content: [{ value: "1: x" }] }] },
+  ]);
+  assert.deepEqual(toolsOf(REQUEST), [
+    { name: "read_file", description: "Reads.", inputSchema: { type: "object" } },
+  ]);
+});
+
+test("a model is found by its vendor, and its id may hold a slash", () => {
+  assert.deepEqual(selectorOf("copilot/small"), { vendor: "copilot", id: "small" });
+  assert.deepEqual(selectorOf("open/maker/model"), { vendor: "open", id: "maker/model" });
+  assert.deepEqual(selectorOf("nameless"), { vendor: "", id: "nameless" });
+});
+
+test("parts of a reply become pieces, and what is no part of it becomes none", () => {
+  const { LanguageModelTextPart, LanguageModelToolCallPart, LanguageModelDataPart } = API;
+  const pieces = [
+    new LanguageModelTextPart("Well."),
+    new LanguageModelTextPart(""),
+    new LanguageModelToolCallPart("c1", "grep", { pattern: "x" }),
+    new LanguageModelThinkingPart(["let me ", "see"]),
+    new LanguageModelDataPart(new Uint8Array([1]), "stateful_marker"),
+    { value: "looks like text" },
+    null,
+  ].map((part) => pieceOf(API, part));
+  assert.deepEqual(pieces, [
+    { kind: "text", text: "Well." },
+    null,
+    { kind: "call", id: "c1", name: "grep", arguments: '{"pattern":"x"}' },
+    { kind: "thinking", text: "let me see" },
+    null,
+    null,
+    null,
+  ]);
+});
+
+test("a failure is told with the name that the editor gives it and the words of its causes", () => {
+  const blocked = Object.assign(new Error("", { cause: new Error("quota used up") }), {
+    code: "Blocked",
+  });
+  assert.deepEqual(refusalOf(blocked), { code: "Blocked", message: "quota used up" });
+  const odd = new Error("Request failed: 503", { cause: new Error("503") });
+  assert.deepEqual(refusalOf(odd), { code: "", message: "Request failed: 503" });
+  assert.deepEqual(refusalOf(Object.assign(new Error(""), { code: "NotFound" })), {
+    code: "NotFound",
+    message: "NotFound",
+  });
+  assert.notEqual(refusalOf(new Error("")).message, "");
+  const ring = new Error("a");
+  ring.cause = ring;
+  assert.equal(refusalOf(ring).message, "a");
+});
