@@ -163,7 +163,7 @@ async def test_the_model_reads_and_edits_a_file_by_calls_among_its_words(tmp_pat
 @pytest.mark.parametrize(
     ("code", "words", "told"),
     [
-        ("NoPermissions", "no", "run its command 'Manage Language Model Access...'"),
+        ("NoPermissions", "no", "send the prompt again and allow the access, or choose another"),
         ("NotFound", "gone", "has no model 'copilot/small' any more; choose another model: gone"),
         ("Blocked", "used up", "the quota of your subscription may be used up"),
         ("", "Premium request quota exceeded", "the quota of your subscription may be used up"),
