@@ -105,7 +105,9 @@ describe("a model of the editor's own", () => {
     await chat.picture("models-consent");
     await chat.page.getByRole("button", { name: "Cancel" }).click();
     await chat.panel
-      .getByText(/was not allowed to give Indwell its model.*send the prompt again and allow the access/)
+      .getByText(
+        /was not allowed to give Indwell its model.*send the prompt again and allow the access/,
+      )
       .first()
       .waitFor();
     await chat.idle();

@@ -163,8 +163,8 @@ def fault_of(refusal: EditorRefusal, request: Request) -> ProviderError:
     match refusal.code:
         case "NoPermissions":
             return NotAuthorised(
-                f"{WHOSE} was not allowed to give Indwell its model {model!r}; send the prompt again"
-                " and allow the access, or choose another model"
+                f"{WHOSE} was not allowed to give Indwell its model {model!r}; send the prompt"
+                " again and allow the access, or choose another model"
             )
         case "NotFound":
             return RequestRejected(
