@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -48,11 +49,18 @@ async def nothing(_session: Session, _finished: object) -> None:
     """Who asked has the answer."""
 
 
-def turns_of(session: Session, screen: Any, ended: list[Ticket]) -> Turns:
+def turns_of(
+    session: Session,
+    screen: Any,
+    ended: list[Ticket],
+    *listeners: Callable[[str, events.Event], None],
+) -> Turns:
     async def open_session(_ticket: Ticket) -> Session:
         return session
 
-    return Turns(EditorDoor(screen, Documents()), open_session, ended.append)
+    door = EditorDoor(screen, Documents())
+    door.listeners.extend(listeners)
+    return Turns(door, open_session, ended.append)
 
 
 @pytest.mark.parametrize("screen", [DeadScreen(), HalfDeadScreen()])
@@ -128,8 +136,9 @@ async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None
         await go_on.wait()
 
     async with a_world(tmp_path, [says("One.")]) as world:
-        turns = turns_of(world.session, DeadScreen(), [])
-        turns.listeners.append(lambda _session, _event: heard.append(turns.running_number))
+        turns = turns_of(
+            world.session, DeadScreen(), [], lambda *_event: heard.append(turns.running_number)
+        )
         assert turns.running_number is None
         ticket = turns.submit(WaitingPrompt("p1", Prompt(words="one")), answer)
         assert turns.running_number == 0
@@ -151,13 +160,11 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
         return hang()
 
     async with a_world(tmp_path, [ask, says("Two.")]) as world:
-        turns = turns_of(world.session, DeadScreen(), [])
-
-        def retry(_session: Session, event: events.Event) -> None:
+        def retry(_session: str, event: events.Event) -> None:
             if isinstance(event, events.TurnFinished) and not retried:
                 retried.append(turns.submit(WaitingPrompt("p2", Prompt(words="again")), nothing))
 
-        turns.listeners.append(retry)
+        turns = turns_of(world.session, DeadScreen(), [], retry)
         first = turns.submit(WaitingPrompt("p1", Prompt(words="one")), nothing)
         await asked.wait()
         turns.cancel()

@@ -7,26 +7,10 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.core.events import Event, TurnFinished
+from indwell.agent.core.events import Event
 from indwell.cli.terminal.person import AllowingApprover
 from indwell.policy.approvals import Approver
 from indwell.settings.model import Settings
-
-
-class NoFollower:
-    """Shows nothing of a turn."""
-
-    async def begin(self, title: str) -> None:
-        del title
-
-    def follow(self, event: Event) -> None:
-        del event
-
-    def hold(self, *, is_held: bool) -> None:
-        del is_held
-
-    def end(self, finished: TurnFinished) -> None:
-        del finished
 
 
 class NotingDoor:
@@ -60,15 +44,11 @@ class NotingDoor:
     def warn(self, words: str) -> None:
         self.told.append(words)
 
-    def log(self, words: str) -> None:
-        self.told.append(words)
-
     def event(self, session: str, seq: int, event: Event) -> None:
         self.events.append((session, seq, event))
 
-    def follow_turn(self, token: str) -> NoFollower:
-        del token
-        return NoFollower()
+    async def begin_turn(self, session: str, token: str, title: str) -> None:
+        del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         del titles, timeout_s

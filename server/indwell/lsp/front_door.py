@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from indwell.agent.core.events import Event
+from indwell.agent.core.events import Event, Notice, TurnFinished
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.model_line import EditorModelLine
 from indwell.lsp.editor.person import EditorPerson
@@ -30,6 +30,7 @@ class EditorDoor:
 
     Attributes:
         line: The line to the client's own models.
+        listeners: Each hears every event, with the id of its session.
     """
 
     trust_hint = "In the editor: the command `indwell.trust`."
@@ -38,6 +39,8 @@ class EditorDoor:
         self._client = client
         self._documents = documents
         self.line = EditorModelLine(client)
+        self._progress: dict[str, TurnProgress] = {}  # of the running turns, by session
+        self.listeners: list[Callable[[str, Event], None]] = []
 
     @property
     def has_section(self) -> bool:
@@ -72,13 +75,33 @@ class EditorDoor:
         """Show a warning."""
         self._client.show(types.MessageType.Warning, f"Indwell: {words}")
 
-    def log(self, words: str) -> None:
-        """Put a warning where the editor keeps them."""
-        self._client.log(f"Indwell: {words}")
+    async def begin_turn(self, session: str, token: str, title: str) -> None:
+        """Show a work-done progress."""
+        progress = self._progress[session] = TurnProgress(self._client, token)
+        await progress.begin(title)
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Tell a client that takes events."""
-        self._client.event(session, seq, event)
+        """Send the event, and show the step, warning or end of the turn that it tells of."""
+        try:
+            self._client.event(session, seq, event)
+        finally:
+            for hear in self.listeners:
+                hear(session, event)
+        progress = self._progress.get(session)
+        if progress is None:
+            return
+        if isinstance(event, TurnFinished):
+            del self._progress[session]
+            progress.end(event)
+            return
+        progress.follow(event)
+        if isinstance(event, Notice) and event.level != "info":
+            self._client.log(f"Indwell: {event.message}")
+
+    def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
+        """Show with the running turns whether a question waits until the user stops typing."""
+        for progress in self._progress.values():
+            progress.hold(is_held=is_held)
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Ask with a message that has buttons."""
@@ -91,10 +114,6 @@ class EditorDoor:
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
         """Let the client's own flow lead the user."""
         return await self._client.first_run(reason, timeout_s)
-
-    def follow_turn(self, token: str) -> TurnProgress:
-        """A work-done progress."""
-        return TurnProgress(self._client, token)
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
         """Open the client's box for a line of text."""

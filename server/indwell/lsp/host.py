@@ -43,9 +43,9 @@ class Host:
         self.client = client
         self.composition = composition
         self.documents = Documents()
-        door = EditorDoor(client, self.documents)
-        self.line = door.line
-        self.service = service = composition.service(door)
+        self.door = EditorDoor(client, self.documents)
+        self.service = service = composition.service(self.door)
+        self.line = self.door.line
         self.sessions = service.sessions
         self.turns = service.turns
         self.review = service.review
@@ -60,7 +60,7 @@ class Host:
             monotonic,
             lambda: self.settings.question_pause_s,
             lambda words: client.show(types.MessageType.Info, words),
-            self.turns.hold,
+            self.door.hold,
         )
         client.still = self.stillness.wait
         self.documents.on_typing = self.stillness.typed
@@ -106,7 +106,7 @@ class Host:
         self.service.greet()
         problem = self.service.configuration.problem
         if problem:
-            self.client.show(types.MessageType.Error, f"Indwell: {problem}")
+            self.client.fail(problem)
 
     async def reconfigure(self, section: object) -> None:
         """Read the editor's changed configuration; ``section`` is what it pushed."""
@@ -161,7 +161,7 @@ class Host:
         """Show why a prompt could not begin, if no request waits for its answer."""
         await ticket.ended.wait()
         if ticket.error is not None:
-            self.client.show(types.MessageType.Error, f"Indwell: {ticket.error}")
+            self.client.fail(ticket.error)
 
     def _give_problems(self, session: Session) -> None:
         """Let the checks of a session read the editor's diagnostics."""

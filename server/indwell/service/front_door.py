@@ -7,30 +7,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from indwell.agent.core.events import Event, TurnFinished
+from indwell.agent.core.events import Event
 from indwell.policy.approvals import Approver
 from indwell.providers.base import ModelLine
 from indwell.settings.model import Settings
-
-
-class TurnFollower(Protocol):
-    """Shows one turn while it runs."""
-
-    async def begin(self, title: str) -> None:
-        """The turn begins; the front door may take its time."""
-        ...
-
-    def follow(self, event: Event) -> None:
-        """Something happened in the turn."""
-        ...
-
-    def hold(self, *, is_held: bool) -> None:
-        """A question waits until the user stops typing, or waits no more."""
-        ...
-
-    def end(self, finished: TurnFinished) -> None:
-        """The turn has ended."""
-        ...
 
 
 class FrontDoor(Protocol):
@@ -83,16 +63,12 @@ class FrontDoor(Protocol):
         """Show a sentence about something that went wrong, or does not work."""
         ...
 
-    def log(self, words: str) -> None:
-        """Keep a warning where the user finds it; nothing is shown."""
-        ...
-
     def event(self, session: str, seq: int, event: Event) -> None:
         """Take what happened in a session; ``seq`` counts the events of the session."""
         ...
 
-    def follow_turn(self, token: str) -> TurnFollower:
-        """Give what shows a turn; ``token`` is what the user stops the turn by."""
+    async def begin_turn(self, session: str, token: str, title: str) -> None:
+        """Begin to show a turn, which the user stops by ``token``; the turn does not wait."""
         ...
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from indwell.agent.core.events import Event, Listener, Notice, TurnFinished
+from indwell.agent.core.events import Event, Listener, Notice
 from indwell.cli.terminal.person import can_ask, is_trusted_at_terminal
 from indwell.cli.terminal.stdin import typed_line
 from indwell.policy.approvals import Approver, visible
@@ -52,19 +52,14 @@ class TerminalDoor:
         for line in words.split("\n"):
             self.view(Notice(0, "warning", line))
 
-    def log(self, words: str) -> None:
-        """Do nothing: an event with these words was shown."""
-        del words
-
     def event(self, session: str, seq: int, event: Event) -> None:
         """Show an event."""
         del session, seq
         self.view(event)
 
-    def follow_turn(self, token: str) -> NoProgress:
+    async def begin_turn(self, session: str, token: str, title: str) -> None:
         """Do nothing: the events are shown."""
-        del token
-        return NoProgress()
+        del session, token, title
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """No answer: a command reports the problem and the option that decides it."""
@@ -117,23 +112,3 @@ class TerminalDoor:
         """The approver that the options select."""
         del settings, whose
         return self._approver
-
-
-class NoProgress:
-    """Implements ``TurnFollower``; shows nothing."""
-
-    async def begin(self, title: str) -> None:
-        """Nothing."""
-        del title
-
-    def follow(self, event: Event) -> None:
-        """Nothing."""
-        del event
-
-    def hold(self, *, is_held: bool) -> None:
-        """Nothing."""
-        del is_held
-
-    def end(self, finished: TurnFinished) -> None:
-        """Nothing."""
-        del finished

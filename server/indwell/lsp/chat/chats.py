@@ -13,7 +13,6 @@ from time import monotonic
 from urllib.parse import quote
 
 from indwell.agent.core import events
-from indwell.agent.core.session import Session
 from indwell.errors import EditRefused, ToolError, UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import FileNames
@@ -92,7 +91,7 @@ class Chats:
         self._streams: dict[tuple[str, int], Stream] = {}
         self._cut: dict[str, int] = {}  # running turns that were removed from their document
         host.documents.on_change(self._look)
-        host.turns.listeners.append(self._hear)
+        host.door.listeners.append(self._hear)
 
     def document(self, uri: str | None) -> Document:
         """The named chat; without a name the one that was opened last.
@@ -231,11 +230,11 @@ class Chats:
         except UserError:
             return False
 
-    def _hear(self, session: Session, event: events.Event) -> None:
-        running = self._host.turns.running_in(session.id)
+    def _hear(self, session: str, event: events.Event) -> None:
+        running = self._host.turns.running_in(session)
         if running is None or event.turn != running.number:
             return
-        key = session.id, event.turn
+        key = session, event.turn
         if isinstance(event, events.TurnStarted):
             stream = self._stream(running, session, event)
             if stream is not None:
@@ -271,13 +270,13 @@ class Chats:
             raws.remove(found)
         return found
 
-    def _stream(self, ticket: Ticket, session: Session, event: events.TurnStarted) -> Stream | None:
+    def _stream(self, ticket: Ticket, session: str, event: events.TurnStarted) -> Stream | None:
         sent = next((one for one in self.sent if one.ticket is ticket), None)
-        found = self._host.documents.get(sent.uri) if sent else self.of_session(session.id)
+        found = self._host.documents.get(sent.uri) if sent else self.of_session(session)
         if found is None:
             return None
         raw, words = (sent.raw, sent.words) if sent else ("", "")
-        named = "" if self.session_of(found) == session.id else session.id
+        named = "" if self.session_of(found) == session else session
         asked = AnsweredPrompt(raw, own_words(words or event.words))
         writing = Writing(event.turn, asked, named)
         if sent is not None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.core import events
-from indwell.agent.core.session import Session
 from indwell.errors import ToolError, UserError
 from indwell.files import read_own
 from indwell.files.private import write_shown
@@ -29,7 +28,6 @@ from indwell.lsp.virtual.uris import (
     parsed,
     uri_of,
 )
-from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
 from indwell.workspace.base import digest
@@ -110,7 +108,7 @@ class Refreshing:
         self._followed: OrderedDict[str, tuple[Virtual, str]] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
         self._hears_ledger = False
-        host.turns.listeners.append(self._heard)
+        host.door.listeners.append(self._heard)
         host.documents.on_change(self._typed)
 
     async def follow(self, uri: str, document: Virtual, text: str) -> None:
@@ -123,7 +121,7 @@ class Refreshing:
             self._hears_ledger = True
             (await ledger_of(self._host)).on_change(self._soon)
 
-    def _heard(self, _session: Session, event: events.Event) -> None:
+    def _heard(self, _session: str, event: events.Event) -> None:
         if isinstance(event, events.TurnFinished | events.TurnStarted | events.Compacted):
             self._soon()
 
@@ -234,22 +232,11 @@ def register_virtual(server: Server, host: Host) -> None:
     async def text_document_content(
         params: types.TextDocumentContentParams,
     ) -> types.TextDocumentContentResult:
-        try:
-            text = await shared.of(params.uri)
-        except UserError as error:
-            raise RequestError(str(error), REQUEST_FAILED) from error
-        return types.TextDocumentContentResult(text=text)
+        return types.TextDocumentContentResult(text=await shared.of(params.uri))
 
     @server.command("indwell.open")
-    async def open_(arguments: OpenArguments | None = None) -> OpenResult | None:
-        if arguments is None:
-            words = "indwell.open needs one argument: an object with `what`"
-            raise RequestError(words, INVALID_PARAMS)
-        try:
-            return await opened(host, document_of(host, arguments))
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+    async def open_(arguments: OpenArguments) -> OpenResult:
+        return await opened(host, document_of(host, arguments))
 
     @server.command("indwell.explainRequest")
     async def explain_request() -> msgspec.Raw:
@@ -257,5 +244,5 @@ def register_virtual(server: Server, host: Host) -> None:
             try:
                 await opened(host, NextRequest())
             except UserError as error:
-                host.client.show(types.MessageType.Error, f"Indwell: {error}")
+                host.client.fail(error)
         return await context_json(host)

@@ -15,7 +15,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
 
 from indwell.agent.core import events
 from indwell.agent.core.events import Queued
@@ -23,7 +22,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.loop.turn import run_turn
 from indwell.errors import UserError
 from indwell.installation import installation
-from indwell.service.front_door import FrontDoor, TurnFollower
+from indwell.service.front_door import FrontDoor
 from indwell.service.turns import queue as line
 from indwell.service.turns.event_log import EventLog
 from indwell.service.turns.queue import (
@@ -41,15 +40,12 @@ _log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 4  # turns; each streams from a model and holds a conversation in memory
 
-Hear: TypeAlias = Callable[[Session, events.Event], None]
-
 
 class Turns:
     """Queues, starts, finds, cancels and drains turns.
 
     Attributes:
         unsent_changed: Called with the words that no log holds yet, by the id of their prompt.
-        listeners: Called with every event, after the front door.
 
     Args:
         door: Receives events and shows turns.
@@ -66,13 +62,11 @@ class Turns:
         self._queue = Queue()
         self._running: list[Ticket] = []  # the turn of the current session, and the turns beside it
         self._is_closed = False
-        self._progress: dict[str, TurnFollower] = {}  # by the turn's token
         self._announcing: set[asyncio.Task[None]] = set()  # the front door has not answered yet
         self._last: Session | None = None
         self._told: tuple[tuple[WaitingPrompt, ...], str] = ((), "")
         self._is_mute = False
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
-        self.listeners: list[Hear] = []
 
     @property
     def running(self) -> Ticket | None:
@@ -231,9 +225,10 @@ class Turns:
     def tell(self, session: Session, event: events.Event) -> None:
         """Number an event, keep it and send it."""
         seq = self.events.add(session.id, event)
-        self._quietly(partial(self._door.event, session.id, seq, event))
-        for listener in self.listeners:
-            self._quietly(partial(listener, session, event))
+        try:
+            self._door.event(session.id, seq, event)
+        except Exception:  # noqa: BLE001 - the boundary to a front door: a turn must outlive it
+            self._not_told()
 
     def _go_on(self) -> None:
         """Start every turn for which there is room."""
@@ -273,7 +268,6 @@ class Turns:
             self._last = session
         ticket.begun.set()
         self._go_on()  # prompts that waited until the current session was known
-        progress = self._progress[ticket.token] = self._door.follow_turn(ticket.token)
 
         def emit(event: events.Event) -> None:
             if not ticket.is_written:  # the log holds the words before the first event
@@ -283,40 +277,22 @@ class Turns:
                 ticket.finished = event
                 self._hold_after(ticket)  # first: a prompt sent in answer to the event goes on
             self.tell(session, event)
-            self._quietly(partial(progress.follow, event))
-            if isinstance(event, events.Notice) and event.level != "info":
-                self._quietly(partial(self._door.log, event.message))
 
         self._tell_queue()
-        begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))
+        begun = asyncio.create_task(self._announce(ticket, session.id))
         self._announcing.add(begun)
         begun.add_done_callback(self._announcing.discard)
         try:
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
-            del self._progress[ticket.token]
-            if ticket.finished is not None:
-                self._quietly(partial(progress.end, ticket.finished))
-            else:
+            if ticket.finished is None:
                 begun.cancel()
         await ticket.on_end(session, finished)
 
-    def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
-        """Show with the running turns whether a question waits."""
-        for progress in self._progress.values():
-            self._quietly(partial(progress.hold, is_held=is_held))
-
-    async def _announce(self, progress: TurnFollower, title: str) -> None:
+    async def _announce(self, ticket: Ticket, session: str) -> None:
         try:
-            await progress.begin(title)
-        except Exception:  # noqa: BLE001 - as in _quietly
-            self._not_told()
-
-    def _quietly(self, tell: Callable[[], None]) -> None:
-        """Tell the front door; a failure stops neither turns nor the queue."""
-        try:
-            tell()
-        except Exception:  # noqa: BLE001 - the boundary to a front door: a turn must outlive it
+            await self._door.begin_turn(session, ticket.token, ticket.prompt.title)
+        except Exception:  # noqa: BLE001 - as in tell
             self._not_told()
 
     def _not_told(self) -> None:
