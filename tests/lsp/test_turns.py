@@ -160,6 +160,7 @@ async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path)
         return hang()
 
     async with a_world(tmp_path, [ask, says("Two.")]) as world:
+
         def retry(_session: str, event: events.Event) -> None:
             if isinstance(event, events.TurnFinished) and not retried:
                 retried.append(turns.submit(WaitingPrompt("p2", Prompt(words="again")), nothing))

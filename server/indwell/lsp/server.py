@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.sending import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
@@ -21,14 +20,13 @@ from indwell.lsp.messages.features import features_of
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.methods.branching import register_branching, take_up
 from indwell.lsp.methods.commands import offer_stops, register_memory, register_tasks
-from indwell.lsp.methods.methods import in_plain_words, register_methods
+from indwell.lsp.methods.methods import register_methods, returning
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.prompts.diagnostics import all_of
 from indwell.lsp.review.review import EditorReview, register_review
 from indwell.lsp.virtual.opening import register_virtual
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
 from indwell.lsp.wire.handshake import ClientIdentity
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import path_of
@@ -37,10 +35,6 @@ from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
-ANY_SESSION = protocol.ResumeArguments()
-WITHOUT_TASK = protocol.NewSessionArguments()
-NO_WAIT = protocol.TrustArguments()
-CURRENT_TURN = protocol.CancelArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
@@ -206,7 +200,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_tasks(server, host)
 
     @server.command("indwell.cancel")
-    def cancel(arguments: protocol.CancelArguments = CURRENT_TURN) -> bool:
+    def cancel(arguments: protocol.CancelArguments) -> bool:
         return host.turns.cancel(session=arguments.session)
 
     _session_commands(server, host)
@@ -215,63 +209,40 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
     register_memory(server, host)
 
     @server.command("indwell.mode")
-    def mode(arguments: protocol.ModeArguments | None = None) -> None:
-        if arguments is None:
-            words = "indwell.mode needs one argument: an object with `mode`"
-            raise RequestError(words, INVALID_PARAMS)
-        try:
-            host.service.set_mode(arguments.mode, arguments.session)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return
+    def mode(arguments: protocol.ModeArguments) -> None:
+        host.service.set_mode(arguments.mode, arguments.session)
         host.showing.mode(arguments.mode)
 
     @server.command("indwell.effort")
-    def effort(arguments: protocol.EffortArguments | None = None) -> None:
-        if arguments is None:
-            words = "indwell.effort needs one argument: an object with `effort`"
-            raise RequestError(words, INVALID_PARAMS)
-        try:
-            host.service.set_effort(arguments.effort, arguments.session)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+    def effort(arguments: protocol.EffortArguments) -> None:
+        host.service.set_effort(arguments.effort, arguments.session)
 
     @server.command("indwell.trust")
-    async def trust(arguments: protocol.TrustArguments = NO_WAIT) -> bool | None:
+    async def trust(arguments: protocol.TrustArguments) -> bool | None:
         return await host.answering.answer(host.sessions.ask_about_trust(), wait=arguments.wait)
 
 
 def _session_commands(server: Server, host: Host) -> None:
     @server.command("indwell.newSession")
-    async def new_session(arguments: protocol.NewSessionArguments = WITHOUT_TASK) -> None:
+    async def new_session(arguments: protocol.NewSessionArguments) -> None:
         await host.answering.answer(host.service.commands.begin(arguments.inherit), wait=True)
 
     @server.command("indwell.compact")
-    async def compact() -> protocol.StartedResult | None:
-        try:
-            return answers.started(host.service.compact(host.showing.summary))
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+    async def compact() -> protocol.StartedResult:
+        return answers.started(host.service.compact(host.showing.summary))
 
     @server.command("indwell.continue")
-    async def go_on() -> protocol.StartedResult | None:
-        try:
-            return answers.started(host.service.go_on(host.showing.summary))
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+    async def go_on() -> protocol.StartedResult:
+        return answers.started(host.service.go_on(host.showing.summary))
 
     @server.command("indwell.commands")
     async def commands() -> None:
         await host.answering.answer(offer_stops(host), wait=False)
 
     @server.command("indwell.resume")
-    async def resume(
-        arguments: protocol.ResumeArguments = ANY_SESSION,
-    ) -> views.ResumeResult | None:
+    async def resume(arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
         if arguments.quiet:
-            with in_plain_words():
+            with returning(""):
                 return await take_up(host, arguments)
         return await host.answering.answer(take_up(host, arguments), wait=arguments.wait)
 

@@ -40,8 +40,6 @@ from indwell.workspace.base import Workspace
 
 ANEW = "Begin a new session"
 OPENING_S = 2.0  # seconds in which a chat's first turn should open its session
-ANY_CHAT = ChatArguments()
-NEWEST = SendArguments()
 
 
 def rest_of(draft: str, taken: Sequence[str]) -> str:
@@ -305,11 +303,11 @@ def register_chat(server: Server, host: Host) -> ChatViews:
     host.client.chat = QuestionPlace(host, chats)
 
     @server.command("indwell.chat")
-    async def chat(arguments: ChatArguments = ANY_CHAT) -> ChatResult | None:
+    async def chat(arguments: ChatArguments) -> ChatResult | None:
         return await host.answering.answer(opened(host, chats, arguments), wait=arguments.wait)
 
     @server.command("indwell.send")
-    async def send_draft(arguments: SendArguments = NEWEST) -> object:
+    async def send_draft(arguments: SendArguments) -> object:
         return await host.answering.answer(send(host, chats, arguments), wait=arguments.wait)
 
     @server.feature("textDocument/documentSymbol")

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
-from indwell.lsp.messages.lsprotocol_types import types
 from indwell.service.chores import Chores
 
 T = TypeVar("T")
@@ -83,7 +82,7 @@ class Answering:
         try:
             return await work
         except UserError as error:
-            self._client.show(types.MessageType.Error, f"Indwell: {error}")
+            self._client.fail(error)
             return None
 
 

@@ -81,11 +81,12 @@ class Client:
     """The editor at the other end of the wire.
 
     Args:
-        server: Sends messages; nothing else of it is used.
+        server: Sends messages, and tells the user by this object why a command failed.
     """
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        server.tell_failure = self.fail
         self._numbers = itertools.count(1)
         self._edits: dict[int, str] = {}  # unanswered edits: the ids of their requests
         self.features = ClientFeatures()
@@ -121,6 +122,10 @@ class Client:
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         params = types.ShowMessageParams(type=level, message=message)
         self._server.notify("window/showMessage", params)
+
+    def fail(self, error: Exception | str) -> None:
+        """Show why something did not work."""
+        self.show(types.MessageType.Error, f"Indwell: {error}")
 
     def log(self, message: str) -> None:
         """Log a warning in the editor, unless the client receives events and so has it already."""

@@ -316,6 +316,16 @@ COMMANDS: Mapping[str, type | None] = {
 }
 """Every command with the type of its argument."""
 
+NEEDED: Mapping[str, str] = {
+    "indwell.accept": "that says which changes",
+    "indwell.reject": "that says which changes",
+    "indwell.open": "with `what`",
+    "indwell.rewind": "with `turn`",
+    "indwell.effort": "with `effort`",
+    "indwell.mode": "with `mode`",
+}
+"""What the argument has of each command that does nothing without one."""
+
 EventJson: TypeAlias = Mapping[str, Any]
 
 

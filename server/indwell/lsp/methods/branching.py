@@ -10,7 +10,6 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, documents, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.wire.envelope import INVALID_PARAMS, RequestError
 from indwell.lsp.wire.language_server import Server
 
 
@@ -28,23 +27,15 @@ async def take_up(host: Host, arguments: protocol.ResumeArguments) -> views.Resu
     return answers.resume_result(resumed)
 
 
-ANY_TURN = documents.ForkArguments()
-
-
 def register_branching(server: Server, host: Host, chats: Chats) -> None:
     """Register ``indwell.fork`` and ``indwell.rewind``."""
 
     @server.command("indwell.fork")
-    async def fork(arguments: documents.ForkArguments = ANY_TURN) -> views.ResumeResult | None:
+    async def fork(arguments: documents.ForkArguments) -> views.ResumeResult | None:
         return await host.answering.answer(forked(host, chats, arguments), wait=arguments.wait)
 
     @server.command("indwell.rewind")
-    async def rewind(
-        arguments: documents.RewindArguments | None = None,
-    ) -> views.ResumeResult | None:
-        if arguments is None:
-            words = "indwell.rewind needs one argument: an object with `turn`"
-            raise RequestError(words, INVALID_PARAMS)
+    async def rewind(arguments: documents.RewindArguments) -> views.ResumeResult | None:
         return await host.answering.answer(rewound(host, chats, arguments), wait=arguments.wait)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, get_args
+from functools import partial
+from typing import get_args
 
 import msgspec
 
@@ -20,19 +21,13 @@ from indwell.policy.approvals import short_line
 from indwell.prompt.tasks import Task
 from indwell.service.turns.queue import Ticket
 
-OF_WORKSPACE = MemoryArguments()
-
 
 def register_memory(server: Server, host: Host) -> None:
     """The command."""
 
     @server.command("indwell.memory")
-    async def memory(arguments: MemoryArguments = OF_WORKSPACE) -> MemoryResult | None:
-        try:
-            path = await host.composition.memory_page(host.root, arguments.scope)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+    async def memory(arguments: MemoryArguments) -> MemoryResult:
+        path = await host.composition.memory_page(host.root, arguments.scope)
         shown = await host.client.show_document(path.as_uri())
         if not shown:
             words = f"Indwell: what is remembered stands in {path}; open it"
@@ -89,7 +84,6 @@ async def _stop(board: Board, name: str) -> None:
     await board.stop(one, "user")
 
 
-NOTHING = protocol.TaskArguments()
 BEGIN_S = 2.0  # for a turn to begin if no question comes first
 
 
@@ -98,31 +92,24 @@ def register_tasks(server: Server, host: Host) -> None:
     for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
         assert task in get_args(Task)
-        server.command(name)(_task_command(host, task))
+        server.command(name)(partial(_run, host, task))
 
 
-def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
-    async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
-        try:
-            if arguments.uri is not None:
-                host.problems.offer(arguments.uri, arguments.diagnostics)
-                host.attention.name(arguments.uri)
-            if not arguments.wait:
-                work = _begun(host, task, arguments)
-                return await host.answering.answer(work, wait=False, within_s=BEGIN_S)
-            ticket = await run_task(host, task, arguments)
-            if ticket is None:
-                return None
-            try:
-                return answers.turn_result(ticket, await ticket.wait())
-            except asyncio.CancelledError:
-                host.turns.abandon(ticket)
-                raise
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
-
-    return run
+async def _run(host: Host, task: Task, arguments: protocol.TaskArguments) -> object:
+    if arguments.uri is not None:
+        host.problems.offer(arguments.uri, arguments.diagnostics)
+        host.attention.name(arguments.uri)
+    if not arguments.wait:
+        work = _begun(host, task, arguments)
+        return await host.answering.answer(work, wait=False, within_s=BEGIN_S)
+    ticket = await run_task(host, task, arguments)
+    if ticket is None:
+        return None
+    try:
+        return answers.turn_result(ticket, await ticket.wait())
+    except asyncio.CancelledError:
+        host.turns.abandon(ticket)
+        raise
 
 
 async def _begun(

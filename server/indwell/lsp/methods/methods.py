@@ -12,7 +12,7 @@ import msgspec
 
 from indwell import __version__
 from indwell.agent.core.session import Session
-from indwell.errors import SessionOpen, UserError
+from indwell.errors import UserError
 from indwell.lsp.chat.views import skill_rows
 from indwell.lsp.host import Host
 from indwell.lsp.messages import answers, status, views
@@ -24,32 +24,23 @@ from indwell.lsp.messages.views import LoginParams
 from indwell.lsp.methods.commands import commands_of
 from indwell.lsp.prompts.context_view import attached_rows
 from indwell.lsp.virtual.texts import context_json
-from indwell.lsp.wire.envelope import REQUEST_CANCELLED, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.envelope import REQUEST_CANCELLED, RequestError
 from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.routing import refused
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.service.turns import queue as line
 from indwell.service.turns.queue import Queue
 from indwell.settings.model import FREEDOM, Settings
 
-OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: try again when the other process has ended
-
-GIVEN_BACK = 5_000_000  # characters of a draft in an error: at most 20 MB; the wire takes 32
-
 
 @contextmanager
-def in_plain_words(draft: str = "") -> Iterator[None]:
-    """Turn ``UserError`` into an error answer with one sentence that returns the user's words.
-
-    A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
-    """
+def returning(draft: str) -> Iterator[None]:
+    """Return the user's words with the error answer."""
     try:
         yield
     except UserError as error:
-        data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else {}
-        if isinstance(error, SessionOpen):
-            data["reason"] = OPEN_ELSEWHERE
-        raise RequestError(str(error), REQUEST_FAILED, data or None) from error
+        raise refused(error, draft) from error
 
 
 async def login(host: Host, params: LoginParams) -> LoginOutcome:
@@ -192,7 +183,7 @@ def register_methods(server: Server, host: Host) -> None:
 def _prompting(server: Server, host: Host) -> None:
     @server.feature("indwell/prompt")
     async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
-        with in_plain_words(params.text):
+        with returning(params.text):
             ticket = await host.prompt(params)
             try:
                 return answers.turn_result(ticket, await ticket.wait())
@@ -205,81 +196,70 @@ def _prompting(server: Server, host: Host) -> None:
 
     @server.feature("indwell/steer")
     async def steer(params: protocol.SteerParams) -> protocol.SteerResult:
-        with in_plain_words(params.text):
+        with returning(params.text):
             return await host.steer(params)
 
     @server.feature("indwell/queue")
     def queue(params: protocol.QueueParams) -> views.QueueResult:
-        with in_plain_words():
-            return answers.queue_result(host.turns.change(partial(change_of, params)))
+        return answers.queue_result(host.turns.change(partial(change_of, params)))
 
 
 def _running_on(server: Server, host: Host) -> None:
     @server.feature("indwell/commands")
     async def background(params: status.CommandsParams) -> status.CommandsResult:
-        with in_plain_words():
-            return await commands_of(host, params)
+        return await commands_of(host, params)
 
 
 def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/sessions")
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
-        with in_plain_words():
-            limit = answers.page_size(params.limit)
-            found, more = await host.service.stored.sessions(
-                host.root, limit=limit, before=params.before, query=params.query
-            )
+        limit = answers.page_size(params.limit)
+        found, more = await host.service.stored.sessions(
+            host.root, limit=limit, before=params.before, query=params.query
+        )
         return answers.sessions_result(found, host.sessions.id, more=more)
 
     @server.feature("indwell/session")
     async def session(params: views.SessionParams) -> views.SessionResult:
-        with in_plain_words():
-            wanted = host.sessions.id_of(params.session)
-            reading = await host.service.reading(wanted)
+        wanted = host.sessions.id_of(params.session)
+        reading = await host.service.reading(wanted)
         return await asyncio.to_thread(
             answers.session_result, wanted, reading, before=params.before, limit=params.limit
         )
 
     @server.feature("indwell/skills")
     async def skills(_params: SkillsParams | None) -> SkillsResult:
-        with in_plain_words():
-            return await skill_rows(host)
+        return await skill_rows(host)
 
     @server.feature("indwell/rename")
     async def rename(params: status.RenameParams) -> status.RenameResult:
-        with in_plain_words():
-            title = await host.service.commands.retitle(params.session, params.title)
-            return RenameResult(params.session, title)
+        title = await host.service.commands.retitle(params.session, params.title)
+        return RenameResult(params.session, title)
 
     @server.feature("indwell/delete")
     async def delete(params: status.DeleteParams) -> status.DeleteResult:
-        with in_plain_words():
-            await host.service.commands.delete(params.session)
+        await host.service.commands.delete(params.session)
         return status.DeleteResult(deleted=True)
 
     @server.feature("indwell/events")
     def events(params: views.EventsParams) -> views.EventsResult:
-        with in_plain_words():
-            return answers.events_result(
-                params.session, host.service.missed(params.session, params.after)
-            )
+        return answers.events_result(
+            params.session, host.service.missed(params.session, params.after)
+        )
 
 
 def _models(server: Server, host: Host) -> None:
     @server.feature("indwell/status")
     async def standing(_params: status.StatusParams | None) -> status.StatusResult:
-        with in_plain_words():
-            return await status_of(host)
+        return await status_of(host)
 
     @server.feature("indwell/providers")
     async def providers(_params: status.ProvidersParams | None) -> status.ProvidersResult:
-        with in_plain_words():
-            return await providers_of(host)
+        return await providers_of(host)
 
     @server.feature("indwell/models")
     async def models(_params: views.ModelsParams | None) -> views.ModelsResult:
-        with in_plain_words():
-            offered = await host.service.endpoint.models()
+        offered = await host.service.endpoint.models()
         return answers.models_result(offered, host.service.configuration.settings.model)
 
     @server.feature("indwell/didChangeEditorModels")
@@ -292,14 +272,12 @@ def _models(server: Server, host: Host) -> None:
 
     @server.feature("indwell/setModel")
     async def set_model(params: views.SetModelParams) -> views.SetModelResult:
-        with in_plain_words():
-            await host.service.configuration.want_model(params.model)
+        await host.service.configuration.want_model(params.model)
         return views.SetModelResult(model=host.service.configuration.settings.model)
 
     @server.feature("indwell/login")
     async def log_in(params: views.LoginParams) -> views.LoginResult:
-        with in_plain_words():
-            outcome = await login(host, params)
+        outcome = await login(host, params)
         return answers.login_result(outcome)
 
 
@@ -310,6 +288,5 @@ def _context(server: Server, host: Host) -> None:
 
     @server.feature("indwell/detach")
     def detach(params: next_request.DetachParams) -> next_request.DetachResult:
-        with in_plain_words():
-            host.prompting.detach(params.id)
+        host.prompting.detach(params.id)
         return next_request.DetachResult(attached_rows(host.prompting.attached()))

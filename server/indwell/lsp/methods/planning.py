@@ -19,7 +19,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.messages import answers
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.views import PlanArguments, PlanParams, PlanResult
-from indwell.lsp.methods.methods import in_plain_words
+from indwell.lsp.methods.methods import returning
 from indwell.lsp.wire.language_server import Server
 from indwell.service.turns.queue import Ticket, proposed_in, title_of
 from indwell.settings.model import Mode
@@ -161,7 +161,7 @@ class Planning:
             try:
                 await self._approve(session, None, plan)
             except UserError as error:
-                self._host.client.show(types.MessageType.Error, f"Indwell: {error}")
+                self._host.client.fail(error)
         elif chosen == EDIT:
             self._say_where(plan)
 
@@ -177,9 +177,6 @@ class Planning:
         self._host.client.show(types.MessageType.Info, words)
 
 
-TO_OPEN = PlanArguments()
-
-
 def register_plan(server: Server, host: Host, chats: Chats) -> Planning:
     """The request and the command."""
     planning = Planning(host, lambda session: chats.of_session(session) is not None)
@@ -187,11 +184,11 @@ def register_plan(server: Server, host: Host, chats: Chats) -> Planning:
 
     @server.feature("indwell/plan")
     async def plan(params: PlanParams) -> PlanResult:
-        with in_plain_words(params.words or ""):
+        with returning(params.words or ""):
             return await planning.do(params)
 
     @server.command("indwell.plan")
-    async def plan_command(arguments: PlanArguments = TO_OPEN) -> PlanResult | None:
+    async def plan_command(arguments: PlanArguments) -> PlanResult | None:
         if arguments.action == "open":
             work = planning.open(arguments.session)
         else:

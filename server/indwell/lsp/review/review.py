@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.shown_hunks import changes_of, hint_of, lenses_of, offer
 from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED, RequestError
+from indwell.lsp.wire.envelope import REQUEST_FAILED, RequestError
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.workspace.documents import Document, path_of
 from indwell.review.ledger import ReviewLedger
@@ -172,7 +173,6 @@ class EditorReview:
 
 
 _VERBS: tuple[Verb, ...] = ("accept", "reject")
-_Command: TypeAlias = Callable[..., Awaitable[documents.VerdictResult | None]]
 
 
 def register_review(server: Server, host: Host) -> EditorReview:
@@ -188,21 +188,5 @@ def register_review(server: Server, host: Host) -> EditorReview:
         await review.renamed(tuple((one.old_uri, one.new_uri) for one in params.files))
 
     for verb in _VERBS:
-        server.command(f"indwell.{verb}")(_verdict_command(host, review, verb))
+        server.command(f"indwell.{verb}")(partial(review.judge, verb))
     return review
-
-
-def _verdict_command(host: Host, review: EditorReview, verb: Verb) -> _Command:
-    async def judge(
-        arguments: documents.VerdictArguments | None = None,
-    ) -> documents.VerdictResult | None:
-        if arguments is None:
-            words = f"indwell.{verb} needs one argument: an object that says which changes"
-            raise RequestError(words, INVALID_PARAMS)
-        try:
-            return await review.judge(verb, arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
-
-    return judge

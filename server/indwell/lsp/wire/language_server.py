@@ -39,7 +39,7 @@ from indwell.lsp.wire.envelope import (
 
 _log = logging.getLogger(__name__)
 
-_EXECUTE = "workspace/executeCommand"
+EXECUTE = "workspace/executeCommand"
 _WITHOUT_PARAMS = {"initialized", "shutdown"}  # whatever an editor puts there
 
 Send = Callable[..., None]
@@ -51,6 +51,7 @@ class Server:
 
     Attributes:
         send: Takes the body of a message; set once the line is open.
+        tell_failure: Shows the user why a command failed.
     """
 
     def __init__(self) -> None:
@@ -60,13 +61,14 @@ class Server:
         self._asked: dict[Id, tuple[asyncio.Future[Any], str]] = {}
         self._has_types = False
         self.send: Send = _nowhere
+        self.tell_failure: Callable[[Exception], None] = lambda _error: None
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
         """Register the handler of a request or notification; it takes the params."""
         return partial(_registered, self._features, method)
 
     def command(self, name: str) -> Callable[[Handler], Handler]:
-        """Register the handler of a command; it takes the command's argument, if there is one."""
+        """Register the handler of a command; it takes the argument that `COMMANDS` names."""
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
@@ -75,7 +77,7 @@ class Server:
         Raises:
             WrongParams: The params are of the wrong type.
         """
-        if method == _EXECUTE:
+        if method == EXECUTE:
             return self._command_call(raw)
         handler = self._features.get(method)
         if handler is None:
@@ -99,7 +101,7 @@ class Server:
             return False
         if message.method in sync.PARAMS or message.method in _WITHOUT_PARAMS:
             return False
-        return message.method == _EXECUTE or message.method in self._features
+        return message.method == EXECUTE or message.method in self._features
 
     def load_types(self) -> None:
         """Import lsprotocol and make its converter; 250 ms, so in a thread, and tried once."""
@@ -174,8 +176,12 @@ class Server:
             raise WrongParams(f"there is no command {params.command!r}")
         wanted = protocol.COMMANDS.get(params.command)
         given = params.arguments or []  # menus send an empty list where there is none
-        if wanted is None or not given:
-            return partial(handler)
+        if wanted is None:
+            return handler
+        if not given and (needed := protocol.NEEDED.get(params.command)):
+            raise WrongParams(f"{params.command} needs one argument: an object {needed}")
+        if not given:
+            return partial(handler, wanted())
         if not isinstance(given[0], Mapping):
             raise WrongParams(f"the argument of {params.command} must be an object")
         return partial(handler, structure(given[0], wanted))

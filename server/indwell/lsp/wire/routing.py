@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.errors import SessionOpen, UserError
 from indwell.installation import installation
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.conversion import WrongParams
@@ -24,17 +25,20 @@ from indwell.lsp.wire.envelope import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
+    REQUEST_FAILED,
     Id,
     Notification,
     RequestError,
     Response,
     RpcRequest,
 )
-from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.language_server import EXECUTE, Server
 from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
 
 _log = logging.getLogger(__name__)
 
+GIVEN_BACK = 5_000_000  # characters of a draft in an error: at most 20 MB; the wire takes 32
+OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: try again when the other process has ended
 SLICE_S = 0.005  # then everybody else on the event loop has a turn
 
 
@@ -156,7 +160,7 @@ class Routing:
         try:
             result = call()
         except Exception as error:  # noqa: BLE001 - the boundary of a request: it gets an answer
-            self._send(_error(request, error))
+            self._send(self._failed(request, error))
             return False
         if not inspect.iscoroutine(result):
             self._send(self._answer(request, result))
@@ -171,10 +175,17 @@ class Routing:
         except asyncio.CancelledError:
             body = envelope.refusal(request.id, REQUEST_CANCELLED, "cancelled")
         except Exception as error:  # noqa: BLE001 - the boundary of a request: it gets an answer
-            body = _error(request, error)
+            body = self._failed(request, error)
         finally:
             self._inflight.pop(request.id, None)
         self._send(body)
+
+    def _failed(self, request: RpcRequest, error: Exception) -> bytes:
+        """The answer after an error; the user reads why a command failed, and it answers null."""
+        if isinstance(error, UserError) and request.method == EXECUTE:
+            self._server.tell_failure(error)
+            return self._answer(request, None)
+        return _error(request, error)
 
     def _answer(self, request: RpcRequest, result: object) -> bytes:
         try:
@@ -228,8 +239,21 @@ class _Cancel(msgspec.Struct):
     id: Id
 
 
+def refused(error: UserError, draft: str = "") -> RequestError:
+    """An error answer with one sentence, which returns the user's words.
+
+    A text longer than ``GIVEN_BACK`` is not returned: nobody typed it, and its sender has it.
+    """
+    data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else {}
+    if isinstance(error, SessionOpen):
+        data["reason"] = OPEN_ELSEWHERE
+    return RequestError(str(error), REQUEST_FAILED, data or None)
+
+
 def _error(request: RpcRequest, error: Exception) -> bytes:
-    """An error that a handler raised: one that it means for the editor, or a bug."""
+    """An error that a handler raised: one that it means for the editor or the user, or a bug."""
+    if isinstance(error, UserError):
+        error = refused(error)
     if isinstance(error, RequestError):
         return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
     _log.error("%s", request.method, exc_info=error)
