@@ -31,7 +31,7 @@ from indwell.agent.core import events
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
 from indwell.cli.serve.command import SWITCH_S
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import ScriptedProvider
 from indwell.service.folder_trust import FolderTrust

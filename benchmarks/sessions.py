@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from indwell.agent.restore import past_of
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.log_lines import encode

@@ -20,8 +20,8 @@ from indwell.agent.core.events import Event
 from indwell.lsp.messages import context, documents, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.documents import ChatResult
-from indwell.lsp.messages.names import TASK_COMMANDS
-from indwell.lsp.messages.questions import MemoryResult
+from indwell.lsp.messages.features import TASK_COMMANDS
+from indwell.lsp.messages.methods import MemoryResult
 
 SCHEMA = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
 PAGE = SCHEMA.with_name("protocol.md")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.cli.safety.audit import decided_words
+from indwell.cli.safety.permissions import decided_words
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.audit_trail import Act
 from indwell.sessions.display_records import Decided

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.cli.stored.shown import replay
+from indwell.cli.stored.sessions import replay
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import CompactionStep
 from indwell.context.conversation import counted

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.session import Resumed
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text, ToolSpec
 from indwell.sessions.records import (
     ENDED,

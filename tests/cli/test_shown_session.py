@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.stored.shown import show_session
+from indwell.cli.stored.sessions import show_session
 from indwell.messages import Message, Meta, ToolUse
 from indwell.sessions.display_records import CallEnded
 from indwell.sessions.records import MessageRecord, TurnStartRecord

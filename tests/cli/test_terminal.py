@@ -10,8 +10,8 @@ from rich.console import Console
 
 from indwell.agent.core import events
 from indwell.agent.core.events import BackgroundCommand
+from indwell.cli.terminal.front_door import AllowingApprover, TerminalApprover
 from indwell.cli.terminal.output import UNCHECKED, TerminalView
-from indwell.cli.terminal.person import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
 from indwell.policy.call_facts import Ask, CallFacts

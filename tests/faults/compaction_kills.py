@@ -35,7 +35,7 @@ from indwell.agent.core.parts import Log
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import TurnState
 from indwell.agent.loop.turn import run_turn
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.context import conversation as talk
 from indwell.context.compaction.cuts import stamp as stamp_of
 from indwell.context.history import transcript

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from faults.mutations import body_of, drawn, framed_oddly, mutated, seeds
 from indwell.lsp.wire import envelope
+from indwell.lsp.wire.envelope import Phase, Refuse, Take, verdict
 from indwell.lsp.wire.framing import Framer
-from indwell.lsp.wire.lifecycle import Phase, Refuse, Take, verdict
 from support.editing import Home
 from support.process_facts import cpu_s, facts
 from support.raw_client import RawClient, raw_client

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.lsp.messages.names import COMMAND_NAMES
+from indwell.lsp.messages.features import COMMAND_NAMES
 from indwell.settings.model import Settings
 from indwell.settings.tighten import RULES
 from indwell.wiring.model import FIRST_S

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.editor.person import HEAD, IN_CHAT, IN_WORDS, NO_ANSWER
-from indwell.lsp.messages.methods import SteerParams
-from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.front_door import HEAD, IN_CHAT, IN_WORDS, NO_ANSWER
+from indwell.lsp.messages.methods import AskParams, AskResult, SteerParams
 from support.chatting import chat, is_over, opened, send, write
 from support.editing import USAGE, Editor, Home, Playlist, editing, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say

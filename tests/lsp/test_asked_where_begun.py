@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 
-from indwell.lsp.editor.person import IN_CHAT, NO_ANSWER
+from indwell.lsp.front_door import IN_CHAT, NO_ANSWER
 from indwell.lsp.methods.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import chat, is_over, send, write
 from support.editing import USAGE, Home, editing, results

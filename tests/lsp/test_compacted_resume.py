@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.stored.shown import replay
+from indwell.cli.stored.sessions import replay
 from indwell.lsp.messages.context import ContextParams
 from indwell.sessions.conversation_restore import rebuilt
 from indwell.sessions.records import CompactionRecord, RequestRecord, Wire

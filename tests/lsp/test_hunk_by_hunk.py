@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.lsp.messages import questions as protocol_permission
+from indwell.lsp.messages import methods as protocol_permission
 from support.editing import USAGE, Editor, Home, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, say
 

@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
-from indwell.lsp.editor.person import EditorApprover
-from indwell.lsp.messages import questions as protocol_permission
+from indwell.lsp.front_door import EditorApprover
+from indwell.lsp.messages import methods as protocol_permission
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
 

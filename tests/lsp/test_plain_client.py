@@ -14,7 +14,7 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
-from indwell.lsp.editor.person import BUTTON_LIMIT
+from indwell.lsp.front_door import BUTTON_LIMIT
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.fake_editor.buffer import edited, lines_range
 from support.fake_editor.client_protocol import client_converter

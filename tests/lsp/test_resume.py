@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.messages.views import SessionParams
 from indwell.service.chores import Chores
-from indwell.service.sessions.unsent import Keeping
+from indwell.service.sessions.stored_sessions import Keeping
 from indwell.sessions.records import ENDED, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore
 from support.editing import (

@@ -14,8 +14,7 @@ from indwell.errors import RequestRejected, Unreachable, UserError
 from indwell.lsp.editor.showing import AnswerDocument, Showing
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.service.chores import Chores
-from indwell.service.sessions.stored_sessions import StoredSessions
-from indwell.service.sessions.unsent import Unsent
+from indwell.service.sessions.stored_sessions import StoredSessions, Unsent
 from indwell.service.turns.queue import (
     Queue,
     Ticket,

@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from indwell.service.turns.stillness import NOTICE_S, WAITING, Stillness
+from indwell.lsp.editor.answering import NOTICE_S, WAITING, Stillness
 from support.editing import Home, bash
 from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say

@@ -13,7 +13,7 @@ import pytest
 
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.loop.turn import run_turn
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.connecting import page, provider_table

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.core.events import Event
-from indwell.cli.terminal.person import AllowingApprover
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.policy.approvals import Approver
 from indwell.settings.model import Settings
 

@@ -11,7 +11,7 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.messages.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
+from indwell.lsp.messages.features import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 from indwell.lsp.prompts import code_actions
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import ClientIdentity, Opening

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.context import Attachment
-from indwell.lsp.messages.questions import AskParams
+from indwell.lsp.messages.methods import AskParams
 from indwell.lsp.wire.conversion import unstructure
 
 

@@ -142,7 +142,7 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
     if options.action == "show":
         if len(options.ids) != 1:
             parser.error("sessions show: name one session")
-        from indwell.cli.stored.shown import show_session
+        from indwell.cli.stored.sessions import show_session
 
         return show_session(options.ids[0], as_json=options.json)
     if options.action == "fork":
@@ -165,7 +165,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
                 return trust(options)
             case "audit":
-                from indwell.cli.safety.audit import audit
+                from indwell.cli.safety.permissions import audit
 
                 return audit(options)
             case "memory":
@@ -207,7 +207,7 @@ def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         return import_sessions(options.ids, as_json=options.json)
     if len(options.ids) != 2:  # noqa: PLR2004 -- a session and a number
         parser.error("sessions replay-request: name one session and the number of a request")
-    from indwell.cli.stored.shown import replay_request
+    from indwell.cli.stored.sessions import replay_request
 
     return replay_request(*options.ids, as_json=options.json)
 

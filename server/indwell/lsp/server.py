@@ -18,8 +18,13 @@ from indwell.lsp.messages import answers, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import features_of
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.methods.branching import register_branching, take_up
-from indwell.lsp.methods.commands import offer_stops, register_memory, register_tasks
+from indwell.lsp.methods.commands import (
+    offer_stops,
+    register_branching,
+    register_memory,
+    register_tasks,
+    take_up,
+)
 from indwell.lsp.methods.methods import register_methods, returning
 from indwell.lsp.methods.planning import Planning, register_plan
 from indwell.lsp.prompts import code_actions

@@ -33,8 +33,7 @@ from indwell.service.sessions.plan_commands import PlanCommands
 from indwell.service.sessions.review_ledgers import WorkspaceLedger, tell_sessions
 from indwell.service.sessions.session_commands import SessionCommands
 from indwell.service.sessions.session_settings import SessionSettings, in_mode
-from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper
-from indwell.service.sessions.unsent import Unsent
+from indwell.service.sessions.stored_sessions import StoredSessions, Sweeper, Unsent
 from indwell.service.trust_questions import TrustQuestions
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import OnEnd, Ticket, WaitingPrompt

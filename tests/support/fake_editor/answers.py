@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from indwell.lsp.messages import questions
-from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.methods import AskParams, AskResult
 
 
-async def _say_no(_params: questions.PermissionParams) -> str:
+async def _say_no(_params: protocol.PermissionParams) -> str:
     return "no"
 
 
@@ -28,7 +28,7 @@ class Answers:
     choose: Callable[[str, Sequence[str]], str | Awaitable[str | None] | None] = (
         lambda _message, titles: titles[0]
     )
-    permission: Callable[[questions.PermissionParams], Awaitable[str | tuple[str, ...]]] = _say_no
+    permission: Callable[[protocol.PermissionParams], Awaitable[str | tuple[str, ...]]] = _say_no
     ask: Callable[[str], str | None] = lambda _prompt: None
     question: Callable[[AskParams], Awaitable[AskResult]] | None = None
     refuse_edits: str = ""

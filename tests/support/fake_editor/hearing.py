@@ -12,8 +12,7 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.messages import questions
-from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.messages.methods import AskParams, AskResult
 from support.fake_editor import applying
 from support.fake_editor.answers import Answers
 from support.fake_editor.desk import Desk
@@ -163,7 +162,7 @@ class Hearing:
         self._on_event(params.event)
         await self._tell()
 
-    async def _on_permission(self, params: questions.PermissionParams) -> Mapping[str, object]:
+    async def _on_permission(self, params: protocol.PermissionParams) -> Mapping[str, object]:
         said = await self.answers.permission(params)
         return {"answer": "once", "hunks": said} if isinstance(said, tuple) else {"answer": said}
 

@@ -17,9 +17,9 @@ from rich.markup import escape
 from indwell.agent.core import events
 from indwell.cli.demo.client import DemoClient, DemoDocument
 from indwell.cli.demo.project import Project, make_project
+from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
-from indwell.cli.terminal.person import TerminalApprover
 from indwell.cli.terminal.waiting import wait_for
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
@@ -27,7 +27,7 @@ from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.sandbox.spawn import spawn
-from indwell.service.user_settings import read_settings
+from indwell.service.configuration import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file

@@ -24,8 +24,8 @@ from rich.console import Console
 from indwell.cli.doctor import machine, own_files, project
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, Findings, blocking, run_checks
 from indwell.cli.login import MARKS, PLAIN_MARKS
+from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.person import TerminalApprover
 from indwell.cli.terminal.waiting import wait_for
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
@@ -35,10 +35,10 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
+from indwell.service.configuration import read_settings
 from indwell.service.endpoint.offered import facts_of
 from indwell.service.endpoint.trial import EndpointAnswer, look, talk
 from indwell.service.stored_keys import extras_of, with_stored_key
-from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL, told_address

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from indwell.cli.replay.files import read_sessions
+from indwell.cli.stored.imported import read_sessions
 from indwell.cli.terminal.json_line import json_line
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import TokenRates

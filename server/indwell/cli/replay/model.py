@@ -22,8 +22,8 @@ from indwell.agent.compaction.summary import summary_step
 from indwell.agent.core.events import usage_words
 from indwell.agent.core.parts import OtherModel
 from indwell.agent.core.session import Session, TurnState
+from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.cli.terminal.output import cost_words
-from indwell.cli.terminal.person import AllowingApprover
 from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
 from indwell.context.conversation import Conversation
@@ -32,8 +32,8 @@ from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.course import Summarise, WrittenSummary
+from indwell.service.configuration import read_settings
 from indwell.service.endpoint.offered import facts_of
-from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.endpoints import in_force
 from indwell.settings.model import Settings

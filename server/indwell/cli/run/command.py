@@ -22,10 +22,9 @@ from indwell.agent.permission.call_facts import denied_name
 from indwell.cli import DONE, FAILED, LIMITED, USAGE, code_of_stop
 from indwell.cli.run.grammar import RunLimits, RunOptions
 from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_of, tell_rewound
-from indwell.cli.terminal.front_door import TerminalDoor
+from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView
-from indwell.cli.terminal.person import AllowingApprover, TerminalPerson
 from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
 from indwell.cli.terminal.waiting import stopping, wait_for
 from indwell.context.attachments import PastedText, Selection

@@ -16,9 +16,8 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.plan import board_of
 from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
-from indwell.cli.terminal.front_door import TerminalDoor
+from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.person import TerminalPerson
 from indwell.errors import SessionError
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger

@@ -1,4 +1,4 @@
-"""``indwell sessions import``: turns conversations that other tools recorded into sessions."""
+"""Reads conversations that other tools recorded; ``indwell sessions import`` keeps them."""
 
 from __future__ import annotations
 
@@ -6,27 +6,103 @@ import asyncio
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from indwell.cli.replay.files import GZIP, STDIN, named_notes, stdin_pieces
 from indwell.cli.terminal.json_line import json_line
 from indwell.errors import SessionError, UserError
-from indwell.files.append_log import pieces_of
+from indwell.files.append_log import PIECE_B, pieces_of
 from indwell.policy.approvals import one_line
 from indwell.sessions.imports import Recorded, imported_records, recorded_sessions
 from indwell.sessions.log_lines import whole_lines
 from indwell.sessions.storage.store import SessionStore, timestamp
 from indwell.settings.paths import state_folder
 
+STDIN = "-"
+GZIP = b"\x1f\x8b"  # the first bytes of gzip files
+_UNPACKED_B = 64 << 10  # bytes at a time: up to this much before a damaged place is lost
+
+
+def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
+    """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file or of stdin, and notes on omissions.
+
+    Raises:
+        UserError: It cannot be read.
+    """
+    trouble: list[str] = []
+    name = "stdin" if file == STDIN else Path(file).name.partition(".")[0]
+    pieces = stdin_pieces() if file == STDIN else pieces_of(Path(file).resolve())
+    try:
+        found = tuple(recorded_sessions(_lines(_readable(pieces, trouble)), name=name))
+    except OSError as error:
+        raise UserError(f"{file!r} cannot be read: {error.strerror or error}") from error
+    notes = [note for one in found for note in named_notes(one)]
+    return tuple(one for one in found if one.messages), (*notes, *trouble)
+
+
+def named_notes(one: Recorded) -> Iterator[str]:
+    """Notes on repairs and omissions, each with the name of the conversation or file."""
+    return (f"{one.id}: {note}" for note in one.notes)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield whole lines; skip lines that are far too long."""
+    for line, size in whole_lines(pieces):
+        yield line if len(line) == size else b"too long"
+
+
+def _readable(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
+    """Yield the unpacked bytes; at damage stop and report it."""
+    n_bytes = 0
+    try:
+        for piece in _unpacked(pieces):
+            n_bytes += len(piece)
+            yield piece
+    except _Truncated:
+        trouble.append(f"the gzip file is cut off after {n_bytes:,} bytes")
+    except zlib.error as error:
+        trouble.append(f"the gzip file is damaged after {n_bytes:,} bytes ({error})")
+
+
+class _Truncated(zlib.error):
+    """The end of a gzip file is missing."""
+
+
+def _unpacked(pieces: Iterator[bytes], *, is_packed: bool = False) -> Iterator[bytes]:
+    """Yield the bytes, unpacked from gzip if they begin as such a file does, or ``is_packed``.
+
+    Raises:
+        zlib.error: The gzip file is damaged, or its end is missing.
+    """
+    first = next(pieces, b"")
+    if not (is_packed or first.startswith(GZIP)):
+        yield first
+        yield from pieces
+        return
+    unpack = zlib.decompressobj(wbits=31)
+    rest = first
+    while rest or (rest := next(pieces, b"")):
+        if unpack.eof:  # several gzip files in a row form one file
+            unpack = zlib.decompressobj(wbits=31)
+        piece = unpack.decompress(rest, _UNPACKED_B)
+        rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
+        yield piece
+    yield unpack.flush()
+    if not unpack.eof:
+        raise _Truncated("it is truncated")
+
+
+def stdin_pieces() -> Iterator[bytes]:
+    """Yield the bytes of stdin as they arrive."""
+    while piece := sys.stdin.buffer.read(PIECE_B):
+        yield piece
+
+
 MOST_B = 2 << 30  # bytes of an unpacked file; known recordings have up to 30 MB
 MOST_REASONS = 3  # omissions that the error about a file without a conversation lists
-_PIECE_B = 1 << 20  # bytes that are unpacked at once
-_GZIP = 31  # zlib's code for a gzip header and any window size
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -86,7 +162,7 @@ def imported_file(store: SessionStore, file: str, notes: list[str]) -> tuple[Imp
     left: list[str] = []
     path = Path("stdin") if file == STDIN else Path(file)
     try:
-        for one in recorded_sessions(_lines(file), name=path.name.partition(".")[0]):
+        for one in recorded_sessions(_lines(_bounded(file)), name=path.name.partition(".")[0]):
             if one.messages:
                 done.append(_written(store, path, one))
             else:
@@ -117,39 +193,18 @@ def _written(store: SessionStore, path: Path, recorded: Recorded) -> Imported:
     return Imported(session, f"{path.name}: {recorded.id}", len(recorded.messages), recorded.notes)
 
 
-def _lines(file: str) -> Iterator[bytes]:
-    """The lines of a plain or gzip file, without lines that are too long."""
-    for line, size in whole_lines(_unpacked(file)):
-        yield line if len(line) == size else b"too long"
+def _bounded(file: str) -> Iterator[bytes]:
+    """The file's bytes, unpacked.
 
-
-def _unpacked(file: str) -> Iterator[bytes]:
+    Raises:
+        OSError: It cannot be read.
+        SessionError: It is larger than ``MOST_B``.
+        zlib.error: It is damaged.
+    """
     n_bytes = 0
     raw = stdin_pieces() if file == STDIN else pieces_of(Path(file).resolve())
-    first = next(raw, b"")
-    is_packed = first.startswith(GZIP) or file.endswith(".gz")
-    whole = chain((first,), raw)
-    for piece in _inflated(whole) if is_packed else whole:
+    for piece in _unpacked(raw, is_packed=file.endswith(".gz")):
         n_bytes += len(piece)
         if n_bytes > MOST_B:
             raise SessionError(f"{file!r} has over {MOST_B >> 30} GB; split it")
         yield piece
-
-
-def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the unpacked bytes of one or more gzip members in small pieces.
-
-    Raises:
-        zlib.error: The data is not gzip, or is truncated.
-    """
-    unpack = zlib.decompressobj(_GZIP)
-    for piece in pieces:
-        rest = piece
-        while rest:
-            if unpack.eof:
-                unpack = zlib.decompressobj(_GZIP)
-            yield unpack.decompress(rest, _PIECE_B)
-            rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
-    yield unpack.flush()
-    if not unpack.eof:
-        raise zlib.error("it is truncated")

@@ -1,20 +1,179 @@
-"""The terminal as a front end of the service: one command for one session."""
+"""The terminal as a front door of the service: shows events, and asks the person there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
+from rich.markup import escape
 
 from indwell.agent.core.events import Event, Listener, Notice
-from indwell.cli.terminal.person import can_ask, is_trusted_at_terminal
-from indwell.cli.terminal.stdin import typed_line
-from indwell.policy.approvals import Approver, visible
+from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
+from indwell.agent.features.questions import Answer as UserAnswer
+from indwell.cli.terminal.stdin import YES_OR_NO, chosen, is_typed, typed_line
+from indwell.policy.approvals import (
+    Answer,
+    Approver,
+    Chosen,
+    Question,
+    Reply,
+    Said,
+    one_line,
+    visible,
+)
 from indwell.policy.trust import STAY, TRUST
 from indwell.service.sessions.session_commands import KEEP, RESTORE
 from indwell.settings.model import Settings
+
+_NO_OR_ONCE: Mapping[str, Answer] = {
+    **dict.fromkeys(("", "n", "no"), "no"),
+    **dict.fromkeys(("y", "yes", "o", "once"), "once"),
+}
+_FOR_LONGER: Mapping[str, Answer] = {
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("a", "always"), "always"),
+}
+_BY_HUNK: Mapping[str, Literal["hunk"]] = {"h": "hunk", "hunk": "hunk"}
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class TerminalApprover:
+    """Asks in the terminal; without a terminal the answer is no. Implements ``Approver``."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def ask(self, question: Question) -> Reply:
+        """Show exactly what would run, and read a letter."""
+        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
+        heading = f"[bold yellow]{title}[/] ({reason})"
+        self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
+        self._tell_detail(question)
+        self._tell_notes(question)
+        if not is_typed():
+            self._console.print("[yellow]There is no terminal to ask in, so the answer is no.[/]")
+            return "unanswered"
+        choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
+        choices += ", this [S]ession, [A]lways" if question.rule else ""
+        choices += ", by [H]unk" if question.hunks else ""
+        meanings: Mapping[str, Answer | Literal["hunk"]] = {
+            **_NO_OR_ONCE,
+            **(_FOR_LONGER if question.rule else {}),
+            **(_BY_HUNK if question.hunks else {}),
+        }
+        answer = await chosen(f"{choices}? ", meanings, self._tell_letters)
+        if answer == "hunk":
+            return await self._ask_by_hunk(question)
+        return answer or "unanswered"
+
+    def _tell_letters(self) -> None:
+        self._console.print(
+            "[yellow]Type one of the letters in brackets; y means yes once, Enter means no.[/]"
+        )
+
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask about each hunk; an empty line means no, the end of input no to all the rest."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
+            prompt = f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? "
+            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters)
+            if is_allowed is None:
+                break
+            if is_allowed:
+                allowed.append(hunk.id)
+        return Chosen(tuple(allowed)) if allowed else "no"
+
+    def _tell_detail(self, question: Question) -> None:
+        """Show the whole detail; colour the lines of a diff."""
+        is_diff = not question.cwd and "\n@@ " in question.detail
+        self._tell_lines(question.detail, is_diff=is_diff)
+
+    def _tell_lines(self, text: str, *, is_diff: bool) -> None:
+        for line in visible(text).split("\n"):
+            colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
+            self._console.print(
+                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
+            )
+
+    def _tell_notes(self, question: Question) -> None:
+        """Show the notes; highlight those that go beyond the sandbox."""
+        rule = f"This session and always are for: {question.rule}"
+        for note in (*question.notes, *([rule] if question.rule else ())):
+            is_more = question.more and question.more in note
+            style = "bold red" if is_more else "dim"
+            line = f"[{style}]{escape(one_line(note))}[/]"
+            self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
+
+
+class AllowingApprover:
+    """Allows commands that need permission, as the user chose with ``--allow-commands``.
+
+    It allows nothing else: ``policy.approvals`` defines the coverage. It never lets a command
+    leave the sandbox, because nobody has seen that request (POL-16).
+    """
+
+    async def ask(self, question: Question) -> Said:
+        """Allow this call if ``--allow-commands`` covers it."""
+        return "uncovered" if question.wanted or question.uncovered else "beforehand"
+
+
+class TerminalPerson(TerminalApprover):
+    """Implements ``Approver`` and ``Asker``; without a terminal nobody answers.
+
+    Args:
+        console: Where to ask.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._screen = console
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Return at once: in a terminal nobody types into a document."""
+        del question
+
+    async def answer(self, question: UserQuestion) -> UserAnswer:
+        """Show the question, and read a number or words; an empty line is no answer."""
+        if not is_typed():
+            return NOBODY
+        self._tell("[bold]The model asks[/] (an answer permits nothing):")
+        for line in question.text.split("\n"):
+            self._tell(f"│ {escape(visible(line))}")
+        for number, option in enumerate(question.options, 1):
+            self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
+        how = "A number, or other words" if question.options else "Your answer"
+        typed = await typed_line(f"{how} (Enter: the model decides): ")
+        return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
+
+    def _tell(self, markup: str) -> None:
+        self._screen.print(markup, emoji=False, highlight=False, soft_wrap=True)
+
+
+MEANINGS: Mapping[str, bool] = {
+    **dict.fromkeys(("t", "trust"), True),
+    **dict.fromkeys(("", "r", "restricted", "stay", "stay restricted", "n", "no"), False),
+}
+
+
+def can_ask() -> bool:
+    """Is there a terminal for the question and the answer?"""
+    return is_typed() and sys.stderr is not None and sys.stderr.isatty()
+
+
+async def is_trusted_at_terminal(question: str, console: Console) -> bool | None:
+    """Show the question and read the answer; Enter means no. None if there is no answer."""
+    console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
+    return await chosen(
+        "stay [R]estricted (Enter), or [T]rust? ",
+        MEANINGS,
+        lambda: console.print("Type t to trust the folder, or r (or Enter) to stay restricted."),
+    )
+
 
 _RESTORES = frozenset({"r", "restore"})
 

@@ -13,11 +13,11 @@ import msgspec
 
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions import UserQuestion
-from indwell.lsp.messages import context, questions, status
+from indwell.lsp.messages import context, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.messages.questions import AskParams, AskResult
+from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.wire.language_server import Server
@@ -305,12 +305,12 @@ class Client:
         return isinstance(answer, status.FirstRunResult) and answer.ok
 
     async def permission(
-        self, params: questions.PermissionParams, timeout_s: float
-    ) -> questions.PermissionResult | None:
+        self, params: protocol.PermissionParams, timeout_s: float
+    ) -> protocol.PermissionResult | None:
         """Ask for a permission by ``indwell/permission``."""
         await self.ready()
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
-        return answer if isinstance(answer, questions.PermissionResult) else None
+        return answer if isinstance(answer, protocol.PermissionResult) else None
 
     async def diagnostics(
         self, params: context.DiagnosticsParams, timeout_s: float

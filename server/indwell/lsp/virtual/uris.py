@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.errors import UserError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.lsp.messages.names import VIRTUAL_SCHEMES
+from indwell.lsp.messages.features import VIRTUAL_SCHEMES
 from indwell.policy.approvals import short_line
 from indwell.sessions.ids import is_id
 

@@ -1,4 +1,4 @@
-"""Classifies a message body: request, notification, response, or invalid. Pure.
+"""Classifies a message body, and says if it is allowed in the state of the connection. Pure.
 
 Params stay undecoded until somebody knows their type: most messages are document changes, and
 those go straight into a value of their own.
@@ -7,7 +7,7 @@ those go straight into a value of their own.
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import msgspec
 
@@ -209,3 +209,54 @@ def _wrong(value: object) -> Invalid:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+Phase: TypeAlias = Literal["unopened", "open", "shut"]
+
+
+class Take(msgspec.Struct, frozen=True):
+    """It is to be handled; ``phase`` holds from now on."""
+
+    phase: Phase
+
+
+class Refuse(msgspec.Struct, frozen=True):
+    """It gets an error."""
+
+    error: Invalid
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """Nothing happens."""
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """The process ends with this exit code: 0 only after ``shutdown``."""
+
+    code: int
+
+
+Verdict: TypeAlias = Take | Refuse | Drop | Leave
+
+
+def verdict(phase: Phase, message: Incoming) -> Verdict:
+    """What becomes of ``message`` in this phase."""
+    match message:
+        case Invalid():
+            return Refuse(message)
+        case Response():
+            return Take(phase) if phase == "open" else Drop()
+        case Notification(method="exit"):
+            return Leave(0 if phase == "shut" else 1)
+        case Notification():
+            return Take(phase) if phase == "open" else Drop()
+        case RpcRequest(method="initialize"):
+            if phase == "unopened":
+                return Take("open")
+            return Refuse(Invalid(message.id, INVALID_REQUEST, "initialize was sent already"))
+        case RpcRequest():
+            if phase == "unopened":
+                return Refuse(Invalid(message.id, NOT_INITIALIZED, "initialize comes first"))
+            if phase == "shut":
+                return Refuse(Invalid(message.id, INVALID_REQUEST, "the server was shut down"))
+            return Take("shut" if message.method == "shutdown" else phase)

@@ -14,17 +14,28 @@ import msgspec
 
 from indwell import __version__
 from indwell.lsp.messages.features import (
+    ACTION_KINDS,
     CHAT_FEATURES,
     CHAT_OPTIONS,
+    COMMAND_NAMES,
+    METHOD_NAMES,
+    VIRTUAL_SCHEMES,
     dynamic_chat_features,
     has_text_documents,
     names_encodings,
 )
-from indwell.lsp.messages.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES, VIRTUAL_SCHEMES
 from indwell.lsp.wire import envelope
-from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, RpcRequest
+from indwell.lsp.wire.envelope import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    Drop,
+    Leave,
+    Refuse,
+    RpcRequest,
+    Take,
+    verdict,
+)
 from indwell.lsp.wire.framing import Framer, framed
-from indwell.lsp.wire.lifecycle import Drop, Leave, Refuse, Take, verdict
 
 _WHOLE, _INCREMENTAL = 1, 2  # whole texts where it is not said how columns are counted
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")

@@ -11,6 +11,7 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,14 +27,19 @@ from indwell.lsp.wire.envelope import (
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
     REQUEST_FAILED,
+    Drop,
     Id,
+    Leave,
     Notification,
+    Phase,
+    Refuse,
     RequestError,
     Response,
     RpcRequest,
+    Take,
+    verdict,
 )
 from indwell.lsp.wire.language_server import EXECUTE, Server
-from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
 
 _log = logging.getLogger(__name__)
 
@@ -203,14 +209,14 @@ class Routing:
         except WrongParams as error:
             _log.warning("%s is ignored: %s", notification.method, error)
             return False
-        except Exception:  # noqa: BLE001 - the boundary of a notification: it must not end the line
-            _log.exception("%s", notification.method)
+        except Exception as error:  # noqa: BLE001 - the boundary of a notification: the line goes on
+            self._unheard(notification.method, error)
             return False
         if not inspect.iscoroutine(result):
             return False
         task = self._loop.create_task(result)
         self._background.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, notification.method))
         return True
 
     def _cancel(self, params: msgspec.Raw) -> None:
@@ -222,13 +228,20 @@ class Routing:
         if task is not None:
             task.cancel()
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _ended(self, method: str, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
-        bug = None if task.cancelled() else task.exception()
-        if isinstance(bug, RequestError):  # a request without an id: nobody hears the answer
-            _log.warning("a notification was refused: %s", bug)
-        elif bug is not None:
-            _log.error("a notification was handled badly", exc_info=bug)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._unheard(method, error)
+
+    def _unheard(self, method: str, error: BaseException) -> None:
+        """An error without an answer: that of a notification, or of a request without an id."""
+        if isinstance(error, UserError) and method == EXECUTE:
+            self._server.tell_failure(error)
+        elif isinstance(error, RequestError | UserError):
+            _log.warning("a notification was refused: %s", error)
+        else:
+            _log.error("a notification was handled badly: %s", method, exc_info=error)
 
     def _leave(self, code: int) -> None:
         if not self.left.done():

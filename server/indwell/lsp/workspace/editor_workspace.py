@@ -18,7 +18,7 @@ from indwell.files.listing import FileState, state_of
 from indwell.lsp.editor.client import Client
 from indwell.lsp.workspace.buffer_edits import BufferEdits
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
-from indwell.lsp.workspace.file_operations import FileCreation, FileDeletion
+from indwell.lsp.workspace.edits import FileCreation, FileDeletion
 from indwell.service.mentions import is_chat
 from indwell.workspace.base import (
     AppliedChange,
