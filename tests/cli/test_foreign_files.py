@@ -9,8 +9,8 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.files.reading import why_foreign
-from indwell.service.configuration import read_settings
 from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 from indwell.wiring.project.skills import SkillFolders

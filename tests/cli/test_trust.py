@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.service.configuration import UNTRUSTED, read_settings
+from indwell.service.configuration import UNTRUSTED
 from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import strength
 from indwell.workspace.executable_files import MOST_FILES

@@ -13,8 +13,8 @@ from lsprotocol.types import Position, Range
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire.envelope import RequestError
-from indwell.lsp.workspace.buffer_edits import GRACE_S, BufferEdits
-from indwell.lsp.workspace.edits import MOST_EDITS
+from indwell.lsp.workspace.buffer_edits import BufferEdits
+from indwell.lsp.workspace.edits import GRACE_S, MOST_EDITS
 from indwell.workspace.base import AppliedChange, TextStamp, digest
 from support.editor_texts import ENCODINGS, texts
 from support.room import in_no_time

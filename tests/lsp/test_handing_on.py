@@ -19,12 +19,11 @@ from indwell.agent.restore import past_of
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
-from indwell.service.sessions.inherited_task import HandingOn, take_again, take_task
+from indwell.service.sessions.inherited_task import HandingOn, take_again
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.display_records import PlanSet, TodoSet
 from indwell.sessions.records import TurnEndRecord, TurnStartRecord
-from indwell.sessions.storage.store import SessionStore
 from support.session import World, a_world, says, texts
 
 STEPS = (TodoItem("Count"),)
@@ -34,12 +33,8 @@ class Server(StoredSessions):
     """The part of a server that keeps what is handed on."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__({"INDWELL_STATE": str(root / "state")})
-        self.root = root
-        self.next = HandingOn(self, lambda: root)
-
-    async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        return await take_task(session, SessionStore(root / "state", root), origin)
+        super().__init__({"INDWELL_STATE": str(root / "state")}, lambda: (root,))
+        self.next = HandingOn(self)
 
     def killed(self) -> Server:
         """One that is started after this one was killed: nothing holds the file any more."""

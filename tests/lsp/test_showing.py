@@ -146,8 +146,8 @@ async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
 
 async def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
     door, chores = NotingDoor(), Chores()
-    stored = StoredSessions({"INDWELL_STATE": str(tmp_path / "state")})
-    unsent = Unsent(stored, door, chores, lambda: tmp_path)
+    stored = StoredSessions({"INDWELL_STATE": str(tmp_path / "state")}, lambda: (tmp_path,))
+    unsent = Unsent(stored, door, chores)
     await unsent.leave(("one",))
     await unsent.leave(("one", "two"))
     one, two = door.told

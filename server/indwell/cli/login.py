@@ -21,7 +21,6 @@ from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
 from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome, failure
 from indwell.providers.models import MAX_MODELS, OfferedModel
-from indwell.service.configuration import read_settings
 from indwell.service.endpoint.connect import (
     Endpoint,
     EndpointPlaces,
@@ -33,6 +32,7 @@ from indwell.service.endpoint.connect import (
 from indwell.service.endpoint.offered import offered_models
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
 from indwell.service.stored_keys import key_store
+from indwell.service.user_settings import read_settings
 from indwell.settings.credentials import Secret, origin_of
 from indwell.settings.endpoints import in_force
 from indwell.settings.model import Settings

@@ -1,4 +1,4 @@
-"""The settings in force: read from all sources, tightened, and changed by hand since."""
+"""The settings in force: the user's, tightened by the front door, and changed by hand since."""
 
 from __future__ import annotations
 
@@ -10,78 +10,17 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError, UserError
-from indwell.files.reading import why_foreign
+from indwell.errors import SettingsError, UserError
 from indwell.messages import Effort
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.offered import offered_models
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.front_door import FrontDoor
-from indwell.service.stored_keys import foreign_key_notice, is_foreign_key, key_store
+from indwell.service.user_settings import read_settings
 from indwell.settings.endpoints import ADDRESS_BOUND, SHARED
-from indwell.settings.load import WORKSPACE_FILE, Loaded, load
 from indwell.settings.model import Mode, Settings
-from indwell.settings.paths import read_user_file, user_file
+from indwell.settings.paths import user_file
 from indwell.settings.tighten import tighten
-
-MOST_UNTRUSTED_B = 16 << 10
-UNTRUSTED = f"{WORKSPACE_FILE} is ignored as long as its folder is not trusted"
-
-
-def read_settings(
-    environment: Mapping[str, str],
-    *,
-    roots: tuple[Path, ...] = (),
-    options: Mapping[str, object] | None = None,
-    trust: FolderTrust | None = None,
-) -> Loaded:
-    """Read all sources of settings; ``trust`` examines the folders.
-
-    The settings file of an untrusted folder has no effect. If it is short, it is parsed to name
-    what is ignored, which takes at most 15 ms.
-
-    Raises:
-        SettingsError: The user's own file cannot be used.
-    """
-    path = user_file()
-    text = read_user_file(path)
-    users = load(environment, text, str(path), None, None).settings
-    workspace_text = None
-    notices: tuple[str, ...] = ()
-    if roots:
-        trust = trust or FolderTrust(environment)
-        trust.look(roots, users)
-        data = workspace_file(roots[0])
-        foreign = why_foreign(roots[0] / WORKSPACE_FILE) if data is not None else ""
-        if foreign:
-            notices = (f"{WORKSPACE_FILE} is ignored: {foreign}",)
-        elif data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
-            workspace_text = data.decode("utf-8", "replace")
-        elif data is not None:
-            notices = (UNTRUSTED,)
-            if len(data) <= MOST_UNTRUSTED_B:
-                would = load(environment, text, str(path), options, data.decode("utf-8", "replace"))
-                known = load(environment, text, str(path), options).notices
-                notices += tuple(one for one in would.notices if one not in known)
-    loaded = load(environment, text, str(path), options, workspace_text)
-    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
-    if not is_foreign_key(loaded.settings, environment):
-        return loaded
-    loaded = load(environment, text, str(path), options, workspace_text, takes_key=False)
-    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
-    notice = foreign_key_notice(loaded.settings, key_store())
-    return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
-
-
-def workspace_file(root: Path) -> bytes | None:
-    """The settings file of a folder, trusted or not; None if it cannot be read."""
-    from indwell.files import read_bytes
-
-    try:
-        return read_bytes(root / WORKSPACE_FILE, [root], 1 << 20)
-    except ToolError:
-        return None
-
 
 SECTION_TIMEOUT_S = 5.0  # for the front door's own settings; the first turn waits as long
 SOURCE = "the editor's settings"

@@ -85,7 +85,7 @@ class Service:
         is_resident: bool = True,
     ) -> None:
         self.chores = Chores()
-        self.stored = StoredSessions(environment)
+        self.stored = StoredSessions(environment, lambda: self._roots, is_resident=is_resident)
         read = settings_reader(environment, trust, scripted=scripted)
         offered = partial(offered_models, editor=editor_models)
         self.configuration = Configuration(door, read, offered=offered)
@@ -104,7 +104,6 @@ class Service:
             trust=self.trust,
             ledger=self.review.ready,
             sweeper=Sweeper(environment) if is_resident else None,
-            kept_root=self._kept_root,
         )
         self.turns = Turns(door, self._session_of, self._afterwards)
         self.sessions.is_used = self.turns.is_used
@@ -114,7 +113,6 @@ class Service:
             self.sessions,
             self.stored,
             self.turns,
-            root=lambda: self.root,
             ledger=self.review.ready,
         )
         self.plans = PlanCommands(
@@ -123,15 +121,13 @@ class Service:
             self.turns,
             self.commands,
             self.configuration,
-            root=lambda: self.root,
         )
         self.on_session: list[Callable[[Session], None]] = []
         self.after_turn: list[Callable[[Ticket], None]] = []
         self._door = door
         self._factory = factory
         self._roots: tuple[Path, ...] = ()
-        self._is_resident = is_resident
-        self._unsent = Unsent(self.stored, door, self.chores, self._kept_root)
+        self._unsent = Unsent(self.stored, door, self.chores)
         self.turns.unsent_changed = self._unsent.want
         self._numbers = itertools.count(1)
         self._stopped: asyncio.Task[None] | None = None
@@ -161,9 +157,7 @@ class Service:
         Raises:
             UserError: None is open.
         """
-        if not self._roots:
-            raise UserError("no folder is open; open the folder of the project, and try again")
-        return self._roots[0]
+        return self.stored.root
 
     @property
     def is_stopped(self) -> bool:
@@ -181,7 +175,7 @@ class Service:
         if self._door.has_section or self._roots:
             self.chores.begin(self._read_configuration())
         if self._roots:
-            self.chores.begin(self._unsent.tell(self._roots[0]))
+            self.chores.begin(self._unsent.tell())
             self.chores.begin(self.review.open())
 
     async def settle(self) -> None:
@@ -390,7 +384,7 @@ class Service:
         if opened is not None:
             with suppress(SessionError):  # a full disk, which its turn tells the user
                 await opened.parts.log.commit()  # a turn ends before its records are on disk
-        return await self.stored.session(self.root, session)
+        return await self.stored.session(session)
 
     def check_usable(self) -> None:
         """Can a prompt be taken at all?
@@ -433,10 +427,6 @@ class Service:
 
     def _next_id(self) -> str:
         return f"p{next(self._numbers)}"
-
-    def _kept_root(self) -> Path | None:
-        """The workspace whose unsent prompts are kept; None if none are."""
-        return self._roots[0] if self._roots and self._is_resident else None
 
     async def _read_configuration(self) -> None:
         self.warn(await self.configuration.ask())

@@ -27,7 +27,7 @@ from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.sandbox.spawn import spawn
-from indwell.service.configuration import read_settings
+from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file

@@ -35,10 +35,10 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
-from indwell.service.configuration import read_settings
 from indwell.service.endpoint.offered import facts_of
 from indwell.service.endpoint.trial import EndpointAnswer, look, talk
 from indwell.service.stored_keys import extras_of, with_stored_key
+from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL, told_address

@@ -15,9 +15,9 @@ from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
 from indwell.files.private import remove_own
 from indwell.providers.endpoint import State
-from indwell.service.configuration import read_settings
 from indwell.service.sessions.stored_sessions import MB, gone_words, recent, size_words
 from indwell.service.stored_keys import with_stored_key
+from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.automatic_deletion import held_b, record_of
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import is_editors

@@ -10,8 +10,8 @@ from indwell.cli.doctor.check import DoctorFinding, Findings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import short_line
 from indwell.providers.endpoint import State
-from indwell.service.configuration import read_settings
 from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file

@@ -32,8 +32,8 @@ from indwell.files.private import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.course import Summarise, WrittenSummary
-from indwell.service.configuration import read_settings
 from indwell.service.endpoint.offered import facts_of
+from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.endpoints import in_force
 from indwell.settings.model import Settings

@@ -23,6 +23,7 @@ from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.service.endpoint.editor_models import EditorModels
 from indwell.service.service import Service
+from indwell.service.sessions.inherited_task import take_task
 from indwell.service.sessions.plan_commands import approve
 from indwell.service.sessions.review_ledgers import open_ledger
 from indwell.service.sessions.session_commands import FilesBack
@@ -140,7 +141,7 @@ async def _begun(wish: RunOptions, service: Service, store: SessionStore) -> tup
     session = await service.sessions.get("new")
     if not origin:
         return session, wish.words
-    return session, _words(wish, await service.stored.take_task(service.root, session, origin))
+    return session, _words(wish, await take_task(session, store, origin))
 
 
 async def _resumed(wish: RunOptions, service: Service, store: SessionStore) -> tuple[Session, str]:

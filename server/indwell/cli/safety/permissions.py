@@ -25,9 +25,9 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import PatternRules
-from indwell.service.configuration import read_settings
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.secrets import SecretPlaces
+from indwell.service.user_settings import read_settings
 from indwell.sessions import log_lines
 from indwell.sessions.audit_trail import REFUSALS, Act, acts
 from indwell.sessions.log_lines import LogReading

@@ -15,8 +15,8 @@ from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import TrustStanding, is_unchanged
-from indwell.service.configuration import read_settings
 from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.paths import state_folder
 from indwell.settings.trust_store import TrustStore
 

@@ -23,7 +23,6 @@ from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line, short_line, visible
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder, digest_of
-from indwell.service.configuration import read_settings
 from indwell.service.sessions.recorded_turns import (
     RecordedCall,
     RecordedTurn,
@@ -33,6 +32,7 @@ from indwell.service.sessions.recorded_turns import (
     named_text,
 )
 from indwell.service.sessions.stored_sessions import gone_words, recent, size_words
+from indwell.service.user_settings import read_settings
 from indwell.sessions.conversation_restore import Rebuilt, rebuilt
 from indwell.sessions.forking import fork_session
 from indwell.sessions.overview import Overview, overview

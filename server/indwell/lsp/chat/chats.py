@@ -182,11 +182,11 @@ class Chats:
         Raises:
             UserError: There is no such session in this workspace.
         """
-        await self._host.service.stored.check_session(self._host.root, session)
+        await self._host.service.stored.check_session(session)
         opened = self._host.sessions.find(session)
         if opened is not None:
             await opened.parts.log.commit()
-        reading = await self._host.service.stored.session(self._host.root, session)
+        reading = await self._host.service.stored.session(session)
         return await asyncio.to_thread(events_of, reading.records)
 
     def tell(self, message: str) -> None:

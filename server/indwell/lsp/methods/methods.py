@@ -214,7 +214,7 @@ def _looking_back(server: Server, host: Host) -> None:
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
         limit = answers.page_size(params.limit)
         found, more = await host.service.stored.sessions(
-            host.root, limit=limit, before=params.before, query=params.query
+            limit=limit, before=params.before, query=params.query
         )
         return answers.sessions_result(found, host.sessions.id, more=more)
 

@@ -14,6 +14,7 @@ from indwell.lsp.editor.client import Client
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Document, Documents, digested
 from indwell.lsp.workspace.edits import (
+    GRACE_S,
     QUICK,
     SentEdit,
     Unanswered,
@@ -81,7 +82,6 @@ def _line_start(text: str, at: int) -> int:
 # Editors delay change notifications: Neovim by 150 ms, and by about 3 s while it redraws
 # "-- VISUAL --" over a message. Waiting costs nothing if the notification comes.
 AFTER_CHECK_S = 8.0
-GRACE_S = 0.1  # after a stop, for the editor to cancel the edit; a stop answers within 0.2 s
 
 
 class _Verdict(msgspec.Struct, frozen=True):

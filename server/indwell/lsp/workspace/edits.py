@@ -12,7 +12,6 @@ from indwell.files import exists
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.wire.envelope import RequestError
-from indwell.lsp.workspace.buffer_edits import GRACE_S
 from indwell.lsp.workspace.documents import Document, Documents, digested, unbroken
 from indwell.workspace.base import Snapshot, Workspace
 from indwell.workspace.comparing.diff import TextEdit, line_edits
@@ -24,6 +23,7 @@ _SAID = 8  # characters from which a line counts in a comparison
 MOST_EDITS = 200  # in one document; editors are slow with thousands
 ANNOTATION = "indwell"
 LABEL = "Indwell"
+GRACE_S = 0.1  # after a stop, for the editor to cancel the edit; a stop answers within 0.2 s
 
 
 def versioned_edit(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -17,6 +16,7 @@ from indwell.agent.restore import Past, past_of
 from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text
+from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import lived
 from indwell.sessions.display_records import Inherited
 from indwell.sessions.storage.store import SessionStore
@@ -92,33 +92,15 @@ class _Left(msgspec.Struct, frozen=True):
     states: Mapping[str, Any] = {}
 
 
-class Tasks(Protocol):
-    """Stores whose task is handed on, and reads the logs."""
-
-    async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        """Give a session the task of another session; see ``take_task``."""
-        ...
-
-    async def keep_task(self, root: Path, origin: str) -> None:
-        """Store whose task the next new session continues; empty: none."""
-        ...
-
-    async def left_task(self, root: Path) -> str:
-        """The session whose task a server that has ended did not hand on; else empty."""
-        ...
-
-
 class HandingOn:
     """The task that the next new session of this process continues.
 
     Args:
-        tasks: Stores the choice, and reads the logs.
-        root: Returns the first folder of the workspace; None: nothing is handed on.
+        stored: Stores the choice, and reads the logs.
     """
 
-    def __init__(self, tasks: Tasks, root: Callable[[], Path | None]) -> None:
-        self._tasks = tasks
-        self._root = root
+    def __init__(self, stored: StoredSessions) -> None:
+        self._stored = stored
         self._named = ""
         self._left: _Left | None = None
         self._kept = ""
@@ -156,7 +138,7 @@ class HandingOn:
         await self._look()
         if self._named:
             try:
-                await self._take(session, self._named)
+                await take_task(session, self._stored.store, self._named)
             except UserError as error:
                 raise UserError(f"{error}; begin a new session to go on without it") from error
         elif self._left is not None:
@@ -167,14 +149,9 @@ class HandingOn:
         """Forget the stored choice: the new session's log holds the task and the words."""
         await self._keep()
 
-    async def _take(self, session: Session, origin: str) -> None:
-        root = self._root()
-        assert root is not None, "a session has a folder"
-        await self._tasks.take_task(root, session, origin)
-
     async def _give_left(self, session: Session, left: _Left) -> None:
         try:
-            await self._take(session, left.session)
+            await take_task(session, self._stored.store, left.session)
         except UserError as error:  # unsaved: only this process knows the task
             if left.card is None:
                 words = f"the task of session {left.session} does not go along any more: {error}"
@@ -192,9 +169,8 @@ class HandingOn:
         if self._has_looked:
             return
         self._has_looked = True
-        root = self._root()
         try:
-            found = "" if root is None else await self._tasks.left_task(root)
+            found = await self._stored.left_task() if self._stored.keeps else ""
         except UserError as error:
             _log.warning("what a new session was to take along stays for later: %s", error)
             return
@@ -204,11 +180,10 @@ class HandingOn:
     async def _keep(self) -> None:
         """Store the present choice."""
         wanted = self._named or (self._left.session if self._left is not None else "")
-        root = self._root()
-        if wanted == self._kept or root is None:
+        if wanted == self._kept or not self._stored.keeps:
             return
         try:
-            await self._tasks.keep_task(root, wanted)
+            await self._stored.keep_task(wanted)
             self._kept = wanted
         except UserError as error:
             _log.warning("what a new session takes along is only known here: %s", error)

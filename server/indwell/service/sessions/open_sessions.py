@@ -93,7 +93,6 @@ class OpenSessions:
         trust: Asks whether folders are trusted.
         ledger: Returns the workspace's review ledger.
         sweeper: Deletes old sessions when a new one begins; None: no deletion here.
-        kept_root: Returns the workspace in which a new session may continue a task; None: none.
 
     Attributes:
         workspace: The user's files; set before the first turn.
@@ -112,7 +111,6 @@ class OpenSessions:
         trust: TrustQuestions,
         ledger: Callable[[], Awaitable[ReviewLedger]],
         sweeper: Sweeper | None,
-        kept_root: Callable[[], Path | None],
     ) -> None:
         self.workspace: Workspace | None = None
         self._first_run = first_run
@@ -124,12 +122,12 @@ class OpenSessions:
         self._stored = stored
         self._ledger = ledger
         self._sweeper = sweeper
-        self._models = ModelChoice(door, configuration, stored, lambda: self._root)
+        self._models = ModelChoice(door, configuration, stored)
         self._told: set[str] = set()  # notices of sessions that this process has begun
         self._configuration = configuration
         self._current: OpenSession | None = None
         self._beside: dict[str, OpenSession] = {}
-        self._next = HandingOn(stored, kept_root)
+        self._next = HandingOn(stored)
         self._changing = asyncio.Lock()
 
     @property
@@ -194,7 +192,7 @@ class OpenSessions:
             UserError: There is no such session.
         """
         if target is not None and target not in {"new", self.id}:
-            await self._stored.check_session(self._root, target)
+            await self._stored.check_session(target)
 
     async def get(self, target: str | None, mode: Mode | None = None) -> Session:
         """Open the session of a turn that begins, and make it the current one.

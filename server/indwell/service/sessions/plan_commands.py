@@ -58,7 +58,6 @@ class PlanCommands:
         turns: None may run in the session of a plan that is decided.
         commands: Switch to the session of a plan.
         configuration: Leaves the mode ``plan`` when a plan is approved.
-        root: The first folder of the workspace; raises ``UserError`` if none is open.
 
     Attributes:
         document: Gives the text of a plan's open document; None if it is not open.
@@ -71,8 +70,6 @@ class PlanCommands:
         turns: Turns,
         commands: SessionCommands,
         configuration: Configuration,
-        *,
-        root: Callable[[], Path],
     ) -> None:
         self.document: Callable[[Path], str | None] = lambda _path: None
         self._sessions = sessions
@@ -80,7 +77,6 @@ class PlanCommands:
         self._turns = turns
         self._commands = commands
         self._configuration = configuration
-        self._root = root
 
     async def shown(self, wanted: str | None) -> Plan:
         """The plan of a session; of the current one if none is named.
@@ -94,7 +90,7 @@ class PlanCommands:
         opened = self._sessions.find(identifier)
         if opened is not None:
             return board_of(opened).plan
-        return plan_of((await self._stored.session(self._root(), identifier)).records)
+        return plan_of((await self._stored.session(identifier)).records)
 
     async def with_document(self, wanted: str | None) -> Plan:
         """The plan; the current session's gets a document if it has none, as in an old fork."""

@@ -14,8 +14,8 @@ from indwell.agent.core.session import Session
 from indwell.errors import ToolError, UserError
 from indwell.files import exists
 from indwell.review.ledger import ReviewLedger
-from indwell.service.configuration import read_settings
 from indwell.service.secrets import Secrecy
+from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import review_folder
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import msgspec
 
@@ -56,7 +55,6 @@ class SessionCommands:
         sessions: The open ones.
         stored: All of them.
         turns: Those that run are stopped first.
-        root: The first folder of the workspace; raises ``UserError`` if none is open.
         ledger: Gives the workspace's review ledger.
     """
 
@@ -67,14 +65,12 @@ class SessionCommands:
         stored: StoredSessions,
         turns: Turns,
         *,
-        root: Callable[[], Path],
         ledger: Callable[[], Awaitable[ReviewLedger]],
     ) -> None:
         self._door = door
         self._sessions = sessions
         self._stored = stored
         self._turns = turns
-        self._root = root
         self._ledger = ledger
 
     async def begin(self, inherit: str = "") -> None:
@@ -134,7 +130,7 @@ class SessionCommands:
         opened = self._sessions.find(origin)
         if opened is not None:
             await opened.parts.log.commit()  # what it said last is to be read
-        fork = await self._stored.fork_session(self._root(), origin, turn)
+        fork = await self._stored.fork_session(origin, turn)
         taken = await self.switch(fork.session, model)
         assert taken is not None, "a session was named"
         return taken, fork.notices, origin
@@ -168,7 +164,7 @@ class SessionCommands:
             await self._sessions.leave()
         await self._sessions.release(named)
         try:
-            made = await self._stored.rewind_session(self._root(), named, turn)
+            made = await self._stored.rewind_session(named, turn)
         except UserError:
             if is_current:
                 await self.switch(named, model)
@@ -198,8 +194,8 @@ class SessionCommands:
             opened.retitle(title)
             await opened.parts.log.commit()
             return opened.title
-        await self._stored.rename_session(self._root(), session, title)
-        return overview(session, await self._stored.session(self._root(), session)).title
+        await self._stored.rename_session(session, title)
+        return overview(session, await self._stored.session(session)).title
 
     async def delete(self, session: str) -> None:
         """Delete a session; where it is the current one, the next prompt begins a new one.
@@ -216,7 +212,7 @@ class SessionCommands:
         if session == self._sessions.id:
             await self._sessions.leave(for_good=True)
         await self._sessions.release(session)
-        await self._stored.delete_session(self._root(), session)
+        await self._stored.delete_session(session)
         self._turns.events.forget(session)
 
     async def _chosen(self) -> str | None:
@@ -225,7 +221,7 @@ class SessionCommands:
         Raises:
             UserError: There is none.
         """
-        found, _ = await self._stored.sessions(self._root(), limit=OFFERED, before=None)
+        found, _ = await self._stored.sessions(limit=OFFERED, before=None)
         titles: dict[str, str] = {}
         for one in found:
             if one.id != self._sessions.id:

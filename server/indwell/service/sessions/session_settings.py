@@ -147,7 +147,6 @@ class ModelChoice:
         door: Asks the user where the session's own model cannot be asked any more.
         configuration: Says which model is chosen now.
         stored: Says which model a session had.
-        root: The first folder of the workspace.
     """
 
     def __init__(
@@ -155,12 +154,10 @@ class ModelChoice:
         door: FrontDoor,
         configuration: Configuration,
         stored: StoredSessions,
-        root: Callable[[], Path],
     ) -> None:
         self._door = door
         self._configuration = configuration
         self._stored = stored
-        self._root = root
 
     async def of(self, session: str, model: str | None = None) -> str:
         """The model that a session is to go on with; empty if it is the one in force.
@@ -187,7 +184,7 @@ class ModelChoice:
         Raises:
             SessionError: There is no such session, or it cannot be read.
         """
-        was = await self._stored.model_of(self._root(), session)
+        was = await self._stored.model_of(session)
         configuration = self._configuration
         return await held_with(configuration.users, was, configuration.offered)
 

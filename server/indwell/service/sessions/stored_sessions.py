@@ -11,11 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indwell.agent.core.session import Session
-from indwell.errors import SessionError
+from indwell.errors import SessionError, UserError
 from indwell.service.chores import Chores
 from indwell.service.front_door import FrontDoor
-from indwell.service.sessions.inherited_task import take_task
 from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
@@ -143,111 +141,141 @@ class StoredSessions:
 
     Args:
         environment: The process's variables.
+        roots: Returns the folders of the workspace.
+        is_resident: The process keeps prompts and tasks that wait.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        roots: Callable[[], tuple[Path, ...]],
+        *,
+        is_resident: bool = True,
+    ) -> None:
         self._environment = environment
+        self._roots = roots
+        self._is_resident = is_resident
         self._drafts: dict[Path, DraftStore] = {}
 
-    async def check_session(self, root: Path, session: str) -> None:
+    @property
+    def root(self) -> Path:
+        """The first folder of the workspace.
+
+        Raises:
+            UserError: None is open.
+        """
+        if not self._roots():
+            raise UserError("no folder is open; open the folder of the project, and try again")
+        return self._roots()[0]
+
+    @property
+    def _state(self) -> Path:
+        return state_folder(self._environment)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether prompts and tasks that wait are kept on disk."""
+        return self._is_resident and bool(self._roots())
+
+    @property
+    def store(self) -> SessionStore:
+        """The store of the workspace's sessions."""
+        return SessionStore(self._state, self.root)
+
+    async def check_session(self, session: str) -> None:
         """Check that the session exists."""
-        await asyncio.to_thread(self._store(root).check, session)
+        await asyncio.to_thread(self.store.check, session)
 
     async def sessions(
-        self, root: Path, *, limit: int, before: str | None, query: str = ""
+        self, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
         """A page of a workspace's sessions, newest first, and whether there are older ones."""
-        store = self._store(root)
+        store = self.store
         return await asyncio.to_thread(
             lambda: listed(store, limit=limit, before=before, query=query)
         )
 
-    async def session(self, root: Path, session: str) -> LogReading:
+    async def session(self, session: str) -> LogReading:
         """Read the log of a session."""
-        return await asyncio.to_thread(self._store(root).open, session)
+        return await asyncio.to_thread(self.store.open, session)
 
-    async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
+    async def fork_session(self, session: str, turn: int | None) -> Fork:
         """Create a session from another one as it was at the end of a turn."""
         from indwell.sessions.forking import fork_session
 
         with uncollected():
-            return await fork_session(self._store(root), session, turn, now=datetime.now(UTC))
+            return await fork_session(self.store, session, turn, now=datetime.now(UTC))
 
-    async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
+    async def rewind_session(self, session: str, turn: int) -> Rewind:
         """Take the conversation of a session back to the end of a turn."""
         from indwell.sessions.forking import rewind_session
 
         with uncollected():
-            return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
+            return await rewind_session(self.store, session, turn, now=datetime.now(UTC))
 
-    async def take_task(self, root: Path, session: Session, origin: str) -> str:
-        """Hand the task of a session on; return its words that had no answer."""
-        return await take_task(session, self._store(root), origin)
-
-    async def model_of(self, root: Path, session: str) -> str:
+    async def model_of(self, session: str) -> str:
         """The model that last answered in a session."""
-        return (await asyncio.to_thread(self._store(root).overview, session)).model
+        return (await asyncio.to_thread(self.store.overview, session)).model
 
-    async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
+    async def keep_drafts(self, drafts: Sequence[str]) -> Path:
         """Write unsent words to a draft; return its path."""
         now = datetime.now(UTC)
-        return await asyncio.to_thread(lambda: self._draft_store(root).keep(drafts, now=now))
+        return await asyncio.to_thread(lambda: self._draft_store.keep(drafts, now=now))
 
-    async def keep_waiting(self, root: Path, unsent: Mapping[str, str]) -> None:
+    async def keep_waiting(self, unsent: Mapping[str, str]) -> None:
         """Store the words of waiting prompts, by the id of their prompt."""
         now = datetime.now(UTC)
-        await asyncio.to_thread(lambda: self._draft_store(root).keep_waiting(unsent, now=now))
+        await asyncio.to_thread(lambda: self._draft_store.keep_waiting(unsent, now=now))
 
-    async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
+    async def untold_drafts(self) -> tuple[Path, ...]:
         """Drafts of earlier processes; each is returned once."""
-        now, store = datetime.now(UTC), self._draft_store(root)
+        now, store = datetime.now(UTC), self._draft_store
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
-    async def keep_task(self, root: Path, origin: str) -> None:
+    async def keep_task(self, origin: str) -> None:
         """Store whose task the next new session continues; empty: none."""
-        await asyncio.to_thread(self._keep_task, root, origin)
+        await asyncio.to_thread(self._keep_task, origin)
 
-    def _keep_task(self, root: Path, origin: str) -> None:
-        task = LeftTask(origin, next(iter(self._store(root).ids()), "")) if origin else None
-        self._draft_store(root).keep_task(task, now=datetime.now(UTC))
+    def _keep_task(self, origin: str) -> None:
+        task = LeftTask(origin, next(iter(self.store.ids()), "")) if origin else None
+        self._draft_store.keep_task(task, now=datetime.now(UTC))
 
-    async def left_task(self, root: Path) -> str:
+    async def left_task(self) -> str:
         """The session whose task an ended server left, if no session has continued it."""
-        return await asyncio.to_thread(self._left_task, root)
+        return await asyncio.to_thread(self._left_task)
 
-    def _left_task(self, root: Path) -> str:
-        now, drafts = datetime.now(UTC), self._draft_store(root)
+    def _left_task(self) -> str:
+        now, drafts = datetime.now(UTC), self._draft_store
         task = drafts.take_over_task(now=now)
         if task is None:
             return ""
-        if was_handed_on(self._store(root), *task):
+        if was_handed_on(self.store, *task):
             drafts.keep_task(None, now=now)
             return ""
         return task.origin
 
-    async def rename_session(self, root: Path, session: str, title: str) -> None:
+    async def rename_session(self, session: str, title: str) -> None:
         """Write a title into the log of a session that is not open."""
-        store, now = self._store(root), datetime.now(UTC)
+        store, now = self.store, datetime.now(UTC)
         _, log = await asyncio.to_thread(lambda: store.resume(session, now=now))
         try:
             log.append(Titled(title, timestamp(now)))
         finally:
             await log.close()
 
-    async def delete_session(self, root: Path, session: str) -> None:
+    async def delete_session(self, session: str) -> None:
         """Delete a session of this workspace."""
-        await self.check_session(root, session)
-        await asyncio.to_thread(retention.delete, state_folder(self._environment), session)
+        await self.check_session(session)
+        await asyncio.to_thread(retention.delete, self._state, session)
 
-    def _draft_store(self, root: Path) -> DraftStore:
-        """The draft store of a workspace; only one may hold the file of waiting prompts."""
+    @property
+    def _draft_store(self) -> DraftStore:
+        """The draft store of the workspace; only one may hold the file of waiting prompts."""
+        root = self.root
         if root not in self._drafts:
-            self._drafts[root] = DraftStore(state_folder(self._environment), root)
+            self._drafts[root] = DraftStore(self._state, root)
         return self._drafts[root]
-
-    def _store(self, root: Path) -> SessionStore:
-        return SessionStore(state_folder(self._environment), root)
 
 
 def listed(
@@ -352,25 +380,17 @@ class Unsent:
         stored: Stores the words.
         door: Tells the user where they are.
         chores: Owns the background work.
-        root: Returns the first folder of the workspace; None: nothing is kept.
     """
 
-    def __init__(
-        self,
-        stored: StoredSessions,
-        door: FrontDoor,
-        chores: Chores,
-        root: Callable[[], Path | None],
-    ) -> None:
+    def __init__(self, stored: StoredSessions, door: FrontDoor, chores: Chores) -> None:
         self._stored = stored
         self._door = door
-        self._root = root
         self._keeping = Keeping(self._keep, chores)
         self.want = self._keeping.want
 
-    async def tell(self, root: Path) -> None:
+    async def tell(self) -> None:
         """Tell the user once where earlier servers left unsent words."""
-        for path in await self._stored.untold_drafts(root):
+        for path in await self._stored.untold_drafts():
             self._door.warn(f"prompts that waited when the editor was closed stand in {path}")
 
     def stop(self) -> None:
@@ -379,10 +399,9 @@ class Unsent:
 
     async def leave(self, unsent: tuple[str, ...]) -> None:
         """Write the words to a draft at the server's end, and delete the other copy."""
-        root = self._root()
-        if unsent and root is not None:
+        if unsent and self._stored.keeps:
             try:
-                path = await self._stored.keep_drafts(root, unsent)
+                path = await self._stored.keep_drafts(unsent)
                 number = "1 prompt" if len(unsent) == 1 else f"{len(unsent)} prompts"
                 self._door.warn(f"{number} that waited: kept in {path}")
             except SessionError:
@@ -390,6 +409,5 @@ class Unsent:
         await self._keeping.clear()
 
     async def _keep(self, unsent: Mapping[str, str]) -> None:
-        root = self._root()
-        if root is not None:
-            await self._stored.keep_waiting(root, unsent)
+        if self._stored.keeps:
+            await self._stored.keep_waiting(unsent)

@@ -14,8 +14,8 @@ from indwell.files import is_file, read_bytes
 from indwell.files.listing import mark_of
 from indwell.files.reading import why_foreign
 from indwell.sandbox.environment import program_on_path
-from indwell.service.configuration import workspace_file
 from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import workspace_file
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
 from indwell.settings.values import project_hooks
