@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.service.configuration import UNTRUSTED
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.user_settings import read_settings
+from indwell.service.user_settings import UNTRUSTED, read_settings
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.command_bounds import strength
 from indwell.workspace.executable_files import MOST_FILES
@@ -170,7 +169,7 @@ def test_what_the_settings_name_is_trusted_whatever_it_holds(home) -> None:
     assert not trust.obeys(home.folder, "AGENTS.md", b"anything")  # nobody has looked
     trust.hold_back("the editor")
     trust.look((home.workspace,), settings)
-    assert trust.restricted((home.workspace,)) == (str(home.workspace),)
+    assert trust.now((home.workspace,)).restricted == (str(home.workspace),)
 
 
 def test_what_was_trusted_is_obeyed_as_it_was_and_nothing_that_came_later(home) -> None:
@@ -267,10 +266,10 @@ def test_l3_a_folder_that_is_to_stay_restricted_is_so_in_a_trusted_one_as_well(h
     say_of(home, home.workspace, trusted=True)
     trust = FolderTrust(home.environment())
     trust.look((home.workspace,), Settings())
-    assert trust.trusted((home.workspace,)) == (home.workspace,)
-    assert trust.restricted((home.workspace,)) == (str(inner),)
+    assert trust.now((home.workspace,)).trusted == (home.workspace,)
+    assert trust.now((home.workspace,)).restricted == (str(inner),)
     trust.look((home.workspace,), Settings(trusted=(str(home.workspace),)))
-    assert trust.restricted((home.workspace,)) == ()  # trusted whatever it holds
+    assert trust.now((home.workspace,)).restricted == ()  # trusted whatever it holds
 
 
 @pytest.mark.parametrize("data", [b"gitdir: a\0b\n", b"gitdir: \xff\xfe", b"gitdir:", b""])
@@ -284,9 +283,9 @@ async def test_h6_no_file_of_an_unknown_folder_ends_the_program(home, data) -> N
 def test_what_git_obeys_is_known_from_the_last_look(home) -> None:
     home.write(".git/config", "[core]\n\thooksPath = .githooks\n")
     trust = FolderTrust(home.environment())
-    assert trust.obeyed((home.workspace,)) == ()
+    assert trust.now((home.workspace,)).obeyed == ()
     trust.look((home.workspace,), Settings())
-    assert str(home.workspace / ".githooks") in trust.obeyed((home.workspace,))
+    assert str(home.workspace / ".githooks") in trust.now((home.workspace,)).obeyed
 
 
 @pytest.mark.parametrize("text", [".".join("a" * 8_000) + " = 1", "x = 1\n" * 10_000])

@@ -5,9 +5,11 @@ Without an answer, or with one that cannot be read, a folder is restricted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +29,52 @@ UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
 """Errors that a repository can cause while it is examined: then the folder is restricted."""
 
 
+class TrustNow(NamedTuple):
+    """The trust in the folders of a workspace at one moment.
+
+    Attributes:
+        trusted: The trusted folders, in which commands may write.
+        restricted: The untrusted folders, as written and as resolved. Includes folders below the
+            trusted ones that the user wants to stay restricted (real paths).
+        obeyed: The files that git runs or obeys there, absolute.
+        repository_roots: The folders below that hold repositories, absolute.
+    """
+
+    trusted: tuple[Path, ...]
+    restricted: tuple[str, ...]
+    obeyed: tuple[str, ...]
+    repository_roots: tuple[str, ...]
+
+
+class _TrustKey(NamedTuple):
+    """What ``TrustNow`` follows from; each look replaces what it found, and changes nothing."""
+
+    roots: tuple[Path, ...]
+    real: tuple[Path, ...]
+    standings: Mapping[str, TrustStanding]
+    said_no: tuple[str, ...]
+    git: Mapping[str, GitPlaces]
+
+    def is_same(self, other: _TrustKey) -> bool:
+        return self[:2] == other[:2] and all(map(operator.is_, self[2:], other[2:]))
+
+
+def _trust_now(key: _TrustKey) -> TrustNow:
+    unknown = TrustStanding("", "restricted", "")
+    known = [key.standings.get(str(one)) or unknown for one in key.real]
+    folders = tuple(zip(key.roots, key.real, known, strict=True))
+    left = [(root, real) for root, real, one in folders if one.state != "trusted"]
+    asked = [str(real) for _, real, one in folders if not (one.state == "trusted" and one.is_whole)]
+    inner = [one for one in key.said_no if one not in asked and is_inside(one, tuple(asked))]
+    places = [key.git.get(str(one), GitPlaces()) for one in key.real]
+    return TrustNow(
+        tuple(root for root, _, one in folders if one.state == "trusted"),
+        tuple(dict.fromkeys((*(str(one) for both in left for one in both), *inner))),
+        tuple(dict.fromkeys(path for one in places for path in (*one.folders, *one.obeyed))),
+        tuple(dict.fromkeys(path for one in places for path in one.holders)),
+    )
+
+
 class FolderTrust:
     """Examines folders, and stores answers.
 
@@ -43,6 +91,7 @@ class FolderTrust:
         self._standings: dict[str, TrustStanding] = {}
         self._said_no: tuple[str, ...] = ()
         self._git: dict[str, GitPlaces] = {}
+        self._known: tuple[_TrustKey, TrustNow] | None = None
 
     def hold_back(self, why: str) -> None:
         """Trust no folder from now on, whatever the user answered: the editor is restricted."""
@@ -78,36 +127,13 @@ class FolderTrust:
             self._store().keep(Path(standing.folder), said)
             del self._here[standing.folder]
 
-    def restricted(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """The untrusted folders of ``roots``, as written and as resolved.
-
-        Includes folders below the trusted ones that the user wants to stay restricted (real paths).
-        """
-        left = [root for root in roots if not self.is_trusted(root)]
-        asked = tuple(str(root.resolve()) for root in roots if not self.is_whole(root))
-        inner = (one for one in self._said_no if one not in asked and is_inside(one, asked))
-        return tuple(
-            dict.fromkeys((*(str(one) for root in left for one in (root, root.resolve())), *inner))
-        )
-
-    def obeyed(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """The files that git runs or obeys in ``roots``, absolute, as last examined."""
-        return tuple(
-            dict.fromkeys(
-                path for one in self._places(roots) for path in (*one.folders, *one.obeyed)
-            )
-        )
-
-    def repository_roots(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """The folders below ``roots`` that hold repositories, absolute, as last examined."""
-        return tuple(dict.fromkeys(path for one in self._places(roots) for path in one.holders))
-
-    def _places(self, roots: Sequence[Path]) -> Iterator[GitPlaces]:
-        return (self._git.get(str(root.resolve()), GitPlaces()) for root in roots)
-
-    def trusted(self, roots: Sequence[Path]) -> tuple[Path, ...]:
-        """The trusted folders of ``roots``, in which commands may write."""
-        return tuple(root for root in roots if self.is_trusted(root))
+    def now(self, roots: Sequence[Path]) -> TrustNow:
+        """The trust in the folders ``roots``, as last examined."""
+        real = tuple(root.resolve() for root in roots)  # a link may lead elsewhere by now
+        key = _TrustKey(tuple(roots), real, self._standings, self._said_no, self._git)
+        if self._known is None or not key.is_same(self._known[0]):
+            self._known = key, _trust_now(key)
+        return self._known[1]
 
     def is_trusted(self, root: Path) -> bool:
         """Whether the folder was trusted when it was last examined."""

@@ -251,7 +251,7 @@ def make_session(
     spill = SpillFolder(spill_folder, n_kept=place.n_spilled, hide=hide)
     readable = (spill_folder, *place.others)
     git = GitEntries(
-        lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)),
+        lambda: tuple(one.resolve() for one in trust.now(workspace.roots).trusted),
         GitNote(state / "git" / folder_name(root)),
         lambda: any(one.is_covered for one in boards.background.running),
     )

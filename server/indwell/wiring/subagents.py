@@ -107,7 +107,9 @@ def find_agents(
     problems: list[str] = []
     files = list(_of_user())
     if trust is not None:
-        files += [one for root in trust.trusted(roots) for one in _of_workspace(root, trust, deny)]
+        files += [
+            one for root in trust.now(roots).trusted for one in _of_workspace(root, trust, deny)
+        ]
     for one in files:
         if one.problem:
             problems.append(f"{one.shown}: {one.problem}")

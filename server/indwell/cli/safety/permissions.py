@@ -151,7 +151,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
     folder, held = Path(cwd), strength()
     trust = FolderTrust(os.environ)
     trust.look([folder], _settings())
-    restricted = trust.restricted([folder])
+    restricted = trust.now([folder]).restricted
     now = msgspec.structs.replace(
         policy,
         writes_confined=held.level in {"S3", "S3m"},

@@ -249,7 +249,8 @@ class BoundsNow:
         self, settings: Settings, roots: tuple[Path, ...]
     ) -> Callable[[Widening], Confinement | None]:
         """Return the bounds of commands under these settings and the current trust."""
-        folders = self._trust.trusted(roots), self._trust.restricted(roots)
+        now = self._trust.now(roots)
+        folders = now.trusted, now.restricted
         readable = self._shelf.readable
 
         def confine(widening: Widening) -> Confinement | None:
@@ -300,6 +301,7 @@ def policy_now(
         in_git: Protected files in git that the user has not agreed to, in words.
         git_unchecked: Changes of git's data that could not be checked, in words.
     """
+    now, held = trust.now(roots), strength()
     return Policy(
         mode=settings.mode,
         deny=settings.deny,
@@ -307,14 +309,14 @@ def policy_now(
         rules=rules_of(settings),
         own=own,
         readable=readable,
-        roots=tuple(map(str, trust.trusted(roots))),
-        restricted=trust.restricted(roots),
-        obeyed=(*trust.obeyed(roots), *map(str, own_installation(roots))),
-        writes_confined=strength().level in {"S3", "S3m"},
-        sandbox=strength().words,
-        asks_for_all=strength().level == "S0",
+        roots=tuple(map(str, now.trusted)),
+        restricted=now.restricted,
+        obeyed=(*now.obeyed, *map(str, own_installation(roots))),
+        writes_confined=held.level in {"S3", "S3m"},
+        sandbox=held.words,
+        asks_for_all=held.level == "S0",
         harmless=settings.harmless_names,
-        repository_roots=trust.repository_roots(roots),
+        repository_roots=now.repository_roots,
         in_git=in_git,
         git_unchecked=git_unchecked,
     )

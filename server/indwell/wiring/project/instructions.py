@@ -93,7 +93,7 @@ class ProjectInstructions:
         if not above:
             return NOTHING
         places = await asyncio.to_thread(_present, tuple(above), (first, *others))
-        apart = self._trust.restricted((first, *others))
+        apart = self._trust.now((first, *others)).restricted
         texts, ignored = [], []
         for root, path in places:
             if is_inside(str(path), apart):
