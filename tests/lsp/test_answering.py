@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.editor.answering import Answering
@@ -37,8 +36,8 @@ class Client:
         await self.answered.wait()
         return "yes"
 
-    def show(self, _level: types.MessageType, message: str) -> None:
-        self.happened.append(message)
+    def fail(self, error: Exception) -> None:
+        self.happened.append(f"Indwell: {error}")
 
 
 class Desk:

@@ -17,13 +17,11 @@ from support.session import World, a_world
 
 
 def service_of(world: World, *, current: bool = True) -> Any:
-    async def session(_root: Path, identifier: str) -> LogReading:
+    async def session(identifier: str) -> LogReading:
         return world.store.open(identifier)
 
     sessions = SimpleNamespace(find=lambda _session: world.session if current else None)
-    return SimpleNamespace(
-        sessions=sessions, stored=SimpleNamespace(session=session), root=Path("/")
-    )
+    return SimpleNamespace(sessions=sessions, stored=SimpleNamespace(session=session))
 
 
 def titles(reading: LogReading) -> list[str]:
