@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp.workspace.line_blocks import BLOCK, LineBlocks, to_offset, to_position
+from indwell.lsp.workspace.line_blocks import BLOCK, LineBlocks
 from indwell.workspace.text import document_lines
-from support.editor_texts import ENCODINGS, changed, ranges, texts
+from support.editor_texts import ENCODINGS, changed, ranges, texts, to_offset, to_position
 
 sizes = st.integers(1, 6)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind, Range
+
+from indwell.lsp.workspace.line_blocks import index_in_line, units_in_line
 
 ENCODINGS = tuple(kind.value for kind in PositionEncodingKind)
 
@@ -44,3 +47,21 @@ def changed(text: str, range_: Range, new: str, encoding: str) -> str:
     """The whole text after a change; a range in the wrong order is turned round."""
     start, end = sorted((range_.start, range_.end), key=lambda one: (one.line, one.character))
     return text[: offset_of(text, start, encoding)] + new + text[offset_of(text, end, encoding) :]
+
+
+def to_offset(lines: Sequence[str], position: Position, encoding: str) -> int:
+    """The offset in code points of a position; clamped to the document."""
+    if position.line >= len(lines):
+        return sum(map(len, lines))
+    before = sum(map(len, lines[: position.line]))
+    return before + index_in_line(lines[position.line], position.character, encoding)
+
+
+def to_position(lines: Sequence[str], offset: int, encoding: str) -> Position:
+    """The position of an offset in code points."""
+    left = offset
+    for number, line in enumerate(lines):
+        if left < len(line) or number == len(lines) - 1:
+            return Position(line=number, character=units_in_line(line, left, encoding))
+        left -= len(line)
+    return Position(line=0, character=0)

@@ -72,9 +72,7 @@ class Court(Desk):
             self.client,
             self.chores,
             Answering(self.client, self.chores),
-            workspace=lambda: self.workspace,
-            session=lambda: self.session,
-            display=lambda path: path.name,
+            lambda: self.workspace,
             answer_s=answer_s,
         )
         self.reviewing.attach(ledger)

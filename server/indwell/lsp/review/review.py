@@ -54,10 +54,7 @@ class EditorReview:
             host.client,
             host.chores,
             host.answering,
-            workspace=self._workspace,
-            session=lambda: host.sessions.id,
-            display=self._display,
-            document=host.documents.at,
+            self._workspace,
             ask_s=lambda: min(ASK_S, host.settings.answer_timeout_s),
         )
 

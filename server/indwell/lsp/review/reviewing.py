@@ -5,35 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from indwell.lsp.messages.features import ClientFeatures
+from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
-from indwell.lsp.review.shown_hunks import Hints, Published, Shown, reachable
+from indwell.lsp.review.shown_hunks import Hints, Shown, reachable
 from indwell.lsp.workspace.documents import LONG, Document, Documents
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.service.chores import Chores
 from indwell.workspace.text import split_lines
-
-
-class ReviewScreen(Protocol):
-    """The part of the editor that shows pending changes."""
-
-    features: ClientFeatures
-
-    def publish(self, diagnostics: Published) -> None:
-        """Replace Indwell's diagnostics of a document."""
-        ...
-
-    def refresh_lenses(self) -> None:
-        """Ask the editor to read its code lenses again, if it supports that."""
-        ...
-
-    def show(self, level: types.MessageType, message: str) -> None:
-        """Show a message without waiting."""
-        ...
-
 
 RELOAD_S = 2.0  # for editors that reload changed files by themselves
 
@@ -126,7 +107,7 @@ class Reviewing:
     def __init__(
         self,
         documents: Documents,
-        screen: ReviewScreen,
+        screen: Client,
         chores: Chores,
         read_closed: ReadClosed,
         differs: Differs,
@@ -135,12 +116,12 @@ class Reviewing:
         session: Callable[[], str | None],
         others_s: float = OTHERS_S,
     ) -> None:
-        self._documents = documents
+        self.documents = documents
         self._screen = screen
         self._chores = chores
         self._read_closed = read_closed
         self._wants_hints = hints
-        self._session = session
+        self.session = session
         self._hints = Hints(screen.publish)
         self._elsewhere = Elsewhere(documents, chores, differs, self._warn)
         self._ledger: ReviewLedger | None = None
@@ -197,7 +178,7 @@ class Reviewing:
         """The hunks of a document; the ledger first reads a short text that has changed."""
         ledger, path = self._ledger, document.path
         if ledger is None or path is None:
-            return Shown(document.uri, (), None, self._documents.encoding, None)
+            return Shown(document.uri, (), None, self.documents.encoding, None)
         if path in self._unread and len(document.text) <= LONG and _is_true(ledger, document):
             del self._unread[path]
             ledger.sync(path, document.text)
@@ -285,7 +266,7 @@ class Reviewing:
         """Tell the ledger the texts of files that may have changed."""
         for path in tuple(self._unread):
             self._unread.pop(path, None)
-            document = self._documents.at(path)
+            document = self.documents.at(path)
             if document is None:
                 await self._read_closed(ledger, path)
             elif _is_true(ledger, document):
@@ -306,7 +287,7 @@ class Reviewing:
             if ledger.is_busy(path) or self._is_stopped:
                 continue
             is_new = self._show_file(ledger, path)
-            has_lenses |= is_new and self._documents.at(path) is not None
+            has_lenses |= is_new and self.documents.at(path) is not None
             if loop.time() > until:
                 await asyncio.sleep(0)
                 until = loop.time() + SLICE_S
@@ -331,12 +312,12 @@ class Reviewing:
         return before is not None or bool(shown.hunks)
 
     def _shown_at(self, ledger: ReviewLedger, path: Path) -> Shown:
-        hunks, document = ledger.hunks(path), self._documents.at(path)
+        hunks, document = ledger.hunks(path), self.documents.at(path)
         n_lines = None
         if any(not hunk.new for hunk in hunks):
             n_lines = _n_lines(document, ledger.text(path))
         uri = document.uri if document is not None else path.as_uri()
-        return Shown(uri, hunks, n_lines, self._documents.encoding, self._session())
+        return Shown(uri, hunks, n_lines, self.documents.encoding, self.session())
 
 
 def _is_true(ledger: ReviewLedger, document: Document) -> bool:

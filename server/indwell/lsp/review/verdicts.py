@@ -19,12 +19,13 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.words import FilesOutcome, changes, question, sentence
 from indwell.lsp.workspace.buffer_edits import clean_ones, save_ours
-from indwell.lsp.workspace.documents import Document, path_of
+from indwell.lsp.workspace.documents import path_of
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, planned, reject
 from indwell.service.chores import Chores
 from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
 
 Verb: TypeAlias = Literal["accept", "reject"]
 
@@ -148,9 +149,6 @@ class Verdicts:
         chores: Owns the work.
         answering: Knows how long a command may take.
         workspace: Returns the user's files.
-        session: Returns the id of the current session.
-        display: Returns a file's name as people read it.
-        document: Returns the open document of a file; None if it is not open.
         ask_s: Returns how long the user has to answer a question, in seconds.
         answer_s: How long a command may take in an editor that blocks until it is answered.
     """
@@ -161,11 +159,8 @@ class Verdicts:
         client: Client,
         chores: Chores,
         answering: Answering,
-        *,
         workspace: Callable[[], Workspace],
-        session: Callable[[], str | None],
-        display: Callable[[Path], str],
-        document: Callable[[Path], Document | None] = lambda _path: None,
+        *,
         ask_s: Callable[[], float] = lambda: ASK_S,
         answer_s: float = ANSWER_S,
     ) -> None:
@@ -174,9 +169,6 @@ class Verdicts:
         self._chores = chores
         self._answering = answering
         self._workspace = workspace
-        self._session = session
-        self._display = display
-        self._document = document
         self._ask_s = ask_s
         self._answer_s = answer_s
         self._numbers = itertools.count(1)
@@ -193,7 +185,7 @@ class Verdicts:
         if ledger is None:
             raise UserError("what is pending is still being read; try again in a moment")
         await self._reviewing.caught_up()
-        meant = meant_by(ledger, arguments, self._session())
+        meant = meant_by(ledger, arguments, self._reviewing.session())
         token = f"indwell-verdict-{next(self._numbers)}"
         stop = self._under_way[token] = asyncio.Event()
         work = asyncio.create_task(self._carry_out(verb, ledger, meant, token))
@@ -231,7 +223,7 @@ class Verdicts:
         self, verb: Verb, ledger: ReviewLedger, meant: Meant, token: str
     ) -> VerdictResult:
         progress = Progress(self._client, token, verb, len(meant.by_path))
-        clean = clean_ones(self._document, meant.by_path) if verb == "reject" else ()
+        clean = clean_ones(self._reviewing.documents.at, meant.by_path) if verb == "reject" else ()
         try:
             self._chores.begin(progress.announce())
             outcome = await self._done(verb, ledger, meant, progress, self._under_way[token])
@@ -301,6 +293,9 @@ class Verdicts:
 
     def _kept(self, path: Path, id_: str, why: str) -> KeptRow:
         return KeptRow(id=id_, uri=path.as_uri(), path=self._display(path), why=why)
+
+    def _display(self, path: Path) -> str:
+        return display(path, self._workspace().roots)
 
     def _tell(self, message: str) -> None:
         self._client.show(types.MessageType.Info, f"Indwell: {message}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
-from indwell.lsp.messages.lsprotocol_types import types
 from indwell.workspace.text import split_lines
 
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
@@ -38,24 +37,6 @@ def units_in_line(line: str, index: int, encoding: str) -> int:
         return min(index, len(line))
     codec, unit_b = _CODECS[encoding]
     return len(line[:index].encode(codec, "surrogatepass")) // unit_b
-
-
-def to_offset(lines: Sequence[str], position: types.Position, encoding: str) -> int:
-    """The offset in code points of a position; clamped to the document."""
-    if position.line >= len(lines):
-        return sum(map(len, lines))
-    before = sum(map(len, lines[: position.line]))
-    return before + index_in_line(lines[position.line], position.character, encoding)
-
-
-def to_position(lines: Sequence[str], offset: int, encoding: str) -> types.Position:
-    """The position of an offset in code points."""
-    left = offset
-    for number, line in enumerate(lines):
-        if left < len(line) or number == len(lines) - 1:
-            return types.Position(line=number, character=units_in_line(line, left, encoding))
-        left -= len(line)
-    return types.Position(line=0, character=0)
 
 
 def _is_inside(encoded: bytes, stop: int, unit_b: int) -> bool:

@@ -11,8 +11,7 @@ from pathlib import Path
 from indwell.agent.core.events import Event
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
-from indwell.errors import ToolError, UserError
-from indwell.files import exists
+from indwell.errors import UserError
 from indwell.review.ledger import ReviewLedger
 from indwell.service.secrets import Secrecy
 from indwell.service.user_settings import read_settings
@@ -45,24 +44,6 @@ async def open_ledger(
     folder = review_folder(state_folder(environment), roots[0])
     hide = Secrecy(settings, (), environment).hide
     return await ReviewLedger.open(folder, roots, hide=hide)
-
-
-async def opened_for(
-    workspace: Workspace, environment: Mapping[str, str], settings: Callable[[], Settings]
-) -> ReviewLedger:
-    """As ``open_ledger``, and what is pending is what still stands in the files.
-
-    Raises:
-        SettingsError: As there.
-    """
-    ledger = await open_ledger(environment, workspace.roots, settings)
-    for path in ledger.paths():
-        try:
-            await ledger.synced(path, (await workspace.read(path)).text)
-        except ToolError:
-            if not await asyncio.to_thread(exists, path):
-                ledger.sync(path, None)
-    return ledger
 
 
 class WorkspaceLedger:
