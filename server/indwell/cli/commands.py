@@ -7,11 +7,16 @@ import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
 from indwell.own_path import own_path
+
+Options = TypeVar("Options", bound=msgspec.Struct)
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
@@ -23,6 +28,12 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
         quoted = "; put the words of a prompt in quotes" if options.command == "run" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{quoted}")
     return options, parser
+
+
+def taken(type_: type[Options], options: argparse.Namespace, **given: object) -> Options:
+    """The options that a command takes: those of the command line by their names, and ``given``."""
+    names = (name for name in type_.__struct_fields__ if hasattr(options, name))
+    return type_(**{**{name: getattr(options, name) for name in names}, **given})
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
@@ -49,15 +60,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         case "setup":
             from indwell.cli.setup.command import SetupOptions, setup
 
-            return setup(
-                SetupOptions(
-                    editor=options.editor,
-                    write=options.write,
-                    remove=options.remove,
-                    json=options.json,
-                    lsp_mode=options.lsp_mode,
-                )
-            )
+            return setup(taken(SetupOptions, options))
         case "stats":
             from indwell.cli.stored.stats import stats
 
@@ -103,15 +106,7 @@ def _first_minutes(options: argparse.Namespace) -> int:
         case "login":
             from indwell.cli.login import LoginOptions, login
 
-            return login(
-                LoginOptions(
-                    provider=options.provider,
-                    key_stdin=options.key_stdin,
-                    model=options.model,
-                    json=options.json,
-                    is_tested=not options.no_test,
-                )
-            )
+            return login(taken(LoginOptions, options, is_tested=not options.no_test))
         case "logout":
             from indwell.cli.login import logout
 
@@ -216,15 +211,14 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     from indwell.cli.review.command import ReviewOptions, WrongLine, review
 
     try:
+        verdict = "accept" if options.accept else "reject" if options.reject else None
         return review(
-            ReviewOptions(
+            taken(
+                ReviewOptions,
+                options,
                 files=tuple(options.files),
-                session=options.session,
-                turn=options.turn,
-                verdict="accept" if options.accept else "reject" if options.reject else None,
+                verdict=verdict,
                 everything=options.all,
-                json=options.json,
-                diff=options.diff,
             )
         )
     except WrongLine as error:
@@ -272,21 +266,14 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from indwell.cli.run.command import run
     from indwell.cli.run.grammar import NEWEST, RunOptions
 
-    wish = RunOptions(
-        words=options.words,
+    wish = taken(
+        RunOptions,
+        options,
         folder=folder,
         place=options.file[0] if options.file else None,
-        json=options.json,
-        scripted=options.scripted,
         allow=options.allow_commands,
-        mode=options.mode,
-        model=options.model,
-        effort=options.effort,
         session=NEWEST if options.continues else options.resume or "",
-        turn=options.turn,
-        files=options.files,
         origin=options.new_from or "",
-        trust=options.trust,
         approves=options.approve_plan,
         stdin=stdin,
         limits=limits_of(options),

@@ -12,12 +12,18 @@ from indwell.messages import EFFORTS
 from indwell.settings.model import FREEDOM
 
 
+def flags(parser: argparse._ActionsContainer, **words: str) -> None:
+    """Add options without a value, by name, each with its help."""
+    for name, said in words.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=said)
+
+
 def json_anywhere(
     command: argparse.ArgumentParser, actions: Iterable[argparse.ArgumentParser]
 ) -> None:
     """Accept ``--json`` before an action and after it."""
     words = "print one JSON object"
-    command.add_argument("--json", action="store_true", help=words)
+    flags(command, json=words)
     for one in actions:  # no default, which would override an earlier ``--json``
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=words)
 
@@ -44,7 +50,7 @@ def memory_options(memory: argparse.ArgumentParser) -> None:
 
 
 def _user(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", action="store_true", help="about you, for every folder")
+    flags(parser, user="about you, for every folder")
 
 
 def review_options(review: argparse.ArgumentParser) -> None:
@@ -76,21 +82,15 @@ def review_options(review: argparse.ArgumentParser) -> None:
         help="only changes of this turn (needs --session if several sessions have such a turn)",
     )
     verdict = review.add_mutually_exclusive_group()
-    verdict.add_argument(
-        "--accept",
-        action="store_true",
-        help="accept the changes that FILE, --session, --turn or --all select, without questions",
-    )
-    verdict.add_argument(
-        "--reject",
-        action="store_true",
-        help="reject the selected changes without questions; later changes by you or another "
+    flags(
+        verdict,
+        accept="accept the changes that FILE, --session, --turn or --all select, without questions",
+        reject="reject the selected changes without questions; later changes by you or another "
         "turn stay and are listed. Copies of the files are kept",
     )
-    review.add_argument("--all", action="store_true", help="with --accept or --reject: all changes")
+    flags(review, all="with --accept or --reject: all changes")
     form = review.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object; ask nothing")
-    form.add_argument("--diff", action="store_true", help="print one diff; ask nothing")
+    flags(form, json="print one JSON object; ask nothing", diff="print one diff; ask nothing")
 
 
 def permissions_options(permissions: argparse.ArgumentParser) -> None:
@@ -103,26 +103,21 @@ def permissions_options(permissions: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="list what is always allowed here (the default)")
     revoke = actions.add_parser("revoke", help="revoke permissions")
     revoke.add_argument("which", nargs="*", metavar="N", help="numbers from the list")
-    revoke.add_argument("--all", action="store_true", help="all permissions of this folder")
+    flags(revoke, all="all permissions of this folder")
     explain = actions.add_parser("explain", help="explain how the rules decide on a command")
     explain.add_argument(
         "--rules",
         metavar="FILE",
         help="JSON with lists of patterns: allow, ask, deny (default: those of your settings)",
     )
-    explain.add_argument(
-        "--sandboxed",
-        action="store_true",
-        help="assume a sandbox that confines writes to the folder",
-    )
+    flags(explain, sandboxed="assume a sandbox that confines writes to the folder")
     explain.add_argument(
         "--mode", choices=("plan", "ask", "review", "auto"), help="(default: yours)"
     )
     explain.add_argument("--cwd", metavar="FOLDER", help="folder to run it in (default: this one)")
-    explain.add_argument(
-        "--stdin",
-        action="store_true",
-        help="read one JSON object per line (command; rules, sandboxed, mode, cwd), print one "
+    flags(
+        explain,
+        stdin="read one JSON object per line (command; rules, sandboxed, mode, cwd), print one "
         "answer per line",
     )
     explain.add_argument("words", nargs="*", metavar="COMMAND", help="the command, after --")
@@ -138,10 +133,9 @@ def trust_options(trust: argparse.ArgumentParser) -> None:
     )
     trust.add_argument("folder", nargs="?", default=".", help="the folder (default: this one)")
     what = trust.add_mutually_exclusive_group()
-    what.add_argument("--revoke", action="store_true", help="revoke the trust")
-    what.add_argument("--list", action="store_true", help="list your answers for all folders")
-    trust.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    _json_flag(trust)
+    flags(what, revoke="revoke the trust", list="list your answers for all folders")
+    flags(trust, yes="do not ask for confirmation")
+    flags(trust, json="print one JSON object")
 
 
 def audit_options(audit: argparse.ArgumentParser) -> None:
@@ -157,11 +151,7 @@ def audit_options(audit: argparse.ArgumentParser) -> None:
         help="its id, or the first characters of it (default: the newest)",
     )
     audit.add_argument("--turn", type=int, metavar="N", help="only this turn")
-    _json_flag(audit)
-
-
-def _json_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    flags(audit, json="print one JSON object")
 
 
 LIST_LIMIT = 20  # sessions; H61
@@ -182,15 +172,16 @@ def make_parser() -> argparse.ArgumentParser:
     logout.add_argument(
         "origin", nargs="?", help="only the key of this endpoint (default: all keys)"
     )
-    _json(logout)
-    _json(commands.add_parser("models", help="list the models of the endpoint"))
+    flags(logout, json="print JSON")
+    models = commands.add_parser("models", help="list the models of the endpoint")
+    flags(models, json="print JSON")
     _doctor(commands.add_parser("doctor", help="find what does not work here, and how to fix it"))
     _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
     _run(commands.add_parser("run", help="run one turn in the terminal"))
     review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
     demo = commands.add_parser("demo", help="watch the agent fix a bug in a sample project")
     demo.add_argument("--seed", type=int, help="selects the project and the bug (default: random)")
-    demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    flags(demo, json="print one JSON object at the end")
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
     memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
@@ -206,8 +197,8 @@ def make_parser() -> argparse.ArgumentParser:
         commands.add_parser("replay", help="replay recorded conversations without a model")
     )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
-    purge.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    _json(purge)
+    flags(purge, yes="do not ask for confirmation")
+    flags(purge, json="print JSON")
     for one in commands.choices.values():
         one.set_defaults(parser=one)  # errors show the usage of the command
     return parser
@@ -215,7 +206,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _serve(serve: argparse.ArgumentParser) -> None:
     where = serve.add_mutually_exclusive_group()
-    where.add_argument("--stdio", action="store_true", help="on stdin and stdout (the default)")
+    flags(where, stdio="on stdin and stdout (the default)")
     where.add_argument(
         "--tcp",
         metavar="HOST:PORT",
@@ -233,28 +224,26 @@ def _login(login: argparse.ArgumentParser) -> None:
         "stored."
     )
     login.add_argument("provider", nargs="?", help="a name such as openai or ollama, or an address")
-    login.add_argument("--key-stdin", action="store_true", help="read the key from stdin")
+    flags(login, key_stdin="read the key from stdin")
     login.add_argument("--model", help="which model (default: you are asked)")
-    login.add_argument("--no-test", action="store_true", help="store it without trying it")
-    _json(login)
+    flags(login, no_test="store it without trying it", json="print JSON")
 
 
 def _doctor(doctor: argparse.ArgumentParser) -> None:
-    doctor.add_argument("--offline", action="store_true", help="do not use the network")
+    flags(doctor, offline="do not use the network")
     form = doctor.add_mutually_exclusive_group()
-    form.add_argument(
-        "--report", action="store_true", help="print Markdown for a bug report, without secrets"
+    flags(
+        form,
+        report="print Markdown for a bug report, without secrets",
+        json="print one JSON object",
     )
-    form.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _setup(setup: argparse.ArgumentParser) -> None:
     setup.add_argument("editor", choices=EDITORS, help="which one")
     what = setup.add_mutually_exclusive_group()
-    what.add_argument("--write", action="store_true", help="write it to the editor's configuration")
-    what.add_argument("--remove", action="store_true", help="remove what --write added")
-    setup.add_argument("--lsp-mode", action="store_true", help="emacs: lsp-mode instead of eglot")
-    _json(setup)
+    flags(what, write="write it to the editor's configuration", remove="remove what --write added")
+    flags(setup, lsp_mode="emacs: lsp-mode instead of eglot", json="print JSON")
 
 
 def _run(run: argparse.ArgumentParser) -> None:
@@ -292,17 +281,12 @@ def _run(run: argparse.ArgumentParser) -> None:
         "turn; the log keeps the later turns. Without a prompt, only rewind, and print the "
         "prompt that came next",
     )
-    run.add_argument(
-        "--files",
-        action="store_true",
-        help="with --turn: also restore the files to the end of that turn. Your own later "
+    flags(
+        run,
+        files="with --turn: also restore the files to the end of that turn. Your own later "
         "changes stay",
-    )
-    run.add_argument(
-        "--approve-plan",
-        action="store_true",
-        help="with --resume or --continue: carry out the session's plan as its file reads now; a "
-        "prompt is sent with it",
+        approve_plan="with --resume or --continue: carry out the session's plan as its file reads "
+        "now; a prompt is sent with it",
     )
     run.add_argument("--model", default="", help="the model to use (default: from the settings)")
     run.add_argument(
@@ -324,15 +308,12 @@ def _run(run: argparse.ArgumentParser) -> None:
         "edits (default: from the settings)",
     )
     run.add_argument("--folder", default=".", help="the project's folder (default: this one)")
-    run.add_argument("--json", action="store_true", help="print one JSON event per line")
-    run.add_argument(
-        "--allow-commands",
-        action="store_true",
-        help="allow commands that Indwell would ask about; for containers. Does not cover "
-        "protected files, secrets, edits, your own `ask` rules, or leaving the sandbox",
-    )
-    run.add_argument(
-        "--trust", action="store_true", help="trust the folder for this run, without asking"
+    flags(
+        run,
+        json="print one JSON event per line",
+        allow_commands="allow commands that Indwell would ask about; for containers. Does not "
+        "cover protected files, secrets, edits, your own `ask` rules, or leaving the sandbox",
+        trust="trust the folder for this run, without asking",
     )
     limit_options(run)
     _scripted(run)
@@ -355,7 +336,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         "import: files that other tools recorded (JSONL; `-`: stdin). replay-request: a "
         "session, and the number of a request to rebuild from its log",
     )
-    sessions.add_argument("--all", action="store_true", help="all folders, not only this one")
+    flags(sessions, all="all folders, not only this one")
     sessions.add_argument(
         "--turn",
         type=_turn,
@@ -370,7 +351,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"list only the newest N; 0 for all (default: {LIST_LIMIT})",
     )
-    _json(sessions)
+    flags(sessions, json="print JSON")
 
 
 def _stats(stats: argparse.ArgumentParser) -> None:
@@ -383,8 +364,8 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument(
         "--session", default="", metavar="ID", help="one session of any folder, turn by turn"
     )
-    stats.add_argument("--all", action="store_true", help="all folders, not only this one")
-    _json(stats)
+    flags(stats, all="all folders, not only this one")
+    flags(stats, json="print JSON")
 
 
 def _days(text: str) -> int:
@@ -403,13 +384,5 @@ def _turn(text: str) -> int:
     return int(text)
 
 
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _scripted(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--scripted",
-        action="store_true",
-        help="use the scripted model that ships with Indwell: no key, no network",
-    )
+    flags(parser, scripted="use the scripted model that ships with Indwell: no key, no network")
