@@ -15,8 +15,8 @@ from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import RequestError
 from indwell.lsp.workspace.documents import Documents
-from indwell.lsp.workspace.line_blocks import to_offset
 from indwell.workspace.text import document_lines
+from support.editor_texts import to_offset
 
 Result = types.ApplyWorkspaceEditResult
 
