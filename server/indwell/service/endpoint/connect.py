@@ -14,7 +14,7 @@ import msgspec
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.lazy_pattern import lazy_pattern
-from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
+from indwell.providers.catalogue import BY_NAME, LOOPBACK, row_of, title_of
 from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
@@ -191,7 +191,30 @@ async def _tested(
         tell(*talked)
         if failure(talked) is not None:
             return None
-    return next((one for one in offered if one.name == name), OfferedModel(name))
+    model = next((one for one in offered if one.name == name), OfferedModel(name))
+    if _is_running_window(model) and (window := model.window or 0) < LEAST_WINDOW:
+        tell(
+            EndpointStep(
+                "window",
+                "warn",
+                f"{name} runs with a window of {window:,} tokens, which is little for work on code",
+                _MORE.get(row.name if (row := row_of(base_url)) is not None else "", _MORE_OF_ANY),
+            )
+        )
+    return model
+
+
+LEAST_WINDOW = 16_000  # tokens
+_MORE = {
+    "llama.cpp": "start it with more: `llama-server --jinja -c 32768 -m MODEL.gguf`",
+    "ollama": "start it with more: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`",
+    "lmstudio": "load the model with a context of 32768",
+    "vllm": "start it with more: `vllm serve MODEL --max-model-len 32768`",
+}
+_MORE_OF_ANY = (
+    "start the server with more: `-c 32768` for llama.cpp, `OLLAMA_CONTEXT_LENGTH=32768` for "
+    "Ollama; `window` in the settings says it otherwise"
+)
 
 
 def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
