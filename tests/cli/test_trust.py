@@ -119,7 +119,7 @@ async def test_tru_07_a_store_that_cannot_be_believed_is_said_and_left_alone(hom
     assert "cannot be used" in ended.stdout
     refused = await call(home, "trust", "--yes")
     assert refused.code == 1
-    assert "mend it, or move it away" in refused.stderr
+    assert "fix it, or move it away" in refused.stderr
     assert path.read_bytes() == before
 
 

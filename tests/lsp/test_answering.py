@@ -120,7 +120,7 @@ async def test_a_plain_editor_is_asked_about_files_after_its_command_was_answere
         await editor.wait_until(lambda: any("took back 1 file" in one for one in editor.messages))
         assert happened == [
             "answered",
-            "Indwell: Take the files back too? (1 file: made.txt)",
+            "Indwell: Restore the files too? (1 file: made.txt)",
             "Indwell: did you choose 'Take them back', or was the number meant for a file?",
         ]
         assert not (home.workspace / "made.txt").exists()

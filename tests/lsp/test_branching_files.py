@@ -142,7 +142,7 @@ async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
         editor.answers.choose = choose
         await editor.execute("indwell.rewind", {"turn": 0})
         assert asked == [
-            "Indwell: Take the files back too? (1 file: made.txt) ['No', 'Take them back']"
+            "Indwell: Restore the files too? (1 file: made.txt) ['No', 'Take them back']"
         ]
         assert (home.workspace / "made.txt").exists()
         editor.answers.choose = lambda _message, titles: SURE if SURE in titles else titles[1]

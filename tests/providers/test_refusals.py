@@ -105,7 +105,7 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
         (
             EndpointRefusal(404, "404 page not found"),
             (
-                "http://e/v1 takes no requests at this address; check it, it often ends in /v1,"
+                "http://e/v1 accepts no requests at this address; check it, it often ends in /v1,"
                 " or set `wire` to the API that the endpoint has: 404 page not found"
             ),
         ),

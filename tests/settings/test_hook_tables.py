@@ -59,7 +59,7 @@ def test_what_is_wrong_with_a_workspaces_hooks_is_said() -> None:
     assert loaded.settings.mode == "plan"
     (notice,) = loaded.notices
     assert notice.startswith(f"{WORKSPACE_FILE}: [[hooks]] number 1: object missing")
-    assert notice.endswith("until that is mended none of its hooks runs")
+    assert notice.endswith("none of its hooks runs until you correct that")
 
 
 def test_one_broken_hook_of_a_project_stops_all_of_them() -> None:

@@ -52,12 +52,12 @@ def test_a_broken_variable_is_named() -> None:
         load({"OPENAI_BASE_URL": "localhost"})
     assert str(caught.value) == (
         "OPENAI_BASE_URL: base_url = 'localhost' is no address, expected one like "
-        "'https://host/v1'; mend it and try again"
+        "'https://host/v1'; correct it and try again"
     )
 
 
 def test_a_broken_file_stops_with_its_line() -> None:
-    with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; mend it and try again$"):
+    with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; correct it and try again$"):
         load({}, 'model = "m"\nmode = \n', "mine.toml")
 
 
@@ -152,14 +152,14 @@ def test_notices_come_from_every_source() -> None:
         (
             "mode = ",
             (
-                ".indwell/config.toml line 1: invalid value; mend it and try again; "
+                ".indwell/config.toml line 1: invalid value; correct it and try again; "
                 "until then this workspace's settings are ignored"
             ),
         ),
         (
             "a = " + "[" * 20_000,
             (
-                ".indwell/config.toml is nested too deep; mend it and try again; "
+                ".indwell/config.toml is nested too deep; correct it and try again; "
                 "until then this workspace's settings are ignored"
             ),
         ),
@@ -222,5 +222,5 @@ def test_the_state_folder_is_the_platforms_or_the_users() -> None:
 
 @pytest.mark.parametrize("text", ["state", "./state", "~/state"])
 def test_a_state_folder_never_lies_in_the_workspace_by_accident(text: str) -> None:
-    with pytest.raises(SettingsError, match="is no absolute path; write the whole path"):
+    with pytest.raises(SettingsError, match="is not an absolute path; write the whole path"):
         state_folder({"INDWELL_STATE": text}, Path("/platform"))

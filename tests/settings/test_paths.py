@@ -39,7 +39,7 @@ def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         read_user_file(path)
     assert str(caught.value) == (
-        "config.toml is no UTF-8 text (byte 10); save it as UTF-8 and try again"
+        "config.toml is not UTF-8 text (byte 10); save it as UTF-8 and try again"
     )
 
 

@@ -174,7 +174,7 @@ CHECK = "python3 -B -m unittest -q"
 """The check of the demo's project; -B, as a stale .pyc would hide an edit of the same second."""
 
 WHAT_IT_IS = (
-    "This is the scripted model that ships with Indwell, not a language model: it can mend one "
+    "This is the scripted model that ships with Indwell, not a language model: it can fix one "
     "small fault in a Python function that has a test. For anything else set OPENAI_API_KEY (or "
     "OPENAI_BASE_URL for a local endpoint) and choose a model with INDWELL_MODEL."
 )
@@ -225,7 +225,7 @@ def _repair(done: list[_Exchange], path: str, first: int, last: int) -> Reply:
     edits = [one for one in done if one.call.name == "edit_file"]
     passed = _passes(checks[-1])
     if passed and not edits:
-        return Reply(text="The check passes already; there is nothing to mend here.")
+        return Reply(text="The check passes already; there is nothing to fix here.")
     if passed:
         return Reply(text=_closing(edits[-1], len(edits)))
     if done[-1].call.name == "edit_file" and not done[-1].result.is_error:

@@ -283,7 +283,7 @@ class Service:
         """
         self.check_usable()
         if self.sessions.current is None:
-            raise UserError("there is no conversation yet that could be shortened")
+            raise UserError("there is no conversation to shorten yet")
         prompt = Prompt(COMPACT, title="shorten the conversation")
         return self.turns.submit(self.waiting(prompt), on_end)
 

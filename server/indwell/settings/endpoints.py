@@ -74,7 +74,7 @@ def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
         known = ", ".join(map(repr, endpoints))
         raise SettingsError(
             f"the model {model!r} names the endpoint {endpoint!r}, and your settings have only "
-            f"{known}; write [endpoints.{endpoint}] with its base_url, or mend the name"
+            f"{known}; write [endpoints.{endpoint}] with its base_url, or correct the name"
         )
     return model, ""
 

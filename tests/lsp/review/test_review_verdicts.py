@@ -157,7 +157,7 @@ async def test_an_old_action_does_nothing_and_says_so(court) -> None:
     assert (result.hunks, result.gone) == ((), (hunk.id,))
     assert path.read_text() == new(3)
     assert court.client.told[-1] == (
-        "Indwell: the change that was shown is not pending any more, and nothing was done for it"
+        "Indwell: the change that was shown is no longer pending, and nothing was done for it"
     )
     await court.judge("reject", all=True)
     assert court.client.told[-1] == "Indwell: nothing is pending there"
@@ -194,7 +194,7 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
     ((message, titles),) = court.client.asked
     assert titles == (KEEP, RESTORE)  # the first is the default
     assert message == (
-        "Indwell: reject this change all the same, and lose what came since?\n"
+        "Indwell: reject this change anyway, and lose later changes?\n"
         "a.txt, line 3: you changed lines of it since"
     )
     assert path.read_text() == expected

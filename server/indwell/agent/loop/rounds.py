@@ -195,8 +195,8 @@ def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge
     if any(message.role == "assistant" for message in session.conversation.messages):
         return too_large_for(error)
     return WindowTooSmall(
-        f"{error}; this is a first request, so choose a model with a larger window, set `window` "
-        "to what the endpoint takes, or send less along"
+        f"{error}; this is the first request, so choose a model with a larger window, set `window` "
+        "to the endpoint's limit, or attach less"
     )
 
 
@@ -289,7 +289,7 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
     messages, notes = repair(now.messages)
     if notes:
         session.mend(messages, notes)
-        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
+        what = f"the conversation was repaired before it was sent: {'; '.join(notes)}"
         emit(events.Notice(turn, "warning", what))
 
 

@@ -236,7 +236,7 @@ def _reason(before: str, after: str, finished: events.TurnFinished | None) -> st
     if finished.ending != "done" and finished.message:
         return finished.message
     if before == "passed":
-        return "the check passed before anything was mended"
+        return "the check passed before anything was fixed"
     return "the turn ended, and the check still fails; another model may do better"
 
 

@@ -80,7 +80,7 @@ async def rewound(
     host.service.warn(done.session.notices)
     await mark_rewound(chats, done.session.session.id, arguments.turn)
     if not host.client.features.has("events"):
-        words = "; ".join((f"taken back to {ending_of(arguments.turn)}", *done.files))
+        words = "; ".join((f"rewound to {ending_of(arguments.turn)}", *done.files))
         host.client.show(types.MessageType.Info, f"Indwell: {words}")
     result = answers.resume_result(done.session)
     return attrs.evolve(result, draft=done.draft, notices=(*done.notices, *done.files))

@@ -35,7 +35,7 @@ def register_memory(server: Server, host: Host) -> None:
             return None
         shown = await host.client.show_document(path.as_uri())
         if not shown:
-            words = f"Indwell: what is remembered stands in {path}; open it"
+            words = f"Indwell: the remembered facts are in {path}; open it"
             host.client.show(types.MessageType.Info, words)
         return MemoryResult(path.as_uri(), str(path), shown)
 

@@ -107,12 +107,12 @@ def parsed(uri: str) -> Virtual:
         case "indwell-diff" if path.endswith(_DIFF):
             return Diff(_absolute(uri, path.removesuffix(_DIFF)), span)
         case "indwell-diff":
-            raise _refused(uri, f"a diff is one of all{_DIFF}, or of a path with {_DIFF} behind it")
+            raise _refused(uri, f"a diff is named all{_DIFF}, or a path followed by {_DIFF}")
     if span != ChangeSpan():
-        raise _refused(uri, "it takes no session and no turn behind a question mark")
+        raise _refused(uri, "it takes no session and no turn after a question mark")
     if found["scheme"] == "indwell-request":
         if path not in {"", _REQUEST}:
-            raise _refused(uri, f"there is but one, indwell-request:{_REQUEST}")
+            raise _refused(uri, f"there is only one, indwell-request:{_REQUEST}")
         return NextRequest()
     session = path.removesuffix(_MARKDOWN)
     if not is_id(session):
@@ -150,7 +150,7 @@ def _span(uri: str, query: str) -> ChangeSpan:
     fields = [one.partition("=") for one in unquote(query).split("&")] if query else []
     given = {name: value for name, _, value in fields}
     if len(given) < len(fields) or not set(given) <= {"session", "turn"}:
-        raise _refused(uri, "behind the question mark stand session=ID and turn=N, each once")
+        raise _refused(uri, "after the question mark, write session=ID and turn=N, each once")
     session, turn = given.get("session", ""), given.get("turn", "")
     if fields and not is_id(session):
         raise _refused(uri, "session=ID names whose turns are meant")
@@ -160,4 +160,4 @@ def _span(uri: str, query: str) -> ChangeSpan:
 
 
 def _refused(uri: str, hint: str) -> UserError:
-    return UserError(f"{short_line(uri, _SHOWN)!r} names no document of Indwell's: {hint}")
+    return UserError(f"{short_line(uri, _SHOWN)!r} is not a document of Indwell: {hint}")

@@ -167,7 +167,7 @@ def _leniently(body: bytes) -> Incoming:
         value = parsed(body)
         again = json.dumps(value).encode()
     except (ValueError, RecursionError):
-        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+        return Invalid(None, PARSE_ERROR, "the message is not valid JSON")
     if not isinstance(value, dict) or "jsonrpc" not in value:
         return _wrong(value)
     fields = {name: value[name] for name in ("id", "method") if name in value}
@@ -190,7 +190,7 @@ def _wrong_shape(body: bytes) -> Invalid:
     try:
         return _wrong(parsed(body))
     except ValueError:
-        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+        return Invalid(None, PARSE_ERROR, "the message is not valid JSON")
 
 
 def _wrong(value: object) -> Invalid:
@@ -208,4 +208,4 @@ def _wrong(value: object) -> Invalid:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -131,7 +131,7 @@ class Opening:
         given = plain.pop("token", "")
         if not self._admits(given if isinstance(given, str) else ""):
             self.leave = 1
-            words = "this line needs the token that the server printed when it started"
+            words = "this connection needs the token that the server printed when it started"
             return envelope.refusal(request.id, INVALID_REQUEST, words)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and params.root_uri:

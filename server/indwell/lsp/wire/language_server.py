@@ -197,7 +197,7 @@ def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
 
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
     """Before the line is open nothing goes out."""
-    _log.debug("not sent (droppable: %s): the line is not open", droppable)
+    _log.debug("not sent (droppable: %s): the connection is not open", droppable)
 
 
 def _registered(handlers: dict[str, Callable[..., Any]], name: str, handler: Handler) -> Handler:

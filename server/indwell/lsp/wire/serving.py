@@ -195,7 +195,7 @@ class Incoming:
             self._stalled = None
         if self._framer.broken:
             self.stop()
-            self._routing.give_up(f"the editor's messages cannot be read: {self._framer.broken}")
+            self._routing.give_up(f"invalid LSP input: {self._framer.broken}")
         elif self._framer.awaits_body:
             self._stalled = self._loop.call_later(STALLED_S, self._check_stalled)
 

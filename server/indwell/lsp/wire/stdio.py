@@ -97,7 +97,7 @@ def open_line(
             sys.stderr.write(f"indwell: the editor's end is closed ({error.strerror})\n")
             return 1
     if framer.broken:
-        sys.stderr.write(f"indwell: the editor's messages cannot be read: {framer.broken}\n")
+        sys.stderr.write(f"indwell: invalid LSP input: {framer.broken}\n")
     if opening.opened is None:
         assert opening.leave is not None
         return opening.leave

@@ -41,14 +41,14 @@ def address_of(text: str) -> tuple[str, int]:
     host = host.strip("[]")
     is_port = port.isascii() and port.isdecimal() and int(port) <= 65_535  # noqa: PLR2004 - 16 bits
     if not colon or is_bare or not is_port:
-        raise WrongAddress(f"{text!r} is no HOST:PORT; write 127.0.0.1:0 for any free port")
+        raise WrongAddress(f"{text!r} is not HOST:PORT; write 127.0.0.1:0 for any free port")
     try:
         is_local = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host).is_loopback
     except ValueError:
         is_local = False
     if not is_local:
         raise WrongAddress(
-            f"{host!r} is no loopback address; write 127.0.0.1:{port}, and reach it from elsewhere "
+            f"{host!r} is not a loopback address; write 127.0.0.1:{port}, and reach it from elsewhere "
             "through a tunnel such as ssh -L"
         )
     return "127.0.0.1" if host == "localhost" else host, int(port)

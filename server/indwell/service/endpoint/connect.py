@@ -44,7 +44,7 @@ def address_of(provider: str) -> str:
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
     names = ", ".join(BY_NAME)
     what = name_or_nothing(provider) or "what you named"  # it may be a key in the wrong place
-    raise UserError(f"{what} is no provider; take one of {names}, or an address 'https://…/v1'")
+    raise UserError(f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'")
 
 
 def address_place(environment: Mapping[str, str]) -> str:
@@ -53,7 +53,7 @@ def address_place(environment: Mapping[str, str]) -> str:
         return " (the address is OPENAI_BASE_URL's)"
     path = user_file()
     has_own = "base_url" in (read_user_file(path) or "")
-    return f" (the address stands in {path})" if has_own else ""
+    return f" (the address is in {path})" if has_own else ""
 
 
 async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
@@ -163,7 +163,7 @@ async def connect(
     except UserError as error:
         tell(EndpointStep("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
-    tell(EndpointStep("stored", "ok", f"address and model stand in {places.config}"))
+    tell(EndpointStep("stored", "ok", f"address and model are in {places.config}"))
     message = f"{model.name} at {title_of(base_url)} answers from now on"
     outcome = ended(message, model.name, notes)
     is_theirs = endpoint.keep == "client" and endpoint.key is not None
@@ -363,7 +363,7 @@ def _write(path: Path, text: str, before: str | None) -> None:
             target = path.resolve()  # many link theirs from elsewhere
             write_atomic(target, data, [target.parent], expected=before.encode())
     except (ToolError, OSError) as error:
-        raise SettingsError(f"{str(path)!r} cannot be written ({error}); mend that") from error
+        raise SettingsError(f"{str(path)!r} cannot be written ({error}); fix that") from error
 
 
 def _notes(
@@ -373,14 +373,16 @@ def _notes(
     set_here = {name: places.environment.get(name, "").strip() for name in _WINNING}
     for name, wanted in zip(_WINNING, (base_url, model.name, "openai"), strict=True):
         if set_here[name] and set_here[name].rstrip("/") != wanted.rstrip("/"):
-            notes.append(f"{name} is set in this environment and wins over what was stored")
+            notes.append(
+                f"{name} is set in this environment and takes precedence over the stored value"
+            )
     if base_url.startswith("http://") and host_of(base_url) not in LOOPBACK:
         notes.append(f"{shown(base_url)} is not encrypted: key and code can be read on the way")
     if given.get("model") not in {None, model.name}:
         stale = [name for name in ("window", "price_in", "price_out") if name in given]
         if "window" in stale and _is_running_window(model):
             stale.remove("window")
-        notes += [f"{name} in config.toml was for the model before; look at it" for name in stale]
+        notes += [f"{name} in config.toml was for the earlier model; check it" for name in stale]
     return tuple(notes)
 
 

@@ -235,7 +235,7 @@ An editor that was started from the desktop does not see the variables that a sh
 (`OPENAI_API_KEY` and others), so a key that works in the terminal may be missing there. What
 `indwell login` stores is seen by both.
 
-`indwell doctor` says what is still missing, and how to mend it.
+`indwell doctor` says what is still missing, and how to fix it.
 """
 
 

@@ -133,10 +133,10 @@ async def _talk(chat: Provider, model: str) -> tuple[EndpointStep, ...]:
         reply = await _ask(chat, _request(model, (_TOOL,)))
     except ToolsUnsupported as error:
         streaming = await _without_tools(chat, model)
-        mend = "choose a model that takes tools"
+        mend = "choose a model that supports tool calls"
         return (EndpointStep("tools", "fail", str(error), mend), streaming)
     except NotAuthorised as error:
-        return (EndpointStep("key", "fail", str(error), "check the key and what it may do"),)
+        return (EndpointStep("key", "fail", str(error), "check the key and its permissions"),)
     except IndwellError as error:
         return (EndpointStep("streaming", "fail", str(error)),)
     if reply.finish in BROKEN_OFF:
@@ -163,7 +163,7 @@ def _tools_steps(model: str, reply: Reply) -> Iterator[EndpointStep]:
             "tools",
             "warn",
             f"{model} calls tools, but not as it was asked to",
-            "a larger model does better",
+            "a larger model works better",
         )
     else:
         yield EndpointStep(
@@ -211,8 +211,8 @@ def _key_mend(base_url: str, key: str | None) -> str:
     if row is not None and row.key_page:
         return f"make or copy a key at {row.key_page}"
     if key:
-        return "copy the key once more, or ask whoever runs the endpoint for one"
-    return "give one; whoever runs the endpoint has it"
+        return "copy the key again, or ask whoever runs the endpoint for one"
+    return "get a key from whoever runs the endpoint"
 
 
 def _reach_mend(base_url: str, error: BaseException) -> str:

@@ -113,7 +113,7 @@ class PlanCommands:
             UserError: It cannot be edited, in plain words.
         """
         if text is None:
-            raise UserError("`edit` needs the `text` that is the plan now")
+            raise UserError("`edit` needs `text`, the new plan")
         session = await self._taken_up(wanted, "edit")
         board_of(session).take("edit", text)
         return await self.tell(session)
@@ -140,7 +140,7 @@ class PlanCommands:
             text = await self._words(plan)
             self._check_idle(session.id)
             if not _is_same(board.plan, plan):
-                raise UserError("the plan is another one now; look at it, then say so again")
+                raise UserError("the plan has changed; look at it, then try again")
         words = await approve(session, text=text)
         self._leave_plan(session)
         told = await self.tell(session)
@@ -205,7 +205,7 @@ class PlanCommands:
     def _check_idle(self, session: str) -> None:
         running = self._turns.running_in(session)
         if running is not None and running.finished is None:
-            raise UserError("a turn is running; wait for its end or stop it, then say so again")
+            raise UserError("a turn is running; wait for its end or stop it, then try again")
 
     async def _check_told(self, session: Session) -> None:
         """Return if the user could see how the plan stands.
@@ -216,7 +216,7 @@ class PlanCommands:
         board = board_of(session)
         if board.is_news and board.proposed_in:
             await self.tell(session)
-            raise UserError("the plan was not shown yet; look at it, then say so again")
+            raise UserError("the plan has not been shown yet; look at it, then try again")
 
     async def _words(self, plan: Plan) -> str:
         """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""

@@ -225,7 +225,7 @@ class _Turn:
                 self._notice(what)
             case Rewound(turn=turn):
                 self._notice(
-                    f"the conversation was taken back, and goes on from the end of turn {turn}"
+                    f"the conversation was rewound, and continues from the end of turn {turn}"
                 )
             case Forked(session=session, turn=turn):
                 self._notice(f"forked from session {session}, at the end of its turn {turn}")

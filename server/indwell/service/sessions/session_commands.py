@@ -210,7 +210,7 @@ class SessionCommands:
         """
         running = self._turns.running_in(session)
         if running is not None and not running.is_stopped:
-            raise UserError("a turn runs in this session; stop it, and delete the session then")
+            raise UserError("a turn is running in this session; stop it, then delete the session")
         if running is not None:
             await running.ended.wait()
         if session == self._sessions.id:
@@ -232,8 +232,8 @@ class SessionCommands:
                 title = _listed(one)
                 titles[title if title not in titles else f"{title} {one.id}"] = one.id
         if not titles:
-            raise UserError("there is no older session of this folder to go on with")
-        asked = "Indwell: which session shall go on?"
+            raise UserError("this folder has no older session to resume")
+        asked = "Indwell: which session should continue?"
         chosen = await self._door.choose(asked, tuple(titles), ANSWER_S)
         return titles.get(chosen) if chosen is not None else None
 

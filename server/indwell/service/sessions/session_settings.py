@@ -125,10 +125,10 @@ async def held_with(
     own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
     if settings.provider == "scripted" or model in {"", settings.model}:
         return HeldWith(settings.model, instead=own)
-    was = f"this session was held with the model {model!r}, which"
+    was = f"this session used the model {model!r}, which"
     if model not in own:
         named = ", ".join(map(repr, own)) or "none"
-        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
+        return HeldWith(model, f"{was} your settings no longer name (they name {named})", own)
     try:
         async with asyncio.timeout(LISTING_S):
             offered = {one.name for one in await offered_now(settings)}
@@ -198,7 +198,7 @@ class ModelChoice:
             UserError: The user chose none.
         """
         titles = held.instead[:OFFERED]
-        question = f"Indwell: {held.problem}. Which model shall go on?"
+        question = f"Indwell: {held.problem}. Which model should continue?"
         chosen = await self._door.choose(question, titles, ANSWER_S) if titles else None
         if chosen is None:
             raise UserError(f"{held.problem}; {self._door.model_hint(held.instead)}")
