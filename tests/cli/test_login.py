@@ -185,7 +185,7 @@ WRONG = {
     "no provider": ((), 2, "name the provider: one of openai, openrouter"),
     "no key": (("openai",), 2, "OpenAI needs a key; pipe it in with --key-stdin"),
     "unknown": (("opnai",), 1, "'opnai' is not a provider; use one of openai"),
-    "no address": (("ftp://host",), 1, "is no address, expected one like"),
+    "no address": (("ftp://host",), 1, "is not an address, expected one like"),
 }
 
 

@@ -157,7 +157,7 @@ async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
             "'a' is not a picture that models read; they read png, jpeg, gif, webp",
         ),
         (Attachment("image", "a", "image/png", "A" * (PICTURE_B * 2)), "larger than 5 MB"),
-        (Attachment("image"), "'picture 1' is no picture"),
+        (Attachment("image"), "'picture 1' is not a picture"),
         (Attachment("text", "t", text="x" * (TEXT_CHARACTERS + 1)), "more than the 100,000"),
         (Attachment("text", "t\u202e\n", text=" \n"), "'t\\\\u202e' is empty"),
     ],

@@ -134,7 +134,8 @@ async def test_a_server_that_runs_is_offered_first_and_used_with_one_choice() ->
     ((message, titles),) = person.asked
     assert titles == ("Use Ollama: q", IN_TERMINAL, OPEN_PAGE, NOT_NOW)
     assert message == (
-        f"Indwell: which model should answer? ({LACKING})\nFound on this machine: Ollama.\n{DESKTOP}"
+        f"Indwell: which model should answer? ({LACKING})\n"
+        f"Found on this machine: Ollama.\n{DESKTOP}"
     )
     assert machine.connected == [(OLLAMA.base_url, None, "q")]
     assert person.shown == ["Indwell: q answers\nn"]

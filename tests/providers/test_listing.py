@@ -61,7 +61,7 @@ FAULTS = {
     "not there": ([refuse(404)], RequestRejected, "has no such page; does it end in /v1?"),
     "a web page": ([raw(200, "<html>")], BadReply, "something that is not JSON; check the address"),
     "no list": ([raw(200, '{"hello": 1}')], BadReply, "did not answer with a list of models"),
-    "deep": ([raw(200, "[" * 100_000)], BadReply, "something that is no JSON"),
+    "deep": ([raw(200, "[" * 100_000)], BadReply, "something that is not JSON"),
     "broken off": ([Answer((b'{"da', "cut"))], Unreachable, "broke off"),
     "silent": ([Answer((HANG,))], Unreachable, "did not answer in time"),
     "dripping": ([Answer((b"[", *([0.02, b" "] * 400)))], Unreachable, "did not answer in time"),

@@ -112,7 +112,7 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
         (
             EndpointRefusal(429, "slow down", retry_after_s=900.0),
             (
-                "http://e/v1 takes no more requests now and asks to wait 15 min; try again then:"
+                "http://e/v1 accepts no more requests now and asks to wait 15 min; try again then:"
                 " slow down"
             ),
         ),

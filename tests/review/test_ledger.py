@@ -197,7 +197,7 @@ async def test_a_disk_that_is_full_costs_only_the_memory_of_it(tmp_path: Path) -
     ledger = await ReviewLedger.open(folder, [])
     await edit(ledger, "a\nB\nc\n")
     assert ledger.n_pending == 1
-    assert any("cannot be written" in one for one in ledger.take_notices())
+    assert any("cannot be stored" in one for one in ledger.take_notices())
 
 
 async def test_what_has_no_lines_or_too_many_is_one_opaque_hunk(tmp_path: Path) -> None:

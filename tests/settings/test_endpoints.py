@@ -119,9 +119,9 @@ def test_keys_and_headers_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[endpoints.X]\nbase_url = "https://a/v1"', "no name for an endpoint"),
+        ('[endpoints.X]\nbase_url = "https://a/v1"', "not a name for an endpoint"),
         ("[endpoints.a]\nwindow = 1", "does not say its base_url"),
-        ('[endpoints.a]\nbase_url = "a"', r"\[endpoints.a\]: base_url = 'a' is no address"),
+        ('[endpoints.a]\nbase_url = "a"', r"\[endpoints.a\]: base_url = 'a' is not an address"),
         ('[endpoints.a]\nbase_url = "https://a/v1"\nmode = "auto"', "which no endpoint has"),
         ('[endpoints.a]\nbase_url = "https://a/v1"\nquerry = {}', "did you mean 'query'"),
         ('headers = { Host = "a" }', "which you cannot set"),
@@ -130,7 +130,7 @@ def test_keys_and_headers_are_not_shown() -> None:
         ('headers = ["a"]', "expected a table"),
         ('extra_body = { model = "a" }', "which Indwell itself writes"),
         ('extra_body = { a = "' + "x" * 5_000 + '" }', "longer than"),
-        ('query = { a = ["b"] }', "no text"),
+        ('query = { a = ["b"] }', "not a text"),
         ('proxy = "host:1"', "expected one like"),
         ('proxy = "http://u:p@host:1"', "set HTTPS_PROXY instead"),
         ('key_header = "content-length"', "is not a header"),

@@ -51,7 +51,7 @@ def test_a_broken_variable_is_named() -> None:
     with pytest.raises(SettingsError) as caught:
         load({"OPENAI_BASE_URL": "localhost"})
     assert str(caught.value) == (
-        "OPENAI_BASE_URL: base_url = 'localhost' is no address, expected one like "
+        "OPENAI_BASE_URL: base_url = 'localhost' is not an address, expected one like "
         "'https://host/v1'; correct it and try again"
     )
 
@@ -80,7 +80,7 @@ def test_what_a_rule_denies_to_read_is_denied_as_if_it_stood_in_deny() -> None:
 
 @pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
 def test_a_rule_that_says_nothing_stops_everything_until_it_is_mended(pattern: str) -> None:
-    with pytest.raises(SettingsError, match="is no pattern"):
+    with pytest.raises(SettingsError, match="is not a pattern"):
         load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
 
 
@@ -94,7 +94,7 @@ def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() ->
     """
     loaded = load({}, '[rules]\nallow = ["make *"]\ndeny = ["rm *"]', workspace_file=table)
     assert (loaded.settings.rules_allow, loaded.settings.rules_ask) == (("make *",), ("npm *",))
-    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is no pattern: none is taken
+    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is not a pattern: none is taken
     assert [one.split(" ")[0] for one in loaded.notices] == [
         "mode",
         "'rules_allow'",

@@ -8,7 +8,7 @@ from indwell.errors import SettingsError
 from indwell.settings.credentials import Secret
 from indwell.settings.values import SourceSettings, check, parse_toml
 
-NO_ADDRESS = "is no address, expected one like 'https://host/v1'"
+NO_ADDRESS = "is not an address, expected one like 'https://host/v1'"
 NO_KEY = "api_key holds a space or a character that no key has; copy it again"
 
 
@@ -33,7 +33,8 @@ def test_a_broken_file_names_the_line(text: str, sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_toml(text, "config.toml")
     assert str(caught.value) == (
-        f"config.toml{' ' if sentence.startswith('line') else ''}{sentence}; correct it and try again"
+        f"config.toml{' ' if sentence.startswith('line') else ''}{sentence}"
+        "; correct it and try again"
     )
 
 
@@ -100,8 +101,8 @@ def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
                 "harmless_names",
                 [one],
                 (
-                    f"harmless_names holds {one!r}, which is not a name that begins with a dot; write "
-                    "one such as '.acme-cache' or '.acme-*', without a folder"
+                    f"harmless_names holds {one!r}, which is not a name that begins with a dot; "
+                    "write one such as '.acme-cache' or '.acme-*', without a folder"
                 ),
             )
             for one in ("acme", ".", "..", ".*", ".a/b", "*", "", ".a*b", ".[a]", "/.a")

@@ -199,8 +199,8 @@ def unreachable(error: BaseException, address: str) -> ProviderError:
         )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return Unreachable(
-            f"{address} does not speak a supported version of TLS; check whether the address should "
-            "begin with http://"
+            f"{address} does not speak a supported version of TLS; check whether the address "
+            "should begin with http://"
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return Unreachable(f"no address for the host {host_of(address)!r}; check the network")

@@ -163,8 +163,8 @@ def _pattern(name: str, written: str) -> str:
         )
     if not pattern or names_nothing or not pattern.isprintable():
         raise SettingsError(
-            f"{name} holds {shown(written)}, which is not a pattern; write one such as 'git push *' "
-            "or 'edit: src/**'"
+            f"{name} holds {shown(written)}, which is not a pattern; write one such as "
+            "'git push *' or 'edit: src/**'"
         )
     return pattern
 
@@ -178,8 +178,8 @@ def _dot_name(written: str) -> str:
     name = written.strip().removesuffix("/")
     if not _DOT_NAME.fullmatch(name) or not name.isprintable():
         raise SettingsError(
-            f"harmless_names holds {shown(written)}, which is not a name that begins with a dot; write "
-            "one such as '.acme-cache' or '.acme-*', without a folder"
+            f"harmless_names holds {shown(written)}, which is not a name that begins with a dot; "
+            "write one such as '.acme-cache' or '.acme-*', without a folder"
         )
     return name
 

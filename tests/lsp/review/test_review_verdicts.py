@@ -142,10 +142,10 @@ async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
 async def test_an_argument_must_say_what_is_meant(court) -> None:
     with pytest.raises(UserError, match="say which changes"):
         await court.judge("reject")
-    with pytest.raises(UserError, match="is no file"):
+    with pytest.raises(UserError, match="is not a file"):
         await court.judge("reject", uri="untitled:x")
     court.session = None
-    with pytest.raises(UserError, match="whose turn"):
+    with pytest.raises(UserError, match="name the session of the turn"):
         await court.judge("reject", turn=1)
 
 

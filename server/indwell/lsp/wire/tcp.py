@@ -48,8 +48,8 @@ def address_of(text: str) -> tuple[str, int]:
         is_local = False
     if not is_local:
         raise WrongAddress(
-            f"{host!r} is not a loopback address; write 127.0.0.1:{port}, and reach it from elsewhere "
-            "through a tunnel such as ssh -L"
+            f"{host!r} is not a loopback address; write 127.0.0.1:{port}, and reach it from "
+            "elsewhere through a tunnel such as ssh -L"
         )
     return "127.0.0.1" if host == "localhost" else host, int(port)
 

@@ -27,7 +27,7 @@ LISTED_CHARACTERS = 48  # of a title in that choice
 TITLE_CHARACTERS = 200  # a title is a line of a list
 
 NO = "No"
-TAKE_BACK = "Take them back"
+TAKE_BACK = "Restore them"
 KEEP = "Keep mine"
 RESTORE = "Restore"
 
