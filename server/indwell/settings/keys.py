@@ -144,7 +144,7 @@ class KeyStore:
         Raises:
             SettingsError: It cannot be stored.
         """
-        self._entries()  # a broken file is the user's to mend, before anybody waits for a lock
+        self._entries()  # the user has to fix a broken file, before anybody waits for a lock
         with self.locked():
             return self._put(origin, key)
 

@@ -169,7 +169,10 @@ class DemoRun:
             self._view(known)
 
     async def _permit(self, params: Mapping[str, Any]) -> str:
-        """Allow the scripted model and the project's own check; for the rest ask the user."""
+        """Allow the scripted model and the project's own check.
+
+        Ask the user about everything else.
+        """
         question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
         self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
         if self._scripted or question.detail == CHECK:

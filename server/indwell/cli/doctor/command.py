@@ -366,7 +366,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """What they may be."""
+        """Their limits."""
         return MOST_LEAN if self.lean else MOST
 
 

@@ -150,7 +150,10 @@ class Planning:
         await self._ask(session, plan, is_shown=await self._show(plan))
 
     async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
-        """Approve, edit, or nothing for now; what the user cannot see stands in the question."""
+        """Approve, edit, or nothing for now.
+
+        The question shows what would otherwise be invisible.
+        """
         words = "Indwell: Plan ready. Carry it out?"
         if not is_shown:
             words += f"\n\n{plan.text}"

@@ -23,13 +23,13 @@ Phase: TypeAlias = Literal["unopened", "open", "shut"]
 
 
 class Take(msgspec.Struct, frozen=True):
-    """It is to be handled; ``phase`` holds from now on."""
+    """The message is to be handled; ``phase`` applies from now on."""
 
     phase: Phase
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """It gets an error."""
+    """The message gets an error."""
 
     error: Invalid
 
@@ -48,7 +48,7 @@ Verdict: TypeAlias = Take | Refuse | Drop | Leave
 
 
 def verdict(phase: Phase, message: Incoming) -> Verdict:
-    """What becomes of ``message`` in this phase."""
+    """Decide what happens to ``message`` in this phase."""
     match message:
         case Invalid():
             return Refuse(message)

@@ -27,19 +27,20 @@ _HOST = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P
 
 
 def address_of(provider: str) -> str:
-    """The address that a name of the catalogue, a host, or an address itself, stands for.
+    """Return the address for a name of the catalogue, a host, or an address.
 
     Raises:
-        UserError: It is none of them.
+        UserError: It is none of these.
     """
     if provider in BY_NAME:
         return BY_NAME[provider].base_url
     if "://" in provider:
         return str(convert("base_url", provider))
     match = _HOST.fullmatch(provider)
-    # What looks like a key is not even looked up as a name.
+    # Something that looks like a key is never looked up as a name.
     if match is not None and _is_host(match) and redacted(match["host"]) == match["host"]:
-        # On this machine nobody has a certificate; elsewhere a key must not go out in the clear.
+        # No server on this machine has a certificate; elsewhere a key must not be sent
+        # unencrypted.
         is_here = match["host"].strip("[]") in LOOPBACK
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
     names = ", ".join(BY_NAME)
@@ -57,7 +58,10 @@ def address_place(environment: Mapping[str, str]) -> str:
 
 
 async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
-    """Where the API of an address starts, and what it said there: ``/v1`` is where most have it."""
+    """Return the start of the API at an address, and its answer there.
+
+    Most APIs are under ``/v1``.
+    """
     tried = [(url, await look(url, key)) for url in spellings(base_url)[:1]]
     if not _has_list(tried[0][1]):
         tried += [(url, await look(url, key)) for url in spellings(base_url)[1:]]
@@ -65,13 +69,13 @@ async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
 
 
 def spellings(base_url: str) -> tuple[str, ...]:
-    """The addresses to try for one that was typed: a bare host with ``/v1`` first."""
+    """Return the addresses to try for a typed one: a bare host first gets ``/v1``."""
     is_bare = urlsplit(base_url).path in {"", "/"}
     return (f"{base_url.rstrip('/')}/v1", base_url) if is_bare else (base_url,)
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Is it the API, even if it wants another key, has no model, or is not there at all?"""
+    """Tell whether the answer comes from the API, even if it is a refusal or an empty list."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
@@ -87,14 +91,14 @@ Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """What to connect to.
+    """The endpoint to connect to.
 
     Attributes:
         base_url: Where the API starts.
-        key: For its origin; None to take the stored one, or none.
-        model: Which model; None to choose.
+        key: The key for its origin; None to use the stored key, or none.
+        model: The model; None to choose one.
         is_tested: False stores it as it is.
-        keep: Who keeps the key: the system's keyring, or the client, in a place of its own.
+        keep: Who stores the key: the system's keyring, or the client, in its own place.
     """
 
     base_url: str
@@ -105,7 +109,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class EndpointPlaces(msgspec.Struct, frozen=True):
-    """Where the user's settings and keys are, and the variables that win over them."""
+    """The user's settings and keys, and the variables that take precedence over them."""
 
     config: Path
     keys: KeyStore
@@ -120,13 +124,13 @@ async def connect(
     looked: EndpointAnswer | None = None,
     on_step: Callable[[EndpointStep], None] = lambda _step: None,
 ) -> LoginOutcome:
-    """Test an endpoint, choose a model, store all of it.
+    """Test an endpoint, choose a model, and store everything.
 
     Args:
-        endpoint: What to connect to.
+        endpoint: The endpoint to connect to.
         places: Where to store it.
-        pick: Asks the user, if there are several models; else one must be named.
-        looked: What the endpoint has said already; it is not asked again, nor told.
+        pick: Asks the user, if there are several models; without it, one must be named.
+        looked: An earlier answer of the endpoint; Indwell does not ask again, nor report it.
         on_step: Hears each step when it is done.
 
     Raises:
@@ -179,7 +183,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """The model that was chosen and works; None if there is none, which ``tell`` has heard."""
+    """Return the chosen model that works; None if there is none, after a report to ``tell``."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -218,7 +222,7 @@ _MORE_OF_ANY = (
 
 
 def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
-    """The key that is there already for this origin: in the user's file, else stored.
+    """Return the existing key for this origin: from the user's file, else stored.
 
     Blocks for as long as the keyring waits for its password.
 
@@ -259,7 +263,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """Like ``_store``, one login at a time: each reads what the one before it has written."""
+    """Like ``_store``, one login at a time: each reads what the earlier one has written."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -280,7 +284,7 @@ def _store(
     *,
     is_theirs: bool,
 ) -> tuple[str, ...]:
-    """Keys first, the settings file last, and the keys back if that fails; gives notes.
+    """Store keys first and the settings file last; restore the keys if that fails; return notes.
 
     ``is_theirs``: the client keeps the key, so it is written nowhere.
     """
@@ -328,9 +332,9 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
 def _keep_all(
     wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
 ) -> tuple[StoredKey, ...]:
-    """Keep keys, do ``then``; if anything fails, what was kept before stands again.
+    """Store keys, then call ``then``; restore the earlier keys if anything fails.
 
-    Only for the origins in ``wanted``: those of others are as they were left meanwhile.
+    Only for the origins in ``wanted``: keys of other origins stay as they are.
     """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
@@ -350,7 +354,7 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
-        return None  # lost already, so there is nothing to bring back
+        return None  # lost already, so there is nothing to restore
 
 
 def _write(path: Path, text: str, before: str | None) -> None:
@@ -390,12 +394,15 @@ _WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
 
 
 def _is_running_window(model: OfferedModel) -> bool:
-    """Does the endpoint itself say with how much it runs? Then it is worth more than a guess."""
+    """Tell whether the endpoint itself reports its context size.
+
+    Such a report is better than a guess.
+    """
     return model.source == "endpoint" and model.window is not None
 
 
 def _given(config: Path) -> Mapping[str, object]:
-    """What the user's file sets.
+    """Return the values that the user's file sets.
 
     Raises:
         SettingsError: It is broken.

@@ -1,6 +1,6 @@
-"""Does an endpoint work: is it reachable, is the key taken, what is offered, do tools work?
+"""Tests an endpoint: is it reachable, is the key accepted, what does it offer, do tools work?
 
-Each question is asked as the agent itself would ask it: through the same client, with a real tool.
+Each request is sent as the agent itself would send it: through the same client, with a real tool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else
 
 
 class EndpointAnswer(msgspec.Struct, frozen=True):
-    """What an endpoint said of itself; ``models`` is empty if it has no list."""
+    """An endpoint's answers about itself; ``models`` is empty if it has no list."""
 
     steps: tuple[EndpointStep, ...]
     models: tuple[OfferedModel, ...] = ()
@@ -57,7 +57,7 @@ async def look(
     timeout_s: float | None = None,
     extras: Extras = NO_EXTRAS,
 ) -> EndpointAnswer:
-    """Ask for the models: shows whether it is reachable, and whether it takes the key."""
+    """Request the models: this shows whether the endpoint is reachable and accepts the key."""
     from indwell.providers.listing import LIST_S, list_models
 
     title = title_of(base_url)
@@ -96,7 +96,7 @@ async def talk(
     extras: Extras = NO_EXTRAS,
     dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
-    """Have the model call a tool through a stream; without one, find out what does work."""
+    """Let the model call a tool through a stream; if it does not, find out what works."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 
@@ -227,7 +227,10 @@ def _reach_mend(base_url: str, error: BaseException) -> str:
 
 
 def _is_plain_http(error: BaseException | None) -> bool:
-    """Did the other side answer TLS with something else? OpenSSL has two names for it."""
+    """Tell whether the other side answered TLS with something else.
+
+    OpenSSL has two names for it.
+    """
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
             return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
