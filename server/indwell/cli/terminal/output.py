@@ -75,7 +75,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """Drop the report of a compaction that the end of a turn repeats."""
+        """Add the run's notes to a failed turn's message, in place of a line of their own."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event
