@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Home:
 def test_sbx_16_a_sandbox_that_is_off_is_said_with_the_reason() -> None:
     held = Strength("S1", "bubblewrap is not installed", "not sandboxed")
     assert notice_of(held) == (
-        "sandbox: off (bubblewrap is not installed); commands are not sandboxed: what surely only "
+        "sandbox: off (bubblewrap is not installed); commands are not sandboxed: commands known to "
         "only read run without a question; Indwell asks about all others"
     )
 

@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
     trust = FolderTrust(home.environment())
     (standing,) = trust.look((home.workspace,), Settings())
     assert standing.state == "restricted"
-    with pytest.raises(SettingsError, match="could not be kept"):
+    with pytest.raises(SettingsError, match="could not be stored"):
         trust.answer(standing, trusted=True)
     assert trust.look((home.workspace,), Settings())[0].state == "trusted"
 
