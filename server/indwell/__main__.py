@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-# Python looks into the working folder first, which is that of a workspace.
+# Python searches the working folder first, and that is a folder of the workspace.
 if not sys.flags.safe_path and "-m" in sys.orig_argv:
     del sys.path[0]
 

@@ -112,7 +112,10 @@ class Unreachable(ProviderError):
 
 
 class TooSlow(Unreachable):
-    """No reply began in time; the endpoint may still be at work on it, so it is not asked again."""
+    """No reply began in time.
+
+    The endpoint may still be working on it, so Indwell does not ask it again.
+    """
 
 
 class RateLimited(ProviderError):

@@ -1,6 +1,6 @@
 """Tells whether an update has replaced Indwell's files on disk since this process started.
 
-What a server imports after an update does not match what it has loaded, or is missing.
+Modules that a server imports after an update do not match the loaded ones, or are missing.
 """
 
 from __future__ import annotations

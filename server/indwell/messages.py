@@ -66,7 +66,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         tier: The trust tier, 0 to 3.
         source: The origin of the text.
         tokens: Estimated tokens, counted once when the block was made (H17).
-        turn: The turn that brought it, from 1; 0 for the system prompt.
+        turn: The turn that added it, from 1; 0 for the system prompt.
         tool_use_id: The call that an injected block belongs to, if any; tool uses and results carry
             their own id.
         pinned: Whether compaction must keep it.
@@ -83,7 +83,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
-    """Text; ``meta.source`` says whose."""
+    """Text; ``meta.source`` says whose it is."""
 
     text: str
     meta: Meta

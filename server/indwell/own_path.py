@@ -1,10 +1,11 @@
 """Keeps this process from finding programs and modules in the workspace (S-H6).
 
 An activated environment of the project puts a folder of the workspace first on PATH. Libraries
-start programs by a bare name (``uname``, ``ldconfig``, ``gcc``), and so would start what a command,
-or the author of the repository, put there: outside the sandbox, even in a restricted folder. So our
-own process has neither a folder of the workspace nor a relative one in PATH, nor in ``sys.path``,
-from which plugins are loaded (``keyring``). Commands of the agent get the original PATH.
+start programs by a bare name (``uname``, ``ldconfig``, ``gcc``), and so would start a program that
+a command, or the author of the repository, put there: outside the sandbox, even in a restricted
+folder. So our own process has neither a folder of the workspace nor a relative one in PATH, nor in
+``sys.path``, from which plugins are loaded (``keyring``). Commands of the agent get the original
+PATH.
 
 It imports nothing heavy, because it is the first thing that our process does.
 """
@@ -77,7 +78,7 @@ def lies_in(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[st
 
 
 def _is_installed(entry: str) -> bool:
-    """Is it our own installation? Who can write there controls the server anyway."""
+    """Is it our own installation? Whoever can write there controls the server anyway."""
     return any(_is_below(entry, one) for one in (sys.prefix, sys.base_prefix, sys.exec_prefix))
 
 

@@ -131,5 +131,5 @@ async def test_what_is_not_kept_is_said_in_plain_words(tmp_path: Path, *, is_sec
         assert after != TEXT
         done = await reject(ledger, world.workspace, Scope())
         said = [reason for _, reason in (*done.kept, *done.failed)]
-        assert said == ["what it held before is not kept, so it cannot be put back"]
+        assert said == ["its earlier content is not kept, so it cannot be restored"]
         assert path.read_text() == after

@@ -218,7 +218,7 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_
     network, unbound = approver.questions[:2]
     assert all(one.wanted and not one.rule for one in (network, unbound))
     assert network.notes[-3:] == (
-        "The model asks for more: with network to example.com, for this one call",
+        "The model requests more: with network to example.com, for this one call",
         "The model says: to install",
         "Commands here: sandboxed (bubblewrap), no network",
     )

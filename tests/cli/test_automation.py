@@ -195,11 +195,11 @@ async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(ho
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("mend it", "line 2 is no prompt"),
-        ('{"words": "mend it"}', "line 2 is no prompt"),
+        ("mend it", "line 2 is not a prompt"),
+        ('{"words": "mend it"}', "line 2 is not a prompt"),
         ('{"text": " "}', "line 2 has an empty prompt"),
         (r'{"text": "\ud800"}', "with half a character"),
-        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "line 2 is no prompt"),
+        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "line 2 is not a prompt"),
     ],
 )
 async def test_a_line_that_is_no_prompt_ends_the_run_and_is_named(home, line, said) -> None:
@@ -214,7 +214,7 @@ async def test_a_first_line_that_is_no_prompt_begins_no_session(home) -> None:
     """`--continue` would go on with the empty one."""
     ended = await run(home, "--scripted", "--json", "--input-format", "jsonl", stdin="mend it\n")
     assert (ended.code, ends(ended)) == (2, [(0, "failed")])
-    assert "line 1 is no prompt" in ended.events[-1]["message"]
+    assert "line 1 is not a prompt" in ended.events[-1]["message"]
     assert list(home.state.rglob("log.jsonl")) == []
 
 

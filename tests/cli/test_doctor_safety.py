@@ -26,8 +26,8 @@ def home(tmp_path: Path) -> Home:
 def test_sbx_16_a_sandbox_that_is_off_is_said_with_the_reason() -> None:
     held = Strength("S1", "bubblewrap is not installed", "not sandboxed")
     assert notice_of(held) == (
-        "sandbox: off (bubblewrap is not installed); commands are not sandboxed: what surely only "
-        "reads runs without a question, all else is asked for"
+        "sandbox: off (bubblewrap is not installed); commands are not sandboxed: commands known to "
+        "only read run without a question; Indwell asks about all others"
     )
 
 
@@ -94,7 +94,7 @@ async def allowed(home: Home) -> tuple[str, str, str]:
 def test_what_the_sandbox_means_here_goes_by_mode_and_trust() -> None:
     held = Strength("S3", "", "sandboxed")
     assert "none runs in this folder, which is restricted" in state_words(held, is_restricted=True)
-    assert "all else is asked for; the mode is `ask`" in state_words(held, mode="ask")
+    assert "Indwell asks about all others; the mode is `ask`" in state_words(held, mode="ask")
     assert "builds and tests that then write nothing" in state_words(held, mode="plan")
     assert "builds" not in state_words(Strength("S1", "x", ""), mode="plan")
 

@@ -83,9 +83,9 @@ async def test_a_server_whose_model_takes_no_tools_is_not_stored(home) -> None:
         editing(home, environment=environment(home, endpoint)) as editor,
     ):
         editor.answers.choose = lambda message, titles: (
-            titles[0] if "which model shall answer" in message else NOT_NOW
+            titles[0] if "which model should answer" in message else NOT_NOW
         )
         with pytest.raises(JsonRpcException):
             await editor.ask("mend it")
-        assert "takes no tools, and Indwell works through tools" in editor.messages[1]
+        assert "does not support tool calls, which Indwell needs" in editor.messages[1]
     assert not (home.config / "indwell").exists()

@@ -90,7 +90,7 @@ FAILURES = {
     "no models": (answering({"data": []}), "✗ it offers no model"),
     "no tools": (
         answering(listed("q"), chat=lambda _seen: refuse(400, "q does not support tools")),
-        "takes no tools, and Indwell works through tools",
+        "does not support tool calls, which Indwell needs",
     ),
     "no stream": (
         answering(listed("q"), chat=lambda _seen: Answer((b"", CUT))),
@@ -175,14 +175,17 @@ async def test_a_model_that_does_not_call_is_a_warning(home) -> None:
 async def test_variables_that_win_over_what_was_stored_are_named(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
         ended = await run(home, "login", endpoint.base_url, INDWELL_MODEL="another")
-    assert "INDWELL_MODEL is set in this environment and wins over what was stored" in ended.stdout
+    assert (
+        "INDWELL_MODEL is set in this environment and takes precedence over the stored value"
+        in ended.stdout
+    )
 
 
 WRONG = {
     "no provider": ((), 2, "name the provider: one of openai, openrouter"),
     "no key": (("openai",), 2, "OpenAI needs a key; pipe it in with --key-stdin"),
-    "unknown": (("opnai",), 1, "'opnai' is no provider; take one of openai"),
-    "no address": (("ftp://host",), 1, "is no address, expected one like"),
+    "unknown": (("opnai",), 1, "'opnai' is not a provider; use one of openai"),
+    "no address": (("ftp://host",), 1, "is not an address, expected one like"),
 }
 
 

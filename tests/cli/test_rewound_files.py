@@ -46,10 +46,10 @@ async def test_files_go_back_turn_by_turn_and_the_users_stay(home) -> None:
     back = await run(home, "run", "--continue", "--turn", "1", "--files")
     assert back.code == 0, back
     assert "rewound to the end of turn 1\n" in back.stdout
-    assert "took back 2 files: " in back.stderr
+    assert "restored 2 files: " in back.stderr
     assert home.files == {"shop.py": mended + b"# mine\n"}
     back = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
-    assert "took back 1 file: shop.py" in json.loads(back.stdout)["notices"]
+    assert "restored 1 file: shop.py" in json.loads(back.stdout)["notices"]
     assert home.files == {"shop.py": SOURCE.encode() + b"# mine\n"}
     again = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
     assert json.loads(again.stdout)["notices"] == ["the files hold no changes of later turns"]
@@ -72,6 +72,6 @@ async def test_with_words_the_conversation_goes_on_from_there_at_once(home) -> N
         which = ("--continue", "--turn", "0", "--files")
         ended = await run(home, "run", *which, "otherwise", base_url=endpoint.base_url)
     assert ended.code == 0, ended
-    assert "took back 3 files: " in ended.stderr
+    assert "restored 3 files: " in ended.stderr
     assert home.files == {"shop.py": SOURCE.encode()}
     assert "mend it" not in json.dumps(endpoint.seen[0].body["messages"])

@@ -247,7 +247,7 @@ BAD = {
     "state": (
         ("hello", "--scripted"),
         {"INDWELL_STATE": "relative"},
-        "INDWELL_STATE = 'relative' is no absolute path; write the whole path",
+        "INDWELL_STATE = 'relative' is not an absolute path; write the whole path",
     ),
 }
 
@@ -352,5 +352,5 @@ async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> No
     )
     assert [one.events[-1]["message"].rpartition(" (")[2] for one in (by_variable, by_file)] == [
         "the address is OPENAI_BASE_URL's)",
-        f"the address stands in {path})",
+        f"the address is in {path})",
     ]

@@ -150,8 +150,8 @@ async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(
         gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
         assert (gone.code, len(endpoint.seen)) == (1, 1)
         assert (
-            "this session was held with the model 'older-model', which your settings do not name "
-            f"any more (they name '{MODEL}'); use another one: `--model {MODEL}`"
+            "this session used the model 'older-model', which your settings no longer name "
+            f"(they name '{MODEL}'); use another one: `--model {MODEL}`"
         ) in gone.stderr
         other = await run(
             home, "run", "--continue", "b", "--model", MODEL, base_url=endpoint.base_url
@@ -258,7 +258,7 @@ async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home
 async def test_per_08_without_a_place_for_sessions_the_work_is_done_and_it_is_said(home) -> None:
     ended = await run(home, "run", "x", "--scripted", INDWELL_STATE="/proc/1/nowhere")
     assert ended.code == 0, ended
-    assert "this session is not saved, and cannot be gone on with later: " in ended.stdout
+    assert "this session is not saved, and cannot be resumed later: " in ended.stdout
 
 
 async def test_long_texts_of_before_stay_and_new_ones_get_new_names(home) -> None:

@@ -119,7 +119,7 @@ async def test_tru_07_a_store_that_cannot_be_believed_is_said_and_left_alone(hom
     assert "cannot be used" in ended.stdout
     refused = await call(home, "trust", "--yes")
     assert refused.code == 1
-    assert "mend it, or move it away" in refused.stderr
+    assert "fix it, or move it away" in refused.stderr
     assert path.read_bytes() == before
 
 
@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
     trust = FolderTrust(home.environment())
     (standing,) = trust.look((home.workspace,), Settings())
     assert standing.state == "restricted"
-    with pytest.raises(SettingsError, match="could not be kept"):
+    with pytest.raises(SettingsError, match="could not be stored"):
         trust.answer(standing, trusted=True)
     assert trust.look((home.workspace,), Settings())[0].state == "trusted"
 

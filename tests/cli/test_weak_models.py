@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from support.editing import EDIT, MENDED, READ, USAGE, Home
+from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, chunk, say, stream
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
@@ -124,3 +125,64 @@ async def test_how_much_of_the_prompt_was_read_is_told_before_the_reply(home) ->
     assert lines == ["reading the prompt, 30 %", "reading the prompt, 70 %"]
     shares = [one["share"] for one in told.events if one["type"] == "promptRead"]
     assert shares == [0, 0.3, 0.7, 1]
+
+
+async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edited(home) -> None:
+    for file, is_edited in ((("--file", "shop.py:1-2"), True), ((), False)):
+        home.shop.write_text(SOURCE)
+        script = [say(calls=[EDIT], usage=USAGE), say("Done.", usage=USAGE)]
+        async with LoopbackEndpoint(script) as endpoint:
+            environment = home.environment(endpoint.base_url)
+            ended = await indwell(
+                *("run", "--mode", "auto", *file, "mend it"),
+                environment=environment,
+                folder=home.workspace,
+            )
+        assert ended.code == 0, ended
+        assert (home.shop.read_text() == MENDED) == is_edited, file
+
+
+async def test_what_is_too_long_for_the_model_is_said_with_the_place_of_the_rest(home) -> None:
+    home.write("long.py", "value = 1  # a line of a long file\n" * 900)
+    home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
+    path = home.config / "indwell" / "config.toml"
+    text = path.read_text()
+    async with LoopbackEndpoint([say("I see.", usage=USAGE)]) as endpoint:
+        path.write_text(text.replace("URL", endpoint.base_url))
+        ended = await indwell(
+            *("run", "--file", "long.py", "--stdin", "--json", "what is it?"),
+            environment=home.environment(),
+            folder=home.workspace,
+            stdin=b"a line of a log\n" * 4_000,
+        )
+    assert ended.code == 0, ended
+    file, log = (
+        one["message"]
+        for one in ended.events
+        if one["type"] == "notice" and "too long" in one["message"]
+    )
+    assert file == (
+        "long.py:1-900 is too long for one message: the model gets its beginning and its end, and "
+        "can read the rest in the file"
+    )
+    assert log.startswith("standard input is too long for one message")
+    kept = Path(log.rpartition(" in ")[2])
+    assert kept.read_text() == "a line of a log\n" * 4_000
+
+
+@pytest.mark.parametrize(("n_ctx", "is_said"), [(8_192, True), (32_768, False)])
+async def test_login_warns_of_a_small_window_and_says_how_to_start_with_more(
+    home, n_ctx, is_said
+) -> None:
+    more = {"/props": {"default_generation_settings": {"n_ctx": n_ctx}}}
+    script = answering(listed("m", owned_by="llamacpp"), more=more)
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await indwell(
+            "login", endpoint.base_url, environment=home.environment(), folder=home.workspace
+        )
+    assert ended.code == 0, ended
+    warned = "! m runs with a window of 8,192 tokens, which is little for work on code"
+    assert (warned in ended.stdout.splitlines()) == is_said
+    assert (
+        "`-c 32768` for llama.cpp, `OLLAMA_CONTEXT_LENGTH=32768` for" in ended.stdout
+    ) == is_said

@@ -2,18 +2,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    calibrated,
+    prompt_tokens,
+    system_block,
+    with_input,
+)
 from indwell.context.tokens import (
     SAMPLED_FROM,
     estimate_tokens,
+    family_of,
     message_tokens,
     request_tokens,
 )
-from indwell.messages import Thinking
+from indwell.messages import Thinking, ToolSpec, Usage
 from support.requests import READ, assistant, meta, request, user
 
 RECORDS = json.loads((Path(__file__).parent / "token_counts.json").read_text("utf-8"))
@@ -58,3 +69,45 @@ def test_a_request_counts_system_tools_and_messages() -> None:
     whole = request(user("go"), system=("Be exact.",), tools=(READ,))
     schema = estimate_tokens(READ.name + READ.description + READ.parameters)
     assert request_tokens(whole) - request_tokens(bare) == estimate_tokens("Be exact.") + 4 + schema
+
+
+PROMPTS = json.loads((Path(__file__).parent / "family_counts.json").read_text("utf-8"))
+"""First prompts with their true tokens, by ``benchmarks/calibration.py --families``."""
+
+
+def first_prompt(prompt: dict[str, Any], model: str) -> Conversation:
+    tools = tuple(
+        ToolSpec(
+            one["function"]["name"],
+            one["function"]["description"],
+            msgspec.json.encode(one["function"]["parameters"]).decode(),
+        )
+        for one in prompt["tools"]
+    )
+    begun = Conversation(Config(model, 32_000, 4_000), (system_block(prompt["system"]),), tools)
+    return with_input(begun, words=prompt["words"], turn=1)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=["lean", "full"])
+@pytest.mark.parametrize(("family", "model"), [
+    ("qwen3", "qwen3:8b"), ("qwen3", "Qwen/Qwen2.5-Coder-7B-Instruct"), ("llama3_1", "llama3.1:8b"),
+    ("gemma3", "gemma-3-12b-it-Q4_K_M.gguf"), ("mistral-small", "devstral:24b@local"),
+])  # fmt: skip
+def test_a_first_prompt_of_a_local_model_is_estimated_within_a_tenth(prompt, family, model) -> None:
+    true = prompt["tokens"][family]
+    assert prompt_tokens(first_prompt(prompt, model)) == pytest.approx(true, rel=0.1)
+    assert prompt_tokens(first_prompt(prompt, "gpt-5")) != pytest.approx(true, rel=0.05)
+
+
+def test_a_reported_count_does_not_make_later_texts_longer_than_they_are() -> None:
+    prompt, model = PROMPTS[0], "qwen3:8b"
+    asked = first_prompt(prompt, model)
+    told = calibrated(asked, asked, Usage(input=prompt["tokens"]["qwen3"]))
+    text = PROMPTS[1]["words"]
+    grown = prompt_tokens(with_input(told, words=text, turn=2)) - prompt_tokens(told)
+    assert grown == pytest.approx(estimate_tokens(text), rel=0.1)
+
+
+def test_the_name_of_an_endpoint_chooses_no_family() -> None:
+    assert family_of("phi4@llama") == family_of("gpt-5") != family_of("llama3.1@work")
+    assert family_of("codellama") == family_of("gpt-5"), "an older vocabulary"

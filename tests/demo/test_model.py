@@ -109,7 +109,7 @@ async def test_where_nothing_is_wrong_it_changes_nothing(tmp_path: Path) -> None
     async with a_world(
         tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
-        assert "nothing to mend" in await fix(world, project)
+        assert "nothing to fix" in await fix(world, project)
         assert world.told(EditApplied) == []
 
 
@@ -135,7 +135,7 @@ async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path)
         tmp_path, demo_reply, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         await fix(world, project)
-        assert "nothing to mend" in await fix(world, project)
+        assert "nothing to fix" in await fix(world, project)
         assert sum("<ide_selection>" in text for one in world.messages for text in texts(one)) == 1
 
 

@@ -50,7 +50,7 @@ def test_a_plan_is_edited_in_its_window_and_what_stands_there_is_carried_out(
     assert seen["shown"] == f"{STEPS}\n"
     titles = ["Not now", "Approve", "Edit"]
     question = {
-        "prompt": "Indwell: the plan is ready; shall it be carried out?",
+        "prompt": "Indwell: Plan ready. Carry it out?",
         "titles": titles,
     }
     assert seen["questions"] == [question] * 2

@@ -52,7 +52,7 @@ async def make(folder: Path) -> None:
 
 
 async def rewind(folder: Path) -> VerdictOutcome:
-    """Take them back."""
+    """Restore them."""
     workspace = DiskWorkspace([folder / "work"], private=folder / "undo")
     ledger = await ReviewLedger.open(folder / "review", workspace.roots)
     sys.stdout.buffer.write(READY)

@@ -63,12 +63,12 @@ def test_what_an_empty_number_means_is_what_the_server_does() -> None:
     assert numbers
     for name, it in numbers.items():
         default = defaults[name]
-        told = "there is no limit" if default is None else f"{default:g}"
+        told = "no limit" if default is None else f"{default:g}"
         if name == "first_token_timeout_s":
             told = f"{FIRST_S:g}, and no limit for a model on this machine"
-        assert f"else {told}." in it["markdownDescription"], name
+        assert f", or {told}." in it["markdownDescription"], name
     switches = [it for it in settings().values() if it.get("enum") == ["config", "on", "off"]]
-    assert {it["enumItemLabels"][0] for it in switches} == {"As in config.toml, else on"}
+    assert {it["enumItemLabels"][0] for it in switches} == {"As `config.toml` says; on by default"}
     names = {name for name, it in for_the_server().items() if it in switches}
     assert {defaults[name] for name in names} == {True}
 

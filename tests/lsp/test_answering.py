@@ -116,10 +116,10 @@ async def test_a_plain_editor_is_asked_about_files_after_its_command_was_answere
         result = await editor.execute("indwell.rewind", {"turn": 0}, at_once=True)
         happened.append("answered")
         assert result is None
-        await editor.wait_until(lambda: any("took back 1 file" in one for one in editor.messages))
+        await editor.wait_until(lambda: any("restored 1 file" in one for one in editor.messages))
         assert happened == [
             "answered",
-            "Indwell: Take the files back too? (1 file: made.txt)",
-            "Indwell: did you choose 'Take them back', or was the number meant for a file?",
+            "Indwell: Restore the files too? (1 file: made.txt)",
+            "Indwell: did you choose 'Restore them', or was the number meant for a file?",
         ]
         assert not (home.workspace / "made.txt").exists()

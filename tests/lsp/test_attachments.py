@@ -144,7 +144,7 @@ async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
         assert "there is no folder 'nowhere/'" in await refused(editor, mentions=("nowhere/",))
         assert "outside" in await refused(editor, mentions=("../",))
         sentence = await refused(editor, Attachment("problems", "x.py", uri="file:///x.py"))
-        assert sentence == "no problems are known of 'x.py' that may go along; take it out"
+        assert sentence == "no known problem of 'x.py' can be attached; remove it"
 
 
 @pytest.mark.parametrize(
@@ -154,10 +154,10 @@ async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
         (Attachment("image", "a", "image/gif", DATA), "is image/png, not 'image/gif'"),
         (
             Attachment("image", "a", "image/png", base64.b64encode(b"<svg/>").decode()),
-            "'a' is no picture that models read; they read png, jpeg, gif, webp",
+            "'a' is not a picture that models read; they read png, jpeg, gif, webp",
         ),
         (Attachment("image", "a", "image/png", "A" * (PICTURE_B * 2)), "larger than 5 MB"),
-        (Attachment("image"), "'picture 1' is no picture"),
+        (Attachment("image"), "'picture 1' is not a picture"),
         (Attachment("text", "t", text="x" * (TEXT_CHARACTERS + 1)), "more than the 100,000"),
         (Attachment("text", "t\u202e\n", text=" \n"), "'t\\\\u202e' is empty"),
     ],

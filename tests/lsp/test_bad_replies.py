@@ -89,8 +89,8 @@ async def test_a_model_that_takes_no_tools_is_said_with_the_way_out(desk) -> Non
     finished = await desk.editor.ask("mend it", session="new")
     assert (finished.ending, finished.draft) == ("failed", "mend it")
     assert finished.message == (
-        f"'loopback-model' at {desk.endpoint.base_url} takes no tools, and Indwell works through "
-        "tools; choose a model that takes them: tiny does not support tools"
+        f"'loopback-model' at {desk.endpoint.base_url} does not support tool calls, which Indwell "
+        "needs; choose a model that supports them: tiny does not support tools"
     )
     assert buffer.text == SOURCE
     desk.home.logs()

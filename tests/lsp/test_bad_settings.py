@@ -23,7 +23,7 @@ async def what_is_said(home: Home, **variables: str) -> str:
         await editor.heard()
         editor.messages.clear()
         assert await editor.fix(buffer) is None
-        asked = "Indwell: which model shall answer?"  # the first run, declined
+        asked = "Indwell: which model should answer?"  # the first run, declined
         await editor.wait_until(lambda: any(not one.startswith(asked) for one in editor.messages))
         with pytest.raises(JsonRpcException) as caught:
             await editor.ask("do it")
@@ -55,7 +55,7 @@ async def test_without_a_key_every_way_says_what_to_set(home) -> None:
 
 async def test_a_broken_settings_file_is_said_with_its_line(home) -> None:
     config = home.configure('model = "m"\nmode = \n')
-    sentence = f"{config} line 2: invalid value; mend it and try again"
+    sentence = f"{config} line 2: invalid value; correct it and try again"
     assert await what_is_said(home) == sentence
     async with editing(home, environment=home.environment()) as editor:
         await editor.wait_until(lambda: editor.messages != [])
@@ -65,8 +65,8 @@ async def test_a_broken_settings_file_is_said_with_its_line(home) -> None:
 async def test_a_value_that_must_not_be_guessed_stops_every_turn(home) -> None:
     config = home.configure('mode = "careful"\n')
     assert await what_is_said(home) == (
-        f"{config}: mode = 'careful' does not fit, expected one of 'ask', 'auto', 'plan', 'review'"
-        "; mend it and try again"
+        f"{config}: mode = 'careful' is not valid, expected one of 'ask', 'auto', 'plan', 'review'"
+        "; correct it and try again"
     )
 
 

@@ -142,13 +142,13 @@ async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
         editor.answers.choose = choose
         await editor.execute("indwell.rewind", {"turn": 0})
         assert asked == [
-            "Indwell: Take the files back too? (1 file: made.txt) ['No', 'Take them back']"
+            "Indwell: Restore the files too? (1 file: made.txt) ['No', 'Restore them']"
         ]
         assert (home.workspace / "made.txt").exists()
         editor.answers.choose = lambda _message, titles: SURE if SURE in titles else titles[1]
         await editor.execute("indwell.rewind", {"turn": 0})
         assert not (home.workspace / "made.txt").exists()
-        assert "took back 1 file: made.txt" in editor.messages[-1]
+        assert "restored 1 file: made.txt" in editor.messages[-1]
     kept = list(home.state.rglob("made.txt-*.old"))
     assert [path.read_bytes() for path in kept] == [b"new\n"]
 

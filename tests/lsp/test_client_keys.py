@@ -142,8 +142,12 @@ async def test_a_client_with_a_flow_of_its_own_leads_to_a_model(tmp_path) -> Non
     [
         ("", [], ""),
         ('{"https://A.example:443/v1": "k1"}', ["https://a.example"], ""),
-        ("[1]", [], "INDWELL_KEYS is no JSON object from origin to key, so it is ignored"),
-        ("{" * 90_000, [], "INDWELL_KEYS is no JSON object from origin to key, so it is ignored"),
+        ("[1]", [], "INDWELL_KEYS is not a JSON object from origin to key, so it is ignored"),
+        (
+            "{" * 90_000,
+            [],
+            "INDWELL_KEYS is not a JSON object from origin to key, so it is ignored",
+        ),
         (
             '{"": "k", "ftp://x": "k", "https://x": "a b", "https://y": 7, "https://z": "k"}',
             ["https://z"],

@@ -134,7 +134,8 @@ async def test_a_server_that_runs_is_offered_first_and_used_with_one_choice() ->
     ((message, titles),) = person.asked
     assert titles == ("Use Ollama: q", IN_TERMINAL, OPEN_PAGE, NOT_NOW)
     assert message == (
-        f"Indwell: which model shall answer? ({LACKING})\nFound on this machine: Ollama.\n{DESKTOP}"
+        f"Indwell: which model should answer? ({LACKING})\n"
+        f"Found on this machine: Ollama.\n{DESKTOP}"
     )
     assert machine.connected == [(OLLAMA.base_url, None, "q")]
     assert person.shown == ["Indwell: q answers\nn"]
@@ -144,7 +145,7 @@ async def test_of_several_models_one_is_chosen_and_those_with_tools_come_first()
     person, machine = Person("Use vLLM", "able, 32 k"), Machine(TWO, working=["able"])
     assert await FirstRun(person, machine).run()
     assert person.asked[1] == (
-        "Indwell: Which model of vLLM? It must take tools.",
+        "Indwell: Which model of vLLM? It must support tool calls.",
         ("able, 32 k", "plain, 8 k, no tools", BACK),
     )
     assert machine.connected == [(TWO.base_url, None, "able")]
@@ -202,7 +203,7 @@ async def test_of_several_models_at_a_typed_address_one_is_chosen() -> None:
     machine = Machine(working=["able"], offered=TWO.models)
     assert await FirstRun(person, machine).run()
     assert person.asked[1] == (
-        f"Indwell: Which model of {url}? It must take tools.",
+        f"Indwell: Which model of {url}? It must support tool calls.",
         ("able, 32 k", "plain, 8 k, no tools", BACK),
     )
     assert machine.connected == [(url, None, None), (url, None, "able")]

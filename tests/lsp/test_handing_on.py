@@ -91,7 +91,7 @@ async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: P
         async with with_list(tmp_path) as other:  # killed again, before its words are on disk
             await server.next.give(other.session)
             assert has_all(other.session)
-            assert f"the task of session {old.session.id} goes along" in other.session.notice
+            assert f"the task of session {old.session.id} continues here" in other.session.notice
             await other.session.parts.log.commit()
         server = server.killed()
         await server.next.give(new.session)

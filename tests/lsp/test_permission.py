@@ -71,7 +71,7 @@ async def test_what_the_model_wants_is_said_outside_of_the_command() -> None:
     assert message == (
         "Run a command in .? (every command)\n│ make\n│ The model says: ok\n"
         "Because of: make (runs the workspace's programs)\n"
-        "The model asks for more: with network to example.com, for this one call\n"
+        "The model requests more: with network to example.com, for this one call\n"
         "The model says: to install\n"
         "Commands here: sandboxed (bubblewrap), no network"
     )

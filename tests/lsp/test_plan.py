@@ -115,7 +115,7 @@ async def test_what_cannot_happen_is_said_and_changes_nothing(home) -> None:
         playlist.play(propose(), say("Well.", usage=USAGE))
         await in_plan_mode(editor)
         for more, problem in (
-            ({"action": "edit"}, "needs the `text`"),
+            ({"action": "edit"}, "needs `text`"),
             ({"action": "approve", "text": " "}, "no words"),
             ({"action": "approve", "text": "x" * 12_001}, "say it shorter"),
         ):
@@ -211,7 +211,7 @@ async def test_a_code_action_of_the_document_approves_what_stands_there(home) ->
         buffer = editor.open(Path((await asked(editor)).path), "markdown")
         editor.type_text(buffer, 0, len(buffer.text), "1. Mine")
         (action,) = await editor.code_actions(buffer, lines_range(1, 1))
-        assert action.title == "Approve the plan as it stands here"
+        assert action.title == "Approve the plan as written here"
         assert action.command is not None
         await editor.execute(action.command.command, *action.command.arguments)
         await ended(editor, 2)

@@ -16,7 +16,7 @@ from support.fake_editor.profiles import PLAIN
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.plan_asking import asked, ended, in_plan_mode, propose, states
 
-WAITS = "a plan waits for your word"
+WAITS = "a plan waits for your decision"
 
 
 @pytest_asyncio.fixture
@@ -87,7 +87,9 @@ async def test_a_plain_editor_is_asked_about_the_plan_alone_and_told_what_waits(
         await editor.execute("indwell.ask", {"uri": shop.uri, "text": "Tests?"})
         gate.set()
         await first
-        waits = "Indwell: a plan waits for your word; 1 prompt still waits, and goes on after it"
+        waits = (
+            "Indwell: a plan waits for your decision; 1 prompt still waits, and goes on after it"
+        )
         await editor.wait_until(lambda: waits in editor.messages and bool(editor.choices))
         assert editor.choices == [[NOT_NOW, APPROVE, EDIT]]
         assert (await asked(editor, "reject")).state == "rejected"
@@ -115,7 +117,7 @@ async def test_a_yes_to_a_plan_of_before_approves_no_other(home) -> None:
         await in_plan_mode(editor, "another, please")
         await editor.wait_until(lambda: n_asked == 2)
         late.set()
-        await editor.wait_until(lambda: "the plan is another one now" in editor.messages[-1])
+        await editor.wait_until(lambda: "the plan has changed" in editor.messages[-1])
         seen = await asked(editor)
         assert (seen.state, seen.text) == ("proposed", "1. Drop the tests")
         assert len(endpoint.seen) == 2

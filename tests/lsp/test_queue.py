@@ -119,9 +119,9 @@ def test_other_words_for_a_code_action_keep_its_title() -> None:
 
 
 def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:
-    held = line.held(Queue(1, (A,)), "the turn before was stopped")
+    held = line.held(Queue(1, (A,)), "the previous turn was stopped")
     held_a = msgspec.structs.replace(A, is_held=True)
-    assert held == Queue(2, (held_a,), "the turn before was stopped")
+    assert held == Queue(2, (held_a,), "the previous turn was stopped")
     assert line.added(held, B) == Queue(3, (A, B))
     assert line.put_first(held, B) == Queue(3, (B, A))
     assert line.released(held) == Queue(3, (A,))
@@ -131,7 +131,7 @@ def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:
 def test_a_prompt_of_another_session_leaves_those_held_that_wait() -> None:
     at = msgspec.structs.replace
     mine, theirs = at(A, home="s1", is_held=True), at(B, home="s2", is_held=True)
-    both = Queue(1, (mine, theirs), "the turn before was stopped")
+    both = Queue(1, (mine, theirs), "the previous turn was stopped")
     new, same, named = at(C, target="new"), at(C, home="s1"), at(C, target="s2")
     assert line.added(both, new) == Queue(2, (mine, theirs, new), both.held)
     assert line.taken(line.added(both, new), there_is_room) == (

@@ -71,7 +71,7 @@ async def test_after_a_stop_what_waits_is_held_until_somebody_says_go_on(desk) -
     assert (await first).draft == "first"
     state = await desk.queue()
     assert (state.held, [one.text for one in state.waiting]) == (
-        "the turn before was stopped",
+        "the previous turn was stopped",
         ["two", "three"],
     )
     await desk.queue("resume", seq=state.seq)
@@ -283,5 +283,5 @@ async def test_prompts_that_wait_when_the_editor_is_closed_are_kept_and_told(tmp
             await again.heard()
     (draft,) = (home.state / "drafts").rglob("*.md")
     assert draft.read_text() == "two\nlines\n"
-    sentence = f"Indwell: prompts that waited when the editor was closed stand in {draft}"
+    sentence = f"Indwell: prompts that waited when the editor was closed are in {draft}"
     assert (editor.messages, again.messages) == ([sentence], [])

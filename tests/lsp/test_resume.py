@@ -240,9 +240,7 @@ async def test_the_user_chooses_among_the_newest_sessions_and_a_model_if_its_own
             with pytest.raises(JsonRpcException, match="there is no session 'nope'"):
                 await editor.ask("x", session="nope")
             assert await editor.execute("indwell.resume") is None
-            assert editor.messages == [
-                "Indwell: there is no older session of this folder to go on with"
-            ]
+            assert editor.messages == ["Indwell: this folder has no older session to resume"]
             await editor.ask("the first of all words")
             first = newest(home)
         async with editing(home, endpoint.base_url, extensions=RICH) as editor:
@@ -256,7 +254,7 @@ async def test_the_user_chooses_among_the_newest_sessions_and_a_model_if_its_own
             chosen, models = editor.choices[-2:]
             assert [title.partition(" (")[0] for title in chosen] == ["the first of all words"]
             assert models == [MODEL, "second-model"]
-            assert "was held with the model 'older-model'" in editor.messages[-1]
+            assert "used the model 'older-model'" in editor.messages[-1]
             assert (await editor.ask("on")).session == first
             # The same one again is nothing, and one that cannot be taken up leaves it as it is.
             assert (await editor.execute("indwell.resume", {"session": first}))["turns"] == 2

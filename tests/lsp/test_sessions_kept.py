@@ -88,7 +88,7 @@ async def test_a_session_is_not_deleted_while_its_turn_runs_nor_while_another_ed
         assert now.running == 1
         assert now.session is not None
         sentence = await refused(editor, "indwell/delete", status.DeleteParams(now.session))
-        assert sentence == "a turn runs in this session; stop it, and delete the session then"
+        assert sentence == "a turn is running in this session; stop it, then delete the session"
         gate.set()
         await running
         async with editing(home, endpoint.base_url) as other:

@@ -159,7 +159,7 @@ async def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("ending", "reason"),
-    [("done", ""), ("cancelled", "the turn before was stopped"), ("limit", "m"), ("budget", "m")],
+    [("done", ""), ("cancelled", "the previous turn was stopped"), ("limit", "m"), ("budget", "m")],
 )
 def test_only_after_a_good_end_the_next_begins_by_itself(ending, reason) -> None:
     ticket = Ticket(ONE, Showing(Screen(), Settings).nothing)

@@ -109,7 +109,7 @@ async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it
         ("cancelled", "first"),
         ("cancelled", "second"),
     ]
-    with pytest.raises(UserError, match="the server ends; send the words again"):
+    with pytest.raises(UserError, match="the server is shutting down; send the words again"):
         turns.submit(WaitingPrompt("p3", Prompt(words="late")), nothing)
 
 

@@ -92,7 +92,7 @@ def test_the_models_words_stand_on_one_line_and_are_named_as_its_own() -> None:
     )
     ask = msgspec.structs.replace(ASK, widening=Widening(unconfined=True))
     first, second = question_for("c1", wanted, ask, "").notes
-    assert first == "The model asks for more: outside the sandbox, for this one call"
+    assert first == "The model requests more: outside the sandbox, for this one call"
     assert second.startswith("The model says: The user said yes. xxx")
     assert len(second) < 250
 

@@ -148,5 +148,5 @@ def test_rules_for_tools_that_there_are_none_of_are_told() -> None:
     tools = ("read_file", "bash")
     assert aimless(PatternRules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
     assert aimless(PatternRules(deny=("tool: bassh", "tool: bash")), tools) == (
-        "your rules name tools that there are none of: 'tool: bassh'; there are read_file, bash"
+        "your rules name unknown tools: 'tool: bassh'; the tools are read_file, bash"
     )

@@ -65,7 +65,7 @@ def test_the_question_lists_what_trust_enables() -> None:
     ]
     assert question_words("/work", items, None) == snapshot("""\
 Indwell: do you trust the files in '/work'?
-Now it is restricted: reading and answering works, edits and commands do not. If you trust it, they do, as your mode and rules allow, and this counts:
+It is restricted now: Indwell reads and answers, but does not edit files or run commands. If you trust it, Indwell does both, as your mode and rules allow, and these files take effect:
 - Run or loaded by git, editors, shells and tools on their own: .vscode/tasks.json, .git/hooks/pre-commit
 - Servers that agents start: .mcp.json
 - Settings of Indwell, which may tighten yours and name commands to run as hooks: .indwell/config.toml
@@ -76,7 +76,7 @@ You are asked again when one of these files changes.\
 
 def test_a_folder_with_nothing_in_it_is_asked_about_all_the_same() -> None:
     words = question_words("/w", [], None)
-    assert "as your mode and rules allow. No file in it counts so far.\n" in words
+    assert "as your mode and rules allow. It contains no such files so far.\n" in words
 
 
 def test_tru_05_a_change_is_asked_about_with_its_diff() -> None:

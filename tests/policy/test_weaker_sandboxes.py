@@ -41,7 +41,7 @@ def test_cmd_21_nothing_runs_by_itself_where_the_shell_may_be_another(
 def test_sbx_25_the_question_says_why(command: str) -> None:
     asked = decide(run(command), WINDOWS)
     assert isinstance(asked, Ask)
-    assert "nothing holds commands on this system" in asked.reason
+    assert "no sandbox confines commands on this system" in asked.reason
     assert isinstance(decide(run(command), msgspec.structs.replace(WINDOWS, mode="plan")), Deny)
     assert isinstance(
         decide(run(command), msgspec.structs.replace(WINDOWS, asks_for_all=False)), Allow

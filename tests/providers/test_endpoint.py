@@ -22,7 +22,9 @@ def test_an_address_is_shown_without_secrets(url: str, address: str) -> None:
     "url", ["127.0.0.1:11434", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1", ""]
 )
 def test_what_is_no_http_address_is_refused_with_an_example(url: str) -> None:
-    sentence = f"the endpoint {shown(url)!r} is no http address; set OPENAI_BASE_URL to one such as"
+    sentence = (
+        f"the endpoint {shown(url)!r} is not an http address; set OPENAI_BASE_URL to one such as"
+    )
     with pytest.raises(SettingsError) as caught:
         endpoint_address(url)
     assert str(caught.value) == f"{sentence} 'http://127.0.0.1:11434/v1'"

@@ -103,7 +103,7 @@ async def test_llm_39_a_server_that_speaks_no_tls_is_said() -> None:
         kind, said = await asked_at(f"https://127.0.0.1:{port}/v1")
     assert kind is ProviderError
     assert said == (
-        "ADDRESS speaks no TLS that is understood here; check whether the address should begin"
+        "ADDRESS does not speak a supported version of TLS; check whether the address should begin"
         " with http://, and any proxy on the way"
     )
 
@@ -119,7 +119,7 @@ async def test_llm_39_a_proxy_that_wants_a_password_is_said(
         monkeypatch.delenv("no_proxy", raising=False)
         kind, said = await asked_at(f"{scheme}://model.example/v1")
     assert kind is RequestRejected
-    assert said.startswith("the proxy on the way to ADDRESS wants a name and password; set them in")
+    assert said.startswith("the proxy on the way to ADDRESS needs a name and password; set them in")
 
 
 async def test_llm_39_a_proxy_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

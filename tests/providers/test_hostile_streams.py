@@ -137,7 +137,7 @@ def test_reasoning_in_thousands_of_parts_is_cut_short_and_not_refused() -> None:
 @pytest.mark.parametrize("noise", [b"\n", b": x\n", b"data:\n\n", b"event: ping\n\n"])
 async def test_noise_ends_after_some_bytes_however_small_it_came(noise: bytes) -> None:
     error = await fail(packed(noise * (4_000_000 // len(noise))))
-    assert (type(error), str(error)) == (TooLong, "ADDRESS sent 3 MB that are no part of a reply")
+    assert (type(error), str(error)) == (TooLong, "ADDRESS sent 3 MB that are not part of a reply")
 
 
 async def test_others_get_the_loop_while_noise_is_read() -> None:
@@ -386,7 +386,7 @@ async def test_only_the_beginning_of_a_refusal_is_looked_at() -> None:
     """64 kB of "model " held the loop for 12 s: each was the beginning of a pattern."""
     for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
         error = await fail(answer(404, far, kind="text/plain"))
-        assert "takes no requests at this address" in str(error)
+        assert "accepts no requests at this address" in str(error)
     taught = answer(400, "x " * 2_000 + "unknown parameter stream_options", kind="text/plain")
     async with connected(taught, SECOND) as (provider, endpoint):
         assert type(await failure(provider)) is RequestRejected

@@ -59,9 +59,9 @@ async def test_a_server_that_says_no_more_is_listed_all_the_same(owner) -> None:
 FAULTS = {
     "no key": (answering(listed("a"), key="other"), NotAuthorised, "the key is not accepted at"),
     "not there": ([refuse(404)], RequestRejected, "has no such page; does it end in /v1?"),
-    "a web page": ([raw(200, "<html>")], BadReply, "something that is no JSON; check the address"),
-    "no list": ([raw(200, '{"hello": 1}')], BadReply, "answered with no list of models"),
-    "deep": ([raw(200, "[" * 100_000)], BadReply, "something that is no JSON"),
+    "a web page": ([raw(200, "<html>")], BadReply, "something that is not JSON; check the address"),
+    "no list": ([raw(200, '{"hello": 1}')], BadReply, "did not answer with a list of models"),
+    "deep": ([raw(200, "[" * 100_000)], BadReply, "something that is not JSON"),
     "broken off": ([Answer((b'{"da', "cut"))], Unreachable, "broke off"),
     "silent": ([Answer((HANG,))], Unreachable, "did not answer in time"),
     "dripping": ([Answer((b"[", *([0.02, b" "] * 400)))], Unreachable, "did not answer in time"),
@@ -133,5 +133,7 @@ async def test_a_server_without_tls_is_said_to_have_none() -> None:
 
     async with await asyncio.start_server(shout, "127.0.0.1", 0) as server:
         address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        with pytest.raises(ProviderError, match=f"{address} speaks no TLS that is understood"):
+        with pytest.raises(
+            ProviderError, match=f"{address} does not speak a supported version of TLS"
+        ):
             await list_models(address, None, timeout_s=5.0)

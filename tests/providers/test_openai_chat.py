@@ -312,7 +312,7 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
     [
         (stream(), "ADDRESS answered with nothing; try again"),
         (stream(done=False), "ADDRESS answered with nothing; try again"),
-        (stream(b"data: [1]\n\n"), "ADDRESS sent an event that is no object"),
+        (stream(b"data: [1]\n\n"), "ADDRESS sent an event that is not an object"),
         (
             stream(b"data: {not json\n\n"),
             "ADDRESS sent data that is no reply (JSONDecodeError)",

@@ -105,14 +105,14 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
         (
             EndpointRefusal(404, "404 page not found"),
             (
-                "http://e/v1 takes no requests at this address; check it, it often ends in /v1,"
+                "http://e/v1 accepts no requests at this address; check it, it often ends in /v1,"
                 " or set `wire` to the API that the endpoint has: 404 page not found"
             ),
         ),
         (
             EndpointRefusal(429, "slow down", retry_after_s=900.0),
             (
-                "http://e/v1 takes no more requests now and asks to wait 15 min; try again then:"
+                "http://e/v1 accepts no more requests now and asks to wait 15 min; try again then:"
                 " slow down"
             ),
         ),

@@ -219,7 +219,7 @@ async def test_what_is_not_covered_is_said_once(tmp_path) -> None:
     await room.run(command)
     await room.run(command)
     assert len(room.told) == 1
-    assert "a command changed 'link', 'other', of which no older text is kept" in room.told[0]
+    assert "a command changed 'link', 'other'; no older text is kept" in room.told[0]
 
 
 async def test_a_command_that_changes_many_files_is_not_reviewed_one_by_one(tmp_path) -> None:

@@ -106,7 +106,7 @@ async def test_damaged_lines_are_passed_over_and_told(tmp_path: Path) -> None:
         file.write(b'{"type":"judged","id":\n\xff\xfe\n[1]\n{"type":"of another tool"}\n{"torn')
     again = await ReviewLedger.open(tmp_path, [])
     assert again.hunks(FILE) == hunks
-    assert again.take_notices() == ("4 damaged lines of the review log are passed over",)
+    assert again.take_notices() == ("4 damaged lines of the review log are skipped",)
     assert again.take_notices() == ()
     await again.accept([hunks[0].id])
     assert (await ReviewLedger.open(tmp_path, [])).n_pending == 0
@@ -197,7 +197,7 @@ async def test_a_disk_that_is_full_costs_only_the_memory_of_it(tmp_path: Path) -
     ledger = await ReviewLedger.open(folder, [])
     await edit(ledger, "a\nB\nc\n")
     assert ledger.n_pending == 1
-    assert any("cannot be written" in one for one in ledger.take_notices())
+    assert any("cannot be stored" in one for one in ledger.take_notices())
 
 
 async def test_what_has_no_lines_or_too_many_is_one_opaque_hunk(tmp_path: Path) -> None:

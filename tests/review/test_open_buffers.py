@@ -65,7 +65,7 @@ async def test_a_rewind_names_a_file_whose_buffer_does_not_show_what_a_command_w
     assert room.told == []
     done = await rewind_files(room.ledger, room.editor.workspace, "s1", 0)
     assert (done.hunks, [path for path, _ in done.failed]) == ((), [room.path])
-    assert "load the file anew" in done.failed[0][1]
+    assert "reload the file" in done.failed[0][1]
     assert room.path.read_bytes() == b"one\n2\n"
     assert (await rewind_files(room.ledger, room.editor.workspace, "s1", 1)).failed == ()
     room.path.write_bytes(b"one\ntwo\n")  # somebody took it back on the disk

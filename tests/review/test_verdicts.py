@@ -137,7 +137,7 @@ async def test_a_file_that_moves_is_planned_again_three_times(room: Room) -> Non
     await room.edit(room.path, room.reads().replace("two", "2"))
     workspace.n_left = 3
     done = await reject(room.ledger, workspace, Scope())
-    assert done.failed == ((room.path, "'a.txt' is being changed all the time; try again"),)
+    assert done.failed == ((room.path, "'a.txt' keeps changing; try again"),)
     assert room.ledger.n_pending == 1
 
 

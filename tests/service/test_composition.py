@@ -128,7 +128,7 @@ async def test_a_login_that_fails_stores_nothing(home) -> None:
         outcome = await (await service_of(home)).endpoint.login("", "wrong", endpoint.base_url)
     assert (outcome.ok, outcome.steps[-1].name, outcome.steps[-1].state) == (False, "key", "fail")
     assert not (home.config / "indwell").exists()
-    with pytest.raises(UserError, match="'nobody' is no provider"):
+    with pytest.raises(UserError, match="'nobody' is not a provider"):
         await (await service_of(home)).endpoint.login("nobody", None, None)
 
 

@@ -199,7 +199,7 @@ async def test_a_turn_that_runs_is_left_out_of_a_fork_and_said(store) -> None:
         await log.close()
     assert made.turn == 1
     assert made.notices == (
-        "turn 2 has not ended and is left out; name it to take what there is of it along",
+        "turn 2 has not ended and is left out; name it to include its part so far",
     )
     named = await fork_session(store, origin, 2, now=LATER)
     assert past_of(store.open(named.session).records).is_broken_off

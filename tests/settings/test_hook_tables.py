@@ -30,7 +30,10 @@ def test_the_users_file_has_hooks_in_order() -> None:
         (GOOD.replace("tools", "tool"), "object contains unknown field `tool`"),
         (GOOD.replace("= 5", "= 9999"), "expected `float` <= 600"),
         (GOOD + 'if_broken = "maybe"\n', "invalid enum value 'maybe'"),
-        (GOOD * (MOST_HOOKS + 1), f"hooks are {MOST_HOOKS + 1}, and there may be {MOST_HOOKS}"),
+        (
+            GOOD * (MOST_HOOKS + 1),
+            f"there are {MOST_HOOKS + 1} hooks, and at most {MOST_HOOKS} are allowed",
+        ),
     ],
 )
 def test_a_broken_hook_of_the_users_is_an_error_and_no_silent_gap(text: str, why: str) -> None:
@@ -59,7 +62,7 @@ def test_what_is_wrong_with_a_workspaces_hooks_is_said() -> None:
     assert loaded.settings.mode == "plan"
     (notice,) = loaded.notices
     assert notice.startswith(f"{WORKSPACE_FILE}: [[hooks]] number 1: object missing")
-    assert notice.endswith("until that is mended none of its hooks runs")
+    assert notice.endswith("none of its hooks runs until you correct that")
 
 
 def test_one_broken_hook_of_a_project_stops_all_of_them() -> None:

@@ -51,7 +51,7 @@ def test_a_key_lies_in_the_keyring_and_nowhere_else(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     kept = store.put(ONE, KEY)
-    assert kept == StoredKey("keyring", KEY, "the key lies in the system's keyring")
+    assert kept == StoredKey("keyring", KEY, "the key is in the system's keyring")
     assert store.get(ONE) == StoredKey("keyring", KEY)
     assert (ring.held, store.origins()) == ({ONE: KEY.reveal()}, {ONE: "keyring"})
     assert KEY.reveal() not in path.read_text()
@@ -112,7 +112,7 @@ def test_a_key_that_the_keyring_lost_is_one_clear_sentence(path) -> None:
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
     ring.held.clear()
-    with pytest.raises(KeyringUnusable, match=f"no key for {ONE} any more; run `indwell login"):
+    with pytest.raises(KeyringUnusable, match=f"no longer has a key for {ONE}; run `indwell login"):
         store.get(ONE)
 
 

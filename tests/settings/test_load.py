@@ -51,13 +51,13 @@ def test_a_broken_variable_is_named() -> None:
     with pytest.raises(SettingsError) as caught:
         load({"OPENAI_BASE_URL": "localhost"})
     assert str(caught.value) == (
-        "OPENAI_BASE_URL: base_url = 'localhost' is no address, expected one like "
-        "'https://host/v1'; mend it and try again"
+        "OPENAI_BASE_URL: base_url = 'localhost' is not an address, expected one like "
+        "'https://host/v1'; correct it and try again"
     )
 
 
 def test_a_broken_file_stops_with_its_line() -> None:
-    with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; mend it and try again$"):
+    with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; correct it and try again$"):
         load({}, 'model = "m"\nmode = \n', "mine.toml")
 
 
@@ -80,7 +80,7 @@ def test_what_a_rule_denies_to_read_is_denied_as_if_it_stood_in_deny() -> None:
 
 @pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
 def test_a_rule_that_says_nothing_stops_everything_until_it_is_mended(pattern: str) -> None:
-    with pytest.raises(SettingsError, match="is no pattern"):
+    with pytest.raises(SettingsError, match="is not a pattern"):
         load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
 
 
@@ -94,7 +94,7 @@ def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() ->
     """
     loaded = load({}, '[rules]\nallow = ["make *"]\ndeny = ["rm *"]', workspace_file=table)
     assert (loaded.settings.rules_allow, loaded.settings.rules_ask) == (("make *",), ("npm *",))
-    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is no pattern: none is taken
+    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is not a pattern: none is taken
     assert [one.split(" ")[0] for one in loaded.notices] == [
         "mode",
         "'rules_allow'",
@@ -152,14 +152,14 @@ def test_notices_come_from_every_source() -> None:
         (
             "mode = ",
             (
-                ".indwell/config.toml line 1: invalid value; mend it and try again; "
+                ".indwell/config.toml line 1: invalid value; correct it and try again; "
                 "until then this workspace's settings are ignored"
             ),
         ),
         (
             "a = " + "[" * 20_000,
             (
-                ".indwell/config.toml is nested too deep; mend it and try again; "
+                ".indwell/config.toml is nested too deep; correct it and try again; "
                 "until then this workspace's settings are ignored"
             ),
         ),
@@ -222,5 +222,5 @@ def test_the_state_folder_is_the_platforms_or_the_users() -> None:
 
 @pytest.mark.parametrize("text", ["state", "./state", "~/state"])
 def test_a_state_folder_never_lies_in_the_workspace_by_accident(text: str) -> None:
-    with pytest.raises(SettingsError, match="is no absolute path; write the whole path"):
+    with pytest.raises(SettingsError, match="is not an absolute path; write the whole path"):
         state_folder({"INDWELL_STATE": text}, Path("/platform"))

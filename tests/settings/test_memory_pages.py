@@ -90,7 +90,7 @@ def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_pat
             path.write_bytes(b"- x\n" * 300_000)
     before = sorted(one.name for one in path.parent.iterdir())
     assert pages.facts("workspace") == ()
-    assert "mend or delete" in pages.problem
+    assert "fix or delete" in pages.problem
     with pytest.raises(SettingsError, match="cannot be changed"):
         pages.keep(FACT)
     assert sorted(one.name for one in path.parent.iterdir()) == before

@@ -29,5 +29,5 @@ def test_an_origin_has_one_spelling(address, origin) -> None:
     "address", ["host/v1", "ftp://host", "https://", "http://host:port", "//x"]
 )
 def test_what_is_no_address_has_no_origin(address) -> None:
-    with pytest.raises(SettingsError, match="is no address; write one such as"):
+    with pytest.raises(SettingsError, match="is not an address; write one such as"):
         origin_of(address)

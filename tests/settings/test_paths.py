@@ -39,7 +39,7 @@ def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         read_user_file(path)
     assert str(caught.value) == (
-        "config.toml is no UTF-8 text (byte 10); save it as UTF-8 and try again"
+        "config.toml is not UTF-8 text (byte 10); save it as UTF-8 and try again"
     )
 
 
@@ -47,7 +47,7 @@ def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
 def test_something_else_in_its_place_is_one_clear_sentence(tmp_path: Path, make) -> None:
     path = tmp_path / "config.toml"
     make(path)
-    with pytest.raises(SettingsError, match=r"cannot be read \(.*\); mend that, or move the file"):
+    with pytest.raises(SettingsError, match=r"cannot be read \(.*\); fix that, or move the file"):
         read_user_file(path)
 
 
@@ -55,7 +55,7 @@ def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     with path.open("wb") as file:
         file.truncate(MOST_B + 1)  # holes: a file of terabytes takes no room on the disk
-    with pytest.raises(SettingsError, match=r"larger than the 1,048,576 bytes .*; mend that"):
+    with pytest.raises(SettingsError, match=r"larger than the 1,048,576 bytes .*; fix that"):
         read_user_file(path)
     os.truncate(path, MOST_B)
     assert len(read_user_file(path) or "") == MOST_B

@@ -34,8 +34,8 @@ async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, t
     path.write_bytes(data)
     book = RuleBook(path)
     assert book.granted == frozenset()
-    assert book.problem.endswith("so everything is asked for again; mend or delete it")
-    with pytest.raises(SettingsError, match="counts for this session only"):
+    assert book.problem.endswith("so everything is asked for again; fix or delete it")
+    with pytest.raises(SettingsError, match="applies to this session only"):
         await book.grant("b", always=True)
     assert (book.granted, path.read_bytes()) == (frozenset({"b"}), data)
 
@@ -73,7 +73,7 @@ async def test_a_file_that_breaks_while_a_server_runs_grants_nothing_from_then_o
     await book.grant("a", always=True)
     path.write_text("[")
     assert (book.granted, book.problem != "") == (frozenset(), True)
-    with pytest.raises(SettingsError, match="mend or delete it"):
+    with pytest.raises(SettingsError, match="fix or delete it"):
         book.revoke(["a"])
     path.write_text('["a"]')
     assert (book.granted, book.problem) == (frozenset("a"), "")

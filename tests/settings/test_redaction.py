@@ -62,7 +62,7 @@ def test_a_setting_that_is_no_address_is_not_repeated_with_its_key(url) -> None:
 def test_a_key_in_another_setting_is_not_repeated() -> None:
     with pytest.raises(SettingsError) as caught:
         convert("mode", "sk-canary-0123456789")
-    assert str(caught.value).startswith("mode = '[secret]' does not fit")
+    assert str(caught.value).startswith("mode = '[secret]' is not valid")
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_a_workspace_can_make_everything_tighter() -> None:
         (
             {"mode": "free"},
             (
-                "w: mode = 'free' does not fit, expected one of 'ask', 'auto', 'plan', 'review'; "
+                "w: mode = 'free' is not valid, expected one of 'ask', 'auto', 'plan', 'review'; "
                 "it is ignored"
             ),
         ),
@@ -194,7 +194,7 @@ def test_a_workspace_can_make_everything_tighter() -> None:
             {"deny": ["!.env"]},
             (
                 "deny = (list) in w is ignored: '!.env' is more than it may add "
-                f"{LIMITS}; the others count"
+                f"{LIMITS}; the others apply"
             ),
         ),
     ],

@@ -81,9 +81,9 @@ def test_tru_07_a_broken_file_trusts_nothing_and_stays_as_it_is(store, text) -> 
     assert answers.folders == {}
     assert "cannot be used" in answers.problem
     assert str(store.path) in answers.problem
-    with pytest.raises(SettingsError, match="mend it, or move it away"):
+    with pytest.raises(SettingsError, match="fix it, or move it away"):
         store.keep(Path("/b"), NO)
-    with pytest.raises(SettingsError, match="mend it, or move it away"):
+    with pytest.raises(SettingsError, match="fix it, or move it away"):
         store.forget(Path("/a"))
     assert store.path.read_bytes() == text
 
@@ -136,7 +136,7 @@ def test_m2_an_answer_for_which_there_is_no_room_is_refused_and_harms_no_other(s
     store.keep(Path("/a"), YES)
     before = store.path.read_bytes()
     files = {"n" * 200 + str(number): TrustedFile("d" * 64) for number in range(70_000)}
-    with pytest.raises(SettingsError, match="is full; take back"):
+    with pytest.raises(SettingsError, match="is full; revoke"):
         store.keep(Path("/evil"), FolderAnswer(trusted=True, at="now", files=files))
     assert store.path.read_bytes() == before
     assert store.read() == Answers({"/a": YES})

@@ -8,8 +8,8 @@ from indwell.errors import SettingsError
 from indwell.settings.credentials import Secret
 from indwell.settings.values import SourceSettings, check, parse_toml
 
-NO_ADDRESS = "is no address, expected one like 'https://host/v1'"
-NO_KEY = "api_key holds a space or a character that no key has; copy it once more"
+NO_ADDRESS = "is not an address, expected one like 'https://host/v1'"
+NO_KEY = "api_key holds a space or a character that no key has; copy it again"
 
 
 def test_tables_are_prefixes_of_names() -> None:
@@ -33,12 +33,13 @@ def test_a_broken_file_names_the_line(text: str, sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_toml(text, "config.toml")
     assert str(caught.value) == (
-        f"config.toml{' ' if sentence.startswith('line') else ''}{sentence}; mend it and try again"
+        f"config.toml{' ' if sentence.startswith('line') else ''}{sentence}"
+        "; correct it and try again"
     )
 
 
 def test_a_number_of_thousands_of_digits_is_a_broken_file() -> None:
-    with pytest.raises(SettingsError, match="mend it and try again"):
+    with pytest.raises(SettingsError, match="correct it and try again"):
         parse_toml("window = " + "1" * 5_000, "config.toml")
 
 
@@ -65,55 +66,55 @@ def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        ("round_limit", "many", "round_limit = 'many' does not fit, expected `int`, got `str`"),
-        ("round_limit", True, "round_limit = True does not fit, expected `int`, got `bool`"),
-        ("round_limit", 0, "round_limit = 0 does not fit, expected `int` >= 1"),
+        ("round_limit", "many", "round_limit = 'many' is not valid, expected `int`, got `str`"),
+        ("round_limit", True, "round_limit = True is not valid, expected `int`, got `bool`"),
+        ("round_limit", 0, "round_limit = 0 is not valid, expected `int` >= 1"),
         (
             "attach_selection",
             "no",
-            "attach_selection = 'no' does not fit, expected `bool`, got `str`",
+            "attach_selection = 'no' is not valid, expected `bool`, got `str`",
         ),
         (
             "stall_timeout_s",
             float("inf"),
-            "stall_timeout_s = inf does not fit, expected `float` <= 86400.0",
+            "stall_timeout_s = inf is not valid, expected `float` <= 86400.0",
         ),
         (
             "stall_timeout_s",
             float("nan"),
-            "stall_timeout_s = nan does not fit, expected `float` > 0.0",
+            "stall_timeout_s = nan is not valid, expected `float` > 0.0",
         ),
-        ("trusted", "/a", "trusted = '/a' does not fit, expected `array`, got `str`"),
+        ("trusted", "/a", "trusted = '/a' is not valid, expected `array`, got `str`"),
         (
             "trusted",
             ["/a", 1],
-            "trusted = (list) does not fit, expected `str`, got `int` - at `$[1]`",
+            "trusted = (list) is not valid, expected `str`, got `int` - at `$[1]`",
         ),
         (
             "model",
             dt.date(2026, 1, 1),
-            "model = (date) does not fit, expected `str`, got `date`",
+            "model = (date) is not valid, expected `str`, got `date`",
         ),
-        ("model", {"a": 1}, "model = (dict) does not fit, expected `str`, got `object`"),
+        ("model", {"a": 1}, "model = (dict) is not valid, expected `str`, got `object`"),
         *(
             (
                 "harmless_names",
                 [one],
                 (
-                    f"harmless_names holds {one!r}, which is no name with a dot in front; write "
-                    "one such as '.acme-cache' or '.acme-*', without a folder"
+                    f"harmless_names holds {one!r}, which is not a name that begins with a dot; "
+                    "write one such as '.acme-cache' or '.acme-*', without a folder"
                 ),
             )
             for one in ("acme", ".", "..", ".*", ".a/b", "*", "", ".a*b", ".[a]", "/.a")
         ),
-        ("instructions", 5, "instructions = 5 does not fit, expected `str`, got `int`"),
+        ("instructions", 5, "instructions = 5 is not valid, expected `str`, got `int`"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
     name: str, value: object, problem: str
 ) -> None:
     assert check({name: value}, "config.toml") == SourceSettings(
-        {}, (f"config.toml: {problem}; the default stays",)
+        {}, (f"config.toml: {problem}; the default applies",)
     )
 
 
@@ -123,10 +124,10 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
         (
             "mode",
             "plna",
-            "mode = 'plna' does not fit, expected one of 'ask', 'auto', 'plan', 'review'",
+            "mode = 'plna' is not valid, expected one of 'ask', 'auto', 'plan', 'review'",
         ),
-        ("provider", 1, "provider = 1 does not fit, expected one of 'openai', 'scripted'"),
-        ("deny", "*.pem", "deny = '*.pem' does not fit, expected `array`, got `str`"),
+        ("provider", 1, "provider = 1 is not valid, expected one of 'openai', 'scripted'"),
+        ("deny", "*.pem", "deny = '*.pem' is not valid, expected `array`, got `str`"),
         ("base_url", "localhost:8080", f"base_url = 'localhost:8080' {NO_ADDRESS}"),
         ("base_url", "file:///etc", f"base_url = 'file:///etc' {NO_ADDRESS}"),
         ("base_url", "http://h:99999", f"base_url = 'http://h:99999' {NO_ADDRESS}"),
@@ -159,7 +160,7 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
                 "'read: …', 'edit: …' or 'tool: …', or the words of a command"
             ),
         ),
-        ("api_key", 12_345, "api_key does not fit, expected a text in quotes"),
+        ("api_key", 12_345, "api_key is not valid, expected a text in quotes"),
         ("api_key", "sk-12 45", NO_KEY),
         ("api_key", "“sk”", NO_KEY),
     ],
@@ -167,12 +168,12 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
 def test_what_protects_the_user_is_never_guessed(name: str, value: object, problem: str) -> None:
     with pytest.raises(SettingsError) as caught:
         check({name: value}, "config.toml")
-    assert str(caught.value) == f"config.toml: {problem}; mend it and try again"
+    assert str(caught.value) == f"config.toml: {problem}; correct it and try again"
 
 
 def test_a_number_too_long_to_write_is_not_written() -> None:
     assert check({"window": 1 << 20_000}, "c").notices == (
-        "c: window = (int) does not fit, expected `int` <= 1000000000; the default stays",
+        "c: window = (int) is not valid, expected `int` <= 1000000000; the default applies",
     )
 
 
@@ -189,7 +190,7 @@ def test_a_folder_to_deny_may_be_written_as_in_ignore_files() -> None:
 def test_a_setting_given_twice_is_said() -> None:
     table = {"attach_selection": True, "attach": {"selection": False}}
     assert check(table, "c") == SourceSettings(
-        {"attach_selection": False}, ("'attach_selection' is set twice in c; the last one counts",)
+        {"attach_selection": False}, ("'attach_selection' is set twice in c; the last one applies",)
     )
 
 

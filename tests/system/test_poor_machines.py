@@ -102,7 +102,7 @@ async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_goes_on_an
             for one in client.of("indwell/event")
             if one["event"]["type"] == "notice"
         ]
-        assert told.startswith("this session is not saved, and cannot be gone on with later: ")
+        assert told.startswith("this session is not saved, and cannot be resumed later: ")
         assert "/proc/1/nowhere" in told
         await client.heard()
         assert await client.say_goodbye() == 0

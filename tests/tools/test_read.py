@@ -55,9 +55,23 @@ async def test_an_empty_file_is_said(tmp_path: Path) -> None:
     assert outcome == Outcome(text="'a' is empty", figure="empty")
 
 
-async def test_an_offset_past_the_end_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="'a' has 1 line; offset 2 is past its end"):
-        await over(tmp_path, {"a": "x"}).call("read_file", path="a", offset=2)
+@pytest.mark.parametrize(("offset", "limit", "text"), [
+    (60, 20, "the file has 30 lines, and line 60 is past its end: these are the last ones"),
+    (25, 20, "the file has 30 lines, so line 44 is past its end"),
+])  # fmt: skip
+async def test_a_range_past_the_end_is_clamped_and_said(tmp_path, offset, limit, text) -> None:
+    agent = over(tmp_path, {"a": "".join(f"{number}\n" for number in range(1, 31))})
+    shown = (await agent.call("read_file", path="a", offset=offset, limit=limit)).text
+    first = 11 if offset == 60 else 25
+    lines = [f"{number}\t{number}" for number in range(first, 31)]
+    assert shown == "\n".join([*lines, f"[{text}]"])
+
+
+async def test_an_offset_past_the_end_shows_the_whole_of_a_short_file(tmp_path: Path) -> None:
+    shown = (await over(tmp_path, {"a": "x\n"}).call("read_file", path="a", offset=2)).text
+    assert shown == (
+        "1\tx\n[the file has 1 line, and line 2 is past its end: these are the last ones]"
+    )
 
 
 async def test_the_editors_unsaved_text_is_read_and_named(tmp_path: Path) -> None:
@@ -98,8 +112,8 @@ async def test_a_large_file_is_read_in_pages(tmp_path: Path) -> None:
     assert (await agent.call("read_file", path="a", offset=499_999)).text == (
         "499999\t0499998 some words\n500000\t0499999 some words\n[a file of 10,000,000 bytes]"
     )
-    with pytest.raises(ToolError, match="'a' has 500,000 lines; offset 500001 is past its end"):
-        await agent.call("read_file", path="a", offset=500_001)
+    past = (await agent.call("read_file", path="a", offset=500_001, limit=2)).text
+    assert past.startswith("499999\t0499998 some words\n500000\t0499999 some words\n[the file has")
 
 
 async def test_a_large_spilled_text_is_read_in_pages_too(tmp_path: Path) -> None:
@@ -142,3 +156,22 @@ async def test_bad_arguments_are_told_with_the_schema(
         ToolError, match="bad arguments for read_file: .*it takes .path: string, offset.: integer"
     ):
         await over(tmp_path, {"a": "x"}).call("read_file", path="a", **arguments)
+
+
+@pytest.mark.parametrize(("tool", "more"), [
+    ("read_file", {}), ("edit_file", {"edits": [{"old": "a", "new": "b"}]}),
+    ("grep", {"pattern": "x"}), ("glob", {"pattern": "*"}),
+])  # fmt: skip
+async def test_a_path_that_does_not_exist_names_the_nearest_that_does(tmp_path, tool, more) -> None:
+    for name in ("src/shop/Invoice.py", "src/cart.py", "node_modules/x/invoice.py"):
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a\n")
+    agent = Agent(DiskWorkspace([tmp_path / "work"]), tmp_path / "spill")
+    with pytest.raises(ToolError) as elsewhere:
+        await agent.call(tool, path="shop/invoice.py", **more)
+    assert str(elsewhere.value) == (
+        "'shop/invoice.py' does not exist; close to it: src/shop/Invoice.py"
+    )
+    with pytest.raises(ToolError, match=r"'src/crat.py' does not exist; close to it: cart.py"):
+        await agent.call(tool, path="src/crat.py", **more)

@@ -86,10 +86,10 @@ export interface BackgroundCommand {
 }
 
 /**
- * One block of the next request; `anchor` if a cache mark stands behind it.
+ * One block of the next request; `anchor` if a cache mark follows it.
  *
- * `message` is the index of its message (-1: tools and system); it stands for the messages `first` to `last` of
- * the transcript; `altered` if compaction changed it; `why` gives the reason.
+ * `message` is the index of its message (-1: tools and system); the block represents the messages `first` to
+ * `last` of the transcript; `altered` if compaction changed it; `why` gives the reason.
  */
 export interface BlockRow {
   readonly message: number;
@@ -1403,7 +1403,7 @@ export interface TurnRow {
   readonly cut: number;
   /**
    * `turnStarted` is the first. `turnFinished` is the last; it is missing while the turn runs, or if the process
-   * was killed. The events of one call stand together.
+   * was killed. The events of one call are together.
    */
   readonly events: readonly Event[];
 }

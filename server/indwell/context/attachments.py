@@ -102,10 +102,15 @@ def _marked_words(selection: Selection, verb: str) -> str:
     return "\n".join(parts)
 
 
+def is_cut(selection: Selection) -> bool:
+    """Whether the model gets only the head and the tail of the text."""
+    return len(selection.text) > SELECTION_LIMIT
+
+
 def bounded_text(selection: Selection) -> str:
     """Return the selected text, or its head and tail and where the rest can be read."""
     text = selection.text
-    if len(text) <= SELECTION_LIMIT:
+    if not is_cut(selection):
         return text
     head, tail = text[:_HEAD], text[-_TAIL:]
     left_out = len(text) - _HEAD - _TAIL

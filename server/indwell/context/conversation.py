@@ -312,7 +312,7 @@ def estimated_tokens(conversation: Conversation) -> int:
     tally = valid(conversation.tally, conversation.messages)
     return (
         sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
-        + tools_tokens(conversation.tools)
+        + tools_tokens(conversation.tools, conversation.config.model)
         + tally.tokens
         + sum(message_tokens(message) for message in conversation.messages[tally.n :])
     )

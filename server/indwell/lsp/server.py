@@ -39,12 +39,12 @@ from indwell.own_path import own_path
 from indwell.service.mentions import is_chat
 from indwell.wiring.service import Composition
 
-AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
+AFTER_S = 0.05  # from the first sign of use to the work that prepares a prompt
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
 def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Server, Host]:
-    """The whole server for an editor that has said who it is, ready for its messages."""
+    """The whole server for an editor that has sent ``initialize``, ready for its messages."""
     server = Server()
     host = Host(Client(server), composition)
     host.client.features = features_of(opened.capabilities, opened.client)
@@ -66,7 +66,7 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
 
 
 def _first_sign(server: Server, host: Host) -> Callable[[], None]:
-    """What gets the first prompt ready, in threads: at the first sign that one may come."""
+    """Work that prepares the first prompt, in threads, at the first sign that one may come."""
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
     def begin() -> None:
@@ -77,7 +77,7 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
         begun.append(loop.run_in_executor(None, server.warm_up))
 
     def warm_up() -> None:
-        if not begun:  # the answer that was asked for goes out first
+        if not begun:  # the requested answer goes out first
             begun.append(asyncio.get_running_loop().call_later(AFTER_S, begin))
 
     return warm_up
@@ -102,7 +102,10 @@ def _lifecycle(server: Server, host: Host, review: EditorReview) -> None:
 
     @server.feature("workspace/didChangeWorkspaceFolders")
     async def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """The agent's folders stay those of the start; no program is taken from a new one."""
+        """The agent's folders stay those of the start.
+
+        No program runs from a folder added later.
+        """
         added = filter(None, (path_of(one.uri) for one in params.event.added))
         await asyncio.to_thread(own_path.keep_out, tuple(added))
 
@@ -264,7 +267,7 @@ def _range(range_: sync.Range) -> sync.Range:
 
 
 def _position(position: sync.Position) -> sync.Position:
-    """What is beyond the protocol's numbers is beyond the text as well."""
+    """Positions beyond the protocol's numbers are also beyond the text."""
     return sync.Position(
         line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

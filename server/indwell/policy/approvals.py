@@ -119,7 +119,7 @@ class Question(msgspec.Struct, frozen=True):
         """Return further notes for a person, a line each, for plain-text front doors."""
         once = "" if self.rule else ", for this one call"  # else as long as the answer stands
         told = [f"Because of: {one}" for one in self.risky]
-        told += [f"The model asks for more: {self.more}, for this one call"] if self.wanted else []
+        told += [f"The model requests more: {self.more}, for this one call"] if self.wanted else []
         told += [f"The model says: {self.why}"] if self.wanted and self.why else []
         told += [f"A yes allows{once}: {self.more}"] if self.more and not self.wanted else []
         return (*told, f"Commands here: {self.sandbox}") if self.sandbox else tuple(told)
@@ -182,7 +182,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
             kind=asked.effect,
         )
     if asked.programs:
-        reason += f"; it runs {one_line(', '.join(asked.programs))}, of the workspace"
+        reason += f"; it runs {one_line(', '.join(asked.programs))} from the workspace"
     if others := len({part.reason for part in ask.risky if part.reason} - {ask.reason}):
         reason = f"{reason}; and {others} more, below"
     if sandbox and sandbox != UNHELD and ask.widening.unconfined:
@@ -302,7 +302,7 @@ def why_uncovered(asked: CallFacts, ask: Ask, *, is_held: bool) -> str:
     if asked.effect != "run":
         return "it is no command"
     if asked.wants != NOTHING_MORE:
-        return "the model asks for more than commands have"
+        return "the model requests more access than commands have"
     if ask.by.startswith(_USERS) or any(part.rule.startswith(_USERS) for part in ask.risky):
         return "a rule of the user's asks about it each time"
     if any(map(_is_guarded, ask.risky)) or ask.by in _GUARDED:

@@ -180,7 +180,7 @@ def _why_protected(asked: CallFacts, policy: Policy) -> str:
     protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
     if protected is not None:
         if is_chat(protected):
-            return f"{protected!r} is a chat: what is written there may go out as your words"
+            return f"{protected!r} is a chat: text in it may be sent as your words"
         if not is_protected(protected) and protected.rpartition("/")[2] != BARE:
             return _UNKNOWN.format(protected)
         by = loader_of(protected)
@@ -212,7 +212,7 @@ def _is_restricted(asked: CallFacts, policy: Policy) -> bool:
 _OWN_RULES = ("ask:", "deny:")  # "deny:" asks when only running the command can tell
 _MOST_NAMED = 5  # how many protected files a reason names
 COMMAND_LIMIT = 8_000  # equals `shell.parse.LIMIT`, as a test checks
-ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
+ASKS_FOR_ALL = "no sandbox confines commands on this system, so Indwell asks about each one"
 
 
 def decide_command(asked: CallFacts, policy: Policy) -> Decision:
@@ -331,7 +331,7 @@ def _by_place(verdict: CommandVerdict, policy: Policy) -> CommandVerdict:
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
     if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
         return verdict
-    reason = "the mode is `ask`: what may change files is confirmed"
+    reason = "the mode is `ask`: you confirm commands that may change files"
     return msgspec.structs.replace(verdict, decision="ask", rule="mode ask", reason=reason)
 
 

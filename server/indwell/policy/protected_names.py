@@ -254,7 +254,7 @@ _MARKED: Names = {
     "GitHub Copilot": ".copilot/ copilot-instructions.md .copilot-instructions.md",
     "Gemini": ".gemini/ gemini.md .geminiignore .aiexclude",
     "Qwen": ".qwen/ qwen.md",
-    "Cline and its kin": (
+    "Cline and similar agents": (
         ".cline/ .clinerules/ .clinerules* .clineignore .roo/ .roomodes .roorules* .rooignore"
         " .kilocode/ .kilocodemodes .kilocoderules* .kilocodeignore"
     ),
@@ -299,7 +299,7 @@ INSTALLED: Names = {
         ".venv/bin .venv/scripts venv/bin venv/scripts .virtualenv/bin .env/bin .conda/bin"
         " pyvenv.cfg"
     ),
-    "npm and its kin": "node_modules/.bin",
+    "npm and similar tools": "node_modules/.bin",
     "Composer": "vendor/bin",
     "opam": "_opam/bin",
     "Pixi": ".pixi/envs",
@@ -317,7 +317,7 @@ STARTERS: Names = {
 """Programs of the workspace in place of a tool: protected, but commands may run them."""
 
 HARMLESS: Names = {
-    "what git and other tools are to pass over": (
+    "files that git and other tools should skip": (
         ".gitignore .gitkeep .keep .hgignore .bzrignore .cvsignore .svnignore .dockerignore"
         " .npmignore .eslintignore .prettierignore .stylelintignore .ignore .rgignore .fdignore"
         " .agignore .helmignore .gcloudignore .vercelignore .slugignore .cfignore .vscodeignore"
@@ -325,7 +325,7 @@ HARMLESS: Names = {
         " .nodemonignore .jshintignore .jscsignore .solhintignore .ebignore .funcignore"
         " .git-blame-ignore-revs .mailmap .nojekyll .empty .placeholder .nomedia"
     ),
-    "shapes of texts, with nothing to run": (
+    "formats of texts, with nothing to run": (
         ".editorconfig .clang-format .clang-format-ignore .rustfmt.toml .clippy.toml"
         " .scalafmt.conf .ocamlformat .ocamlformat-ignore .ocp-indent .yapfignore .style.yapf"
         " .isort.cfg .markdownlint.json .markdownlint.jsonc .markdownlint.yaml .markdownlint.yml"

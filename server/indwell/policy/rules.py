@@ -95,7 +95,7 @@ def aimless(rules: PatternRules, tools: Iterable[str]) -> str:
     if not lost:
         return ""
     named = ", ".join(f"'tool: {one}'" for one in lost)
-    return f"your rules name tools that there are none of: {named}; there are {', '.join(names)}"
+    return f"your rules name unknown tools: {named}; the tools are {', '.join(names)}"
 
 
 @lru_cache(maxsize=4096)  # each decision parses every pattern

@@ -43,8 +43,8 @@ _KINDS: Mapping[Kind, str] = {
 _LOOKED_FOR = frozenset(name for _, name in FILES)
 
 _OPENING = (
-    "Now it is restricted: reading and answering works, edits and commands do not. If you trust "
-    "it, they do, as your mode and rules allow"
+    "It is restricted now: Indwell reads and answers, but does not edit files or run commands. "
+    "If you trust it, Indwell does both, as your mode and rules allow"
 )
 
 
@@ -105,7 +105,9 @@ def question_words(
         return "\n".join([opening, *lines])
     lines = [
         f"Indwell: do you trust the files in {one_line(folder)!r}?",
-        f"{_OPENING}, and this counts:" if items else f"{_OPENING}. No file in it counts so far.",
+        f"{_OPENING}, and these files take effect:"
+        if items
+        else f"{_OPENING}. It contains no such files so far.",
     ]
     for kind, words in _KINDS.items():
         names = [one.name for one in items if one.kind == kind]

@@ -41,7 +41,7 @@ def endpoint_address(url: str) -> str:
     address = shown(url)
     if not re.match(r"https?://[^/]", address):
         raise SettingsError(
-            f"the endpoint {address!r} is no http address; set OPENAI_BASE_URL to one"
+            f"the endpoint {address!r} is not an http address; set OPENAI_BASE_URL to one"
             " such as 'http://127.0.0.1:11434/v1'"
         )
     return address

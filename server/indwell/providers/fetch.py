@@ -112,7 +112,7 @@ class Fetcher:
             return await asyncio.to_thread(decoded, data)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise BadReply(
-                f"{self.address} answered with something that is no JSON; check the address, it "
+                f"{self.address} answered with something that is not JSON; check the address, it "
                 "often ends in /v1"
             ) from error
 
@@ -121,7 +121,7 @@ class Fetcher:
             case HTTPStatus.UNAUTHORIZED if self._key:
                 return NotAuthorised(f"the key is not accepted at {self.address}")
             case HTTPStatus.UNAUTHORIZED:
-                return NotAuthorised(f"{self.address} wants a key")
+                return NotAuthorised(f"{self.address} needs a key")
             case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
                 return RequestRejected(f"{self.address} has no such page; does it end in /v1?")
             case status:
@@ -199,8 +199,8 @@ def unreachable(error: BaseException, address: str) -> ProviderError:
         )
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return Unreachable(
-            f"{address} speaks no TLS that is understood here; check whether the address should "
-            "begin with http://"
+            f"{address} does not speak a supported version of TLS; check whether the address "
+            "should begin with http://"
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return Unreachable(f"no address for the host {host_of(address)!r}; check the network")
@@ -219,7 +219,7 @@ async def _bounded_body(response: httpx2.Response, address: str) -> bytes:
         data += part
         if len(data) > LIMIT_B:
             raise BadReply(
-                f"{address} sent more than {LIMIT_B >> 20} MB; that is no list of models"
+                f"{address} sent more than {LIMIT_B >> 20} MB; that is not a list of models"
             )
     return bytes(data)
 

@@ -50,7 +50,9 @@ async def list_models(
         # In a thread, because a list may have thousands of entries.
         models = await asyncio.to_thread(parse_models, answer)
         if models is None:
-            raise BadReply(f"{fetcher.address} answered with no list of models; check the address")
+            raise BadReply(
+                f"{fetcher.address} did not answer with a list of models; check the address"
+            )
         models = await enriched(fetcher, models, owners(answer))
     with_facts = await asyncio.to_thread(_with_facts, models, url)
     return tuple(sorted(with_facts, key=lambda model: model.name.lower()))

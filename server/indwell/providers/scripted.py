@@ -174,7 +174,7 @@ CHECK = "python3 -B -m unittest -q"
 """The check of the demo's project; -B, as a stale .pyc would hide an edit of the same second."""
 
 WHAT_IT_IS = (
-    "This is the scripted model that ships with Indwell, not a language model: it can mend one "
+    "This is the scripted model that ships with Indwell, not a language model: it can fix one "
     "small fault in a Python function that has a test. For anything else set OPENAI_API_KEY (or "
     "OPENAI_BASE_URL for a local endpoint) and choose a model with INDWELL_MODEL."
 )
@@ -184,7 +184,7 @@ _MOST_TRIES = 12
 
 
 class _Exchange(NamedTuple):
-    """A call of this turn and what came back."""
+    """A call of this turn and its result."""
 
     call: ToolUse
     result: ToolResult
@@ -225,7 +225,7 @@ def _repair(done: list[_Exchange], path: str, first: int, last: int) -> Reply:
     edits = [one for one in done if one.call.name == "edit_file"]
     passed = _passes(checks[-1])
     if passed and not edits:
-        return Reply(text="The check passes already; there is nothing to mend here.")
+        return Reply(text="The check passes already; there is nothing to fix here.")
     if passed:
         return Reply(text=_closing(edits[-1], len(edits)))
     if done[-1].call.name == "edit_file" and not done[-1].result.is_error:
@@ -255,13 +255,16 @@ def _applied(lines: list[str], repair: Repair) -> list[str]:
 
 
 def _smallest(now: list[str], then: list[str]) -> tuple[str, str]:
-    """From the function's head to the last line that differs: unique, as the name is."""
+    """Return the lines from the function's head to the last differing line.
+
+    Unique, because the name is.
+    """
     last = max(index for index, line in enumerate(now) if line != then[index])
     return "\n".join(now[: last + 1]), "\n".join(then[: last + 1])
 
 
 def _function(listing: str, first: int, last: int) -> str:
-    """The source of the function that the selected lines are of, from what read_file gives."""
+    """Return the source of the function with the selected lines, from read_file's result."""
     numbered = re.findall(r"^\s*(\d+)\t(.*)$", listing, re.MULTILINE)
     first, last = _enclosing([text for _, text in numbered], first, last)
     lines = [text for number, text in numbered if first <= int(number) <= last]
@@ -271,7 +274,7 @@ def _function(listing: str, first: int, last: int) -> str:
 
 
 def _enclosing(lines: list[str], first: int, last: int) -> tuple[int, int]:
-    """First and last line, 1-based, of the function around a line: one line is enough to mark."""
+    """Return the first and last line, 1-based, of the function around a line."""
     head = next(
         (
             at
@@ -334,7 +337,7 @@ def _exchanges(messages: tuple[Message, ...], turn: int) -> list[_Exchange]:
 
 
 def _last(request: Request, turn: int, source: str) -> str:
-    """The newest text of a source in this turn; empty if there is none."""
+    """Return the newest text of a source in this turn; empty if there is none."""
     texts = [
         block.text
         for message in request.messages
@@ -356,7 +359,7 @@ def _any_selection(request: Request) -> str:
 
 
 class Repair(NamedTuple):
-    """One line of a function, as it is and as it could be; ``number`` counts from 0."""
+    """One line of a function, with a possible repair; ``number`` counts from 0."""
 
     number: int
     old: str
@@ -364,7 +367,7 @@ class Repair(NamedTuple):
 
 
 class _Swap(NamedTuple):
-    """A pattern in a line and what could stand there; ``cue`` in the docstring speaks for it."""
+    """A pattern in a line and its replacement; ``cue`` in the docstring supports it."""
 
     pattern: str
     replacement: str
@@ -395,7 +398,10 @@ _SWAPS = (
 
 
 def repairs(function: str) -> tuple[Repair, ...]:
-    """Small changes that could fix a function, most likely first by its docstring; each parses."""
+    """Return small changes that could fix a function, most likely first by its docstring.
+
+    Each parses.
+    """
     lines = function.split("\n")
     docstring = _docstring(function).casefold()
     found = [

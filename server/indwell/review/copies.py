@@ -32,7 +32,7 @@ from indwell.review.hunk import Opaque
 from indwell.workspace.large import ByteSplice
 
 MOST_B = 64 << 20  # of one file
-NOT_KEPT = "what it held before is not kept, so it cannot be put back"
+NOT_KEPT = "its earlier content is not kept, so it cannot be restored"
 _DIGEST = lazy_pattern(r"[0-9a-f]{32}")
 
 
@@ -73,13 +73,13 @@ class Copies:
             ToolError: The copy is missing or damaged.
         """
         if not _DIGEST.fullmatch(digest):
-            raise ToolError(f"{digest[:40]!r} is no copy")
+            raise ToolError(f"{digest[:40]!r} is not a copy")
         try:
             data = read_own(self._folder / digest, MOST_B)
         except OSError as error:
             raise ToolError(NOT_KEPT) from error
         if digest_of(data) != digest:
-            raise ToolError("the copy of what it held is damaged")
+            raise ToolError("the copy of its earlier content is damaged")
         return data
 
     def before(self, digest: str, now: bytes | None) -> bytes:
@@ -134,7 +134,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
     try:
         now = read_bytes(path, roots, MOST_B) if exists(path) else None
     except TooLarge as error:
-        raise ToolError("it is too large to be put back") from error
+        raise ToolError("it is too large to be restored") from error
     held = None if now is None else digest_of(now)
     if held == change.before:
         return  # already restored

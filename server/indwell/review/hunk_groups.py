@@ -12,7 +12,7 @@ from indwell.workspace.text import n_line_ends, split_lines
 
 TOUCHED = "you changed lines of it since"
 BUILT_ON = "a later change rewrote the same lines"
-NO_BYTES = "what it was is not kept, so it cannot be put back"
+NO_BYTES = "its earlier text is not kept, so it cannot be restored"
 WITHIN = "a later change replaced all of the file"
 
 

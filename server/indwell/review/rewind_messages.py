@@ -14,7 +14,7 @@ NAMED = 3
 
 def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
     """Ask whether to rewind these files too."""
-    return f"Take the files back too? ({_files([one.path for one in plans], roots)})"
+    return f"Restore the files too? ({_files([one.path for one in plans], roots)})"
 
 
 def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
@@ -22,9 +22,9 @@ def conflict(done: VerdictOutcome, roots: Sequence[Path]) -> str:
     paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
     reasons = dict.fromkeys(why for _, why in done.kept)
     return (
-        f"Some changes could not be taken back without losing later work: "
-        f"{_files(list(paths), roots)} ({'; '.join(list(reasons)[:NAMED])}). Keep what stands "
-        "there, or restore what stood there before?"
+        f"Some changes cannot be reverted without losing later work: "
+        f"{_files(list(paths), roots)} ({'; '.join(list(reasons)[:NAMED])}). Keep the present "
+        "text, or restore the earlier text?"
     )
 
 
@@ -33,13 +33,11 @@ def report(done: VerdictOutcome, roots: Sequence[Path]) -> tuple[str, ...]:
     sentences = []
     paths = list(dict.fromkeys(one.path for one in done.hunks))
     if paths:
-        sentences.append(f"took back {_files(paths, roots)}")
+        sentences.append(f"restored {_files(paths, roots)}")
     if done.kept:
         kept = list(dict.fromkeys(hunk.path for hunk, _ in done.kept))
         sentences.append(f"kept later work in {_files(kept, roots)}: {_reasons(done.kept)}")
-    sentences += [
-        f"{display(path, roots)!r} was not taken back: {why}" for path, why in done.failed
-    ]
+    sentences += [f"{display(path, roots)!r} was not restored: {why}" for path, why in done.failed]
     if done.copies:
         folder = done.copies[0][1].parent
         sentences.append(

@@ -116,7 +116,7 @@ class ReviewStore:
             with locked(self.folder / "lock", timeout_s=WAIT_S):
                 return self._append(self.read_on(reading), plan)
         except OSError as error:
-            words = f"changes to review cannot be written down ({error.strerror or error}); they "
+            words = f"changes to review cannot be stored ({error.strerror or error}); they "
             reading = _noted(reading, words + "are remembered until Indwell ends")
             records = [one.record for one in plan(reading.state)]
             private = reading.private | {path for one in records if (path := _path(one))}
@@ -268,9 +268,9 @@ def _taken(
             n_unfit += 1
     reading = reading._replace(state=state)
     if n_damaged:
-        reading = _noted(reading, f"{n_damaged} damaged lines of the review log are passed over")
+        reading = _noted(reading, f"{n_damaged} damaged lines of the review log are skipped")
     if n_unfit:
-        words = f"{n_unfit} records of the review log do not fit and are passed over"
+        words = f"{n_unfit} records of the review log do not fit and are skipped"
         reading = _noted(reading, f"{words}; what they changed counts as yours")
     return reading
 

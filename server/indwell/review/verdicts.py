@@ -20,8 +20,8 @@ from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import PathLocks, Snapshot, Workspace
 
 NOT_LOADED = (
-    "a command changed it on disk, and the editor does not show that; load the file anew and "
-    "rewind once more"
+    "a command changed it on disk, and the editor does not show that; reload the file and "
+    "rewind again"
 )
 MOVED = "it was changed while you were asked"
 
@@ -371,7 +371,7 @@ class Carrying:
             return
         if len(seen) == 1:  # the file did not change
             raise EditRefused(why)
-        raise EditRefused(f"{path.name!r} is being changed all the time; try again")
+        raise EditRefused(f"{path.name!r} keeps changing; try again")
 
     def _refuse_odd(self, path: Path) -> None:
         """Refuse a path that leads through a link, even if the log has it. Blocks.
@@ -441,7 +441,7 @@ class Carrying:
 def _unreadable(error: ToolError) -> str:
     """Return why an existing file cannot be read as text."""
     if isinstance(error, NotText):
-        return "it is no text any more"
+        return "it is no longer text"
     if isinstance(error, TooLarge):
         return "it is too large by now"
     return _plainly(error)

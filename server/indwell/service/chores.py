@@ -49,11 +49,11 @@ class Chores:
         task.add_done_callback(self._ended)
 
     def close(self) -> None:
-        """Begin no more tasks."""
+        """Start no more tasks."""
         self._is_closed = True
 
     async def stop(self) -> None:
-        """Begin no more tasks, cancel the running ones, and wait for them."""
+        """Start no more tasks, cancel the running ones, and wait for them."""
         self.close()
         for task in tuple(self._tasks):
             task.cancel()

@@ -170,7 +170,7 @@ class Configuration:
         return await self.read_again()
 
     async def read_again(self) -> tuple[str, ...]:
-        """Read all sources again; what was chosen since holds until its source changes."""
+        """Read all sources again; later choices hold until their source changes."""
         async with self._reading:  # a second caller finds nothing new
             before = self._read
             read = self._read_sources
@@ -250,7 +250,7 @@ class Configuration:
         return name
 
     async def want_model(self, name: str) -> None:
-        """Use a model that the user picked: one of the settings, or one that is offered now.
+        """Use a model that the user picked, from the settings or the endpoint's present list.
 
         Raises:
             UserError: The model is neither.

@@ -24,7 +24,7 @@ from indwell.settings.trusted_files import FolderAnswer, TrustedFile, digest_of
 from indwell.workspace.executable_files import executables, folder_instructions
 from indwell.workspace.git.repository import GitPlaces, git_places
 
-UNSAID = "you have not said that you trust it"
+UNSAID = "you have not trusted it"
 UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
 """Errors that a repository can cause while it is examined: then the folder is restricted."""
 
@@ -182,7 +182,7 @@ class FolderTrust:
         try:
             return standing_of(root, answers)
         except UNREADABLE as error:
-            words = f"its files could not be looked through ({one_line(str(error))})"
+            words = f"its files could not be checked ({one_line(str(error))})"
             return TrustStanding(
                 folder, "restricted", words, remedy="look at its `.git` and settings"
             )
@@ -206,7 +206,7 @@ def standing_of(root: Path, answers: Mapping[str, FolderAnswer]) -> TrustStandin
         return TrustStanding(
             folder,
             "restricted",
-            f"{unknown!r} is more than can be looked through",
+            f"{unknown!r} is too large to check",
             items,
             remedy="look at it, and name the folder in `trusted` of your settings",
         )

@@ -1,4 +1,4 @@
-"""What the service needs of a front door: a program that a person works in, such as an editor."""
+"""The service's interface to a front door: a program in which a person works, such as an editor."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from indwell.settings.model import Settings
 
 
 class FrontDoor(Protocol):
-    """Tells the user what happens, and asks the user.
+    """Shows the user what happens, and asks the user.
 
     Attributes:
         has_section: The front door has settings of its own for Indwell.
-        leads_to_model: It leads a user without a model to one in a way of its own.
-        can_type: The user can be asked for a line of text.
+        leads_to_model: It has its own way to lead a user to a model.
+        can_type: It can ask the user for a line of text.
         trust_hint: How the user trusts a folder here, a sentence; may be empty.
-        asks_about_files: It asks itself whether a rewind takes files back.
-        models: The line to its own language models; None if it offers none.
+        asks_about_files: It asks the user itself whether a rewind restores files.
+        models: The connection to its own language models; None if it offers none.
     """
 
     @property
@@ -60,11 +60,11 @@ class FrontDoor(Protocol):
         ...
 
     def warn(self, words: str) -> None:
-        """Show a sentence about something that went wrong, or does not work."""
+        """Show a sentence about a failure or limitation."""
         ...
 
     def event(self, session: str, seq: int, event: Event) -> None:
-        """Take what happened in a session; ``seq`` counts the events of the session."""
+        """Receive an event of a session; ``seq`` counts the events of the session."""
         ...
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
@@ -72,15 +72,15 @@ class FrontDoor(Protocol):
         ...
 
     async def choose(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose; None if nothing was chosen, or nobody answers in time."""
+        """Let the user choose; None without a choice or without an answer in time."""
         ...
 
     async def allow(self, question: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """``choose`` for what can do harm; the first title is the harmless one."""
+        """Like ``choose``, for a choice that can do harm; the first title is the harmless one."""
         ...
 
     async def type_line(self, prompt: str, placeholder: str, timeout_s: float) -> str | None:
-        """Let the user type a line; None if there is no answer in time."""
+        """Let the user type a line; None without an answer in time."""
         ...
 
     async def show_page(self, page: Path) -> bool:
@@ -88,26 +88,29 @@ class FrontDoor(Protocol):
         ...
 
     async def lead_to_model(self, reason: str, timeout_s: float) -> bool:
-        """Let the front door lead the user to a model; False if the user wants none."""
+        """Let the front door lead the user to a model; False if the user declines."""
         ...
 
     def model_hint(self, others: Sequence[str]) -> str:
-        """Say how a user goes on with another model; ``others`` are those that can be asked."""
+        """Say how a user continues with another model; ``others`` are the available ones."""
         ...
 
     def changing(self, paths: Iterable[Path]) -> AbstractAsyncContextManager[None]:
-        """Surround a change of files by the user's word: what was saved before is saved again."""
+        """Surround a change of files with saving: files that were saved before are saved again."""
         ...
 
     async def section(self) -> object:
-        """The front door's own settings for Indwell, any JSON; None if nobody answers in time."""
+        """Return the front door's own settings for Indwell, any JSON.
+
+        None without an answer in time.
+        """
         ...
 
     def approver(self, settings: Settings, whose: Callable[[], str]) -> Approver:
-        """Who asks the user for permissions of one session.
+        """Return the object that asks the user for permissions of one session.
 
         Args:
             settings: In force when the session is opened.
-            whose: Gives the title of the session where the user may not see which one asks.
+            whose: Returns the title of the session, if the user may not see which one asks.
         """
         ...

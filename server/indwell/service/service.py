@@ -1,6 +1,6 @@
 """The service behind every front door: sessions, turns and their queue, trust, settings, review.
 
-A front door translates between this and its own protocol or screen, and decides nothing.
+A front door translates between this service and its own protocol or screen, and decides nothing.
 """
 
 from __future__ import annotations
@@ -42,32 +42,33 @@ from indwell.sessions.log_lines import LogReading
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
-OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
+OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of that
 
 
 class Service:
-    """What one process offers of Indwell in one workspace.
+    """The service of one process for one workspace.
 
     Args:
-        door: Tells the user what happens, and asks the user.
+        door: Shows the user what happens, and asks the user.
         factory: Puts sessions together.
         trust: Knows which folders are trusted.
         environment: Variables of the process.
         editor_models: The front door's own language models.
         scripted: Use the scripted model, whatever the settings say.
-        is_resident: The process serves its user until they go: it deletes old sessions, keeps
-            prompts that wait, and lets a new session take the task of an outgrown one along.
+        is_resident: Whether the process serves its user until they leave: it then deletes old
+            sessions, stores waiting prompts, and lets a new session continue the task of an
+            outgrown one.
 
     Attributes:
-        chores: What nobody waits for.
+        chores: Background work that nobody waits for.
         stored: The sessions of the state folder.
-        trust: Asks which folders are trusted.
+        trust: Asks the user which folders are trusted.
         configuration: The settings in force.
         endpoint: Connects with a model.
-        sessions: The open ones.
-        turns: Those that run, and the queue.
-        commands: What the user does with whole sessions.
-        plans: What the user decides of proposed plans.
+        sessions: The open sessions.
+        turns: The running turns, and the queue.
+        commands: The user's commands for whole sessions.
+        plans: The user's decisions on proposed plans.
         review: The ledger of the agent's changes in the workspace.
         on_session: Each hears of the session of a turn that begins.
         after_turn: Each hears of every prompt that has ended.
@@ -134,7 +135,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        """Those in force in the current session, whose running turn may have a mode of its own."""
+        """The settings in force in the current session; its running turn may have its own mode."""
         settings = self.configuration.settings
         running = self.turns.running
         return in_mode(settings, running.waiting.mode) if running else settings
@@ -155,7 +156,7 @@ class Service:
         """The first folder of the workspace.
 
         Raises:
-            UserError: None is open.
+            UserError: No folder is open.
         """
         return self.stored.root
 
@@ -165,12 +166,12 @@ class Service:
         return self._stopped is not None
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """The front door has said where the user works, and what it wants of the settings."""
+        """Set the user's folders and the front door's settings."""
         self._roots = roots
         self.configuration.start(roots, options)
 
     def greet(self) -> None:
-        """Say what was wrong in the settings, once the front door can show it; read all of them."""
+        """Report problems of the settings, once the front door can show them; read all settings."""
         self.warn(self.configuration.notices)
         if self._door.has_section or self._roots:
             self.chores.begin(self._read_configuration())
@@ -179,7 +180,7 @@ class Service:
             self.chores.begin(self.review.open())
 
     async def settle(self) -> None:
-        """Read all settings, ask whether the folders are trusted, and say what is wrong.
+        """Read all settings, ask whether the folders are trusted, and report problems.
 
         Raises:
             UserError: The settings cannot be used, or no folder is open.
@@ -192,23 +193,23 @@ class Service:
         self.warn(tuple(dict.fromkeys((*told, *self.configuration.notices))))
 
     def warm_up(self) -> None:
-        """Get ready for a prompt: there is a sign that one may come."""
+        """Prepare for a prompt, at a sign that one may come."""
         self._factory.warm_up(self.configuration.settings)
 
     def warn(self, notices: tuple[str, ...]) -> None:
-        """Show what the user should know, where there is something."""
+        """Show information for the user, if there is any."""
         if notices:
             self._door.warn("\n".join(notices))
 
     async def check_prompt(self, text: str, target: str | None) -> None:
-        """Return if a prompt can be taken.
+        """Check that a prompt can be accepted.
 
         Args:
             text: The user's words.
-            target: The session that it is for: an id, ``new``, or None for the current one.
+            target: The session of the prompt: an id, ``new``, or None for the current one.
 
         Raises:
-            UserError: It cannot be taken, in plain words.
+            UserError: It cannot be accepted, in plain words.
         """
         self.check_usable()
         if is_blank(text):
@@ -218,12 +219,12 @@ class Service:
     async def prompt(
         self, prompt: Prompt, target: str | None, mode: Mode | None, on_end: OnEnd
     ) -> Ticket:
-        """Take a prompt that was checked; its turn begins, or waits.
+        """Accept a checked prompt; its turn begins, or waits.
 
         Args:
-            prompt: The user's words, with what goes along.
+            prompt: The user's words, with attachments.
             target: The session that it is for: an id, ``new``, or None for the current one.
-            mode: The mode of the turn, if it is not that of the session.
+            mode: The mode of the turn, if it differs from the session's mode.
             on_end: Shows the end of the turn.
 
         Raises:
@@ -242,7 +243,7 @@ class Service:
 
         Args:
             text: The words.
-            target: The session that they are meant for; None for the turn of the current one.
+            target: The session for the words; None for the turn of the current one.
             numbered: They were typed below a question's numbered options.
 
         Returns:
@@ -269,19 +270,19 @@ class Service:
         return running, session.steer(text, numbered=numbered)
 
     def compact(self, on_end: OnEnd) -> Ticket:
-        """Shorten the current conversation, as a turn of its own, behind those that wait.
+        """Shorten the current conversation, in a turn of its own, after the waiting prompts.
 
         Raises:
             UserError: There is none.
         """
         self.check_usable()
         if self.sessions.current is None:
-            raise UserError("there is no conversation yet that could be shortened")
+            raise UserError("there is no conversation to shorten yet")
         prompt = Prompt(COMPACT, title="shorten the conversation")
         return self.turns.submit(self.waiting(prompt), on_end)
 
     def go_on(self, on_end: OnEnd) -> Ticket:
-        """Continue the current conversation where Indwell's end stopped it, as a turn of its own.
+        """Continue the current conversation after Indwell's end stopped it, in a turn of its own.
 
         Raises:
             UserError: There is none.
@@ -294,7 +295,7 @@ class Service:
     def begin(
         self, prompt: Prompt, session: str, on_end: OnEnd, mode: Mode | None = None
     ) -> Ticket:
-        """Begin a turn that a button asked for, before all that waits.
+        """Begin a turn that a button requested, before all waiting prompts.
 
         Raises:
             UserError: It cannot be taken, in plain words.
@@ -303,14 +304,14 @@ class Service:
         return self.turns.submit(self.waiting(prompt, session, mode), on_end, first=True)
 
     def again(self, ticket: Ticket, on_end: OnEnd) -> None:
-        """Send the same words with the same selection again, before all that waits."""
+        """Send the same words with the same selection again, before all waiting prompts."""
         old = ticket.waiting
         home = ticket.session.id if ticket.session is not None else ""
         waiting = WaitingPrompt(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
 
     async def anew(self, ticket: Ticket, on_end: OnEnd) -> None:
-        """Send the same words in a new session, which takes the task of an outgrown one along."""
+        """Send the same words in a new session, which continues the task of an outgrown one."""
         await self.sessions.leave()
         old = ticket.waiting
         self.turns.submit(
@@ -321,7 +322,7 @@ class Service:
         """Events of a session after a number.
 
         Raises:
-            UserError: Nothing is known of it.
+            UserError: The ticket is unknown.
         """
         missed = self.turns.events.after(session, after)
         if missed is None:
@@ -331,11 +332,11 @@ class Service:
         return missed
 
     def set_mode(self, mode: Mode, session: str | None = None) -> None:
-        """Choose how much is asked; from here it counts for the next call.
+        """Choose the mode; it applies from the next call on.
 
         Args:
             mode: The mode.
-            session: Whose; the current one's, and that of sessions to come, if None.
+            session: The session; None for the current one and later ones.
 
         Raises:
             UserError: The session is not open.
@@ -374,10 +375,10 @@ class Service:
         return settings
 
     async def reading(self, session: str) -> LogReading:
-        """The log of a session; of an open one with all that has happened in it.
+        """Return the log of a session; for an open session with all its records.
 
         Raises:
-            SessionError: There is none, or it cannot be read.
+            SessionError: It does not exist, or cannot be read.
             UserError: No folder is open.
         """
         opened = self.sessions.find(session)
@@ -387,7 +388,7 @@ class Service:
         return await self.stored.session(session)
 
     def check_usable(self) -> None:
-        """Can a prompt be taken at all?
+        """Check whether prompts can be accepted at all.
 
         Raises:
             UserError: The settings cannot be used, or no folder is open.
@@ -399,20 +400,20 @@ class Service:
     def waiting(
         self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
     ) -> WaitingPrompt:
-        """A prompt as it waits; one that names no session belongs to the current one."""
+        """Return a prompt for the queue; one that names no session belongs to the current one."""
         home = "" if target else self.turns.home(self.sessions.id)
         return WaitingPrompt(self._next_id(), prompt, target, mode, home)
 
     async def stop(self) -> None:
-        """Stop what runs, write down what is not written yet, keep what was never sent.
+        """Stop running turns, write pending records, and store unsent prompts.
 
-        It is done once: who asks again waits for the same end.
+        This happens once: a second caller waits for the same end.
         """
         self._stopped = self._stopped or asyncio.create_task(self._stop())
         try:
             await asyncio.shield(self._stopped)
         finally:
-            self.chores.close()  # also where the process has no time left to wait for all of it
+            self.chores.close()  # even if the process has no time left to wait for all of it
 
     async def _stop(self) -> None:
         self._unsent.stop()
@@ -435,8 +436,8 @@ class Service:
         tell_sessions(self.sessions, self.turns.tell)
 
     async def _session_of(self, ticket: Ticket) -> Session:
-        """Where a turn begins."""
-        await self.configuration.known()  # which tells what it finds by itself
+        """Open the session where a turn begins."""
+        await self.configuration.known()  # which reports its own findings
         notices = self.configuration.notices
         waiting = ticket.waiting
         if ticket.is_beside:
@@ -450,7 +451,7 @@ class Service:
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
-        """A turn is over: what its session needs no more is closed, and the front door hears."""
+        """Finish a turn: close what its session no longer needs, and tell the front door."""
         if ticket.session is not None:
             self.sessions.end_turn(ticket.session)
         self.chores.begin(self.sessions.close_idle())

@@ -80,7 +80,7 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
         kept = store.get(origin)
     except KeyringUnusable as error:
         raise SettingsError(
-            f"the key for {origin} lies in the keyring, but {error}; unlock it, set "
+            f"the key for {origin} is in the keyring, but {error}; unlock it, set "
             "OPENAI_API_KEY, or run `indwell login` again"
         ) from error
     if kept is None or kept.key is None:

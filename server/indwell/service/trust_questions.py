@@ -126,7 +126,7 @@ class TrustQuestions:
                 lambda: self._trust.answer(standing, trusted=trusted, keep=keep)
             )
         except UserError as error:
-            self._door.warn(f"{error}; your answer counts as long as this process runs")
+            self._door.warn(f"{error}; your answer applies until this process ends")
         if trusted:
             return msgspec.structs.replace(standing, state="trusted")
         by = f"your answer of {datetime.now(UTC):%Y-%m-%d}" if answer == STAY else "nobody answered"

@@ -157,9 +157,7 @@ def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _ForkP
     branch = up_to(records, goal)
     owners = tuple(dict.fromkeys((*spill_owners(branch), origin)))
     begun = last_begun(records)
-    notice = (
-        f"turn {begun} has not ended and is left out; name it to take what there is of it along"
-    )
+    notice = f"turn {begun} has not ended and is left out; name it to include its part so far"
     is_left_out = turn is None and begun > goal
     return _ForkPlan(goal, branch, owners, model_of(branch), (notice,) if is_left_out else ())
 

@@ -21,7 +21,7 @@ Ending: TypeAlias = Literal[
 ]
 """How a turn ended; ``interrupted``: Indwell exited during it, as when a window is reloaded."""
 
-ENDED = "Indwell ended while this turn ran; `/continue` goes on from there"
+ENDED = "Indwell ended while this turn ran; `/continue` continues it"
 ENDED_BEFORE = "Indwell ended while this turn ran"  # in older logs, as a failure
 Purpose: TypeAlias = Literal["work", "summary"]
 IMPORTED = "imported from "  # start of the note in the log of an imported conversation

@@ -120,6 +120,6 @@ def origin_of(base_url: str | None) -> str:
         scheme, host, port = "", None, None
     if scheme not in _PORTS or not host:
         told = told_address(base_url or "")
-        raise SettingsError(f"{told!r} is no address; write one such as 'https://host/v1'")
+        raise SettingsError(f"{told!r} is not an address; write one such as 'https://host/v1'")
     name = f"[{host}]" if ":" in host else host.lower().rstrip(".")
     return f"{scheme}://{name}" + (f":{port}" if port and port != _PORTS[scheme] else "")

@@ -10,9 +10,9 @@
     api_key_variable = "WORK_KEY"
     headers = { "x-team" = "search" }
 
-A model without such an ending is at the endpoint that stands outside of the tables. What belongs to
-one address, such as the key and the headers, never goes to another one. ``MODEL@vscode`` is one of
-the editor's own models, which have no address and need no key.
+A model without such an ending belongs to the endpoint outside of the tables. Values for one
+address, such as the key and the headers, never go to another one. ``MODEL@vscode`` is one of the
+editor's own models, which have no address and need no key.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def split_name(model: str, endpoints: Mapping[str, object]) -> tuple[str, str]:
         known = ", ".join(map(repr, endpoints))
         raise SettingsError(
             f"the model {model!r} names the endpoint {endpoint!r}, and your settings have only "
-            f"{known}; write [endpoints.{endpoint}] with its base_url, or mend the name"
+            f"{known}; write [endpoints.{endpoint}] with its base_url, or correct the name"
         )
     return model, ""
 
@@ -135,7 +135,7 @@ def is_variable(value: Secret) -> bool:
 
 
 def with_variables(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    """Put the values of variables in the place of their names: keys, and headers such as ``$TEAM``.
+    """Replace the names of variables with their values: keys, and headers such as ``$TEAM``.
 
     A variable that is not set stays a name; ``in_force`` refuses it once it is needed.
     """

@@ -129,7 +129,7 @@ class KeyStore:
                 text = self._open_ring().get(origin)
                 if text is None:
                     raise KeyringUnusable(
-                        f"the keyring has no key for {origin} any more; "
+                        f"the keyring no longer has a key for {origin}; "
                         f"run `indwell login {origin}`"
                     )
                 return StoredKey("keyring", Secret(text))
@@ -144,7 +144,7 @@ class KeyStore:
         Raises:
             SettingsError: It cannot be stored.
         """
-        self._entries()  # a broken file is the user's to mend, before anybody waits for a lock
+        self._entries()  # the user has to fix a broken file, before anybody waits for a lock
         with self.locked():
             return self._put(origin, key)
 
@@ -164,7 +164,7 @@ class KeyStore:
             )
             return StoredKey("file", key, note)
         self._write({**entries, origin: _Entry("keyring")})
-        return StoredKey("keyring", key, "the key lies in the system's keyring")
+        return StoredKey("keyring", key, "the key is in the system's keyring")
 
     def forget(self, origin: str) -> bool:
         """Delete the entry of an origin; False if there was none.
@@ -184,7 +184,7 @@ class KeyStore:
         ring = self._open_ring()
         ring.set(origin, key.reveal())
         if ring.get(origin) != key.reveal():
-            raise KeyringUnusable("the keyring does not give back what it was given")
+            raise KeyringUnusable("the keyring does not return the stored key")
 
     def _drop_from_ring(self, origin: str, entries: Mapping[str, _Entry]) -> None:
         if origin in entries and entries[origin].where == "keyring":
@@ -198,7 +198,7 @@ class KeyStore:
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             # msgspec's message names a place in the file, never its content.
             raise SettingsError(
-                f"the file of keys {str(self.path)!r} cannot be read ({error}); mend or delete it, "
+                f"the file of keys {str(self.path)!r} cannot be read ({error}); fix or delete it, "
                 "and run `indwell login` again"
             ) from error
 
@@ -217,7 +217,7 @@ class KeyStore:
 
     def _unwritable(self, error: Exception) -> SettingsError:
         return SettingsError(
-            f"the key cannot be kept in {str(self.path)!r} ({error}); make the folder writable "
+            f"the key cannot be stored in {str(self.path)!r} ({error}); make the folder writable "
             "and try again"
         )
 
@@ -259,7 +259,7 @@ def parsed_keys(text: str) -> tuple[Mapping[str, Secret], str]:
     except (ValueError, RecursionError):
         table = None
     if not isinstance(table, dict) or len(table) > MOST_KEYS:
-        return {}, f"{VARIABLE} is no JSON object from origin to key, so it is ignored"
+        return {}, f"{VARIABLE} is not a JSON object from origin to key, so it is ignored"
     keys: dict[str, Secret] = {}
     for address, value in table.items():
         origin, key = _origin(address), _key(value)

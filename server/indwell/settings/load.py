@@ -128,7 +128,9 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
     if not text:
         return default
     if not Path(text).is_absolute():
-        raise SettingsError(f"INDWELL_STATE = {text!r} is no absolute path; write the whole path")
+        raise SettingsError(
+            f"INDWELL_STATE = {text!r} is not an absolute path; write the whole path"
+        )
     return Path(text)
 
 
@@ -140,7 +142,7 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
             try:
                 values[name] = convert(name, _folders(text) if name == "trusted" else text)
             except SettingsError as error:
-                raise SettingsError(f"{variable}: {error}; mend it and try again") from error
+                raise SettingsError(f"{variable}: {error}; correct it and try again") from error
     return values
 
 

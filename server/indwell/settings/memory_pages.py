@@ -113,7 +113,7 @@ def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     except FileNotFoundError:
         return (), ""
     except (ToolError, OSError, UnicodeDecodeError) as error:
-        return (), f"the facts in {str(path)!r} cannot be read ({error}); mend or delete the file"
+        return (), f"the facts in {str(path)!r} cannot be read ({error}); fix or delete the file"
     return tuple(one.fact for one in entries(page, scope)), ""
 
 

@@ -103,7 +103,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     models: Annotated[
         tuple[str, ...],
-        Meta(description="Other models that an editor may set; by hand, any that is offered"),
+        Meta(
+            description="Other models that an editor's settings may choose; by hand you may "
+            "choose any offered model"
+        ),
     ] = ()
     base_url: Annotated[
         str | None,
@@ -117,7 +120,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     key_header: Annotated[
         str,
-        Meta(description="Header that carries the key alone, such as `api-key`, if not the usual"),
+        Meta(
+            description="Header that carries the key alone, such as `api-key`; the usual one if "
+            "not set"
+        ),
     ] = ""
     headers: Annotated[
         dict[str, Secret],
@@ -128,7 +134,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
     query: Annotated[
         dict[str, str],
-        Meta(description="Parameters behind the endpoint's addresses, as a table: `api-version`"),
+        Meta(
+            description="Query parameters for the endpoint's addresses, as a table: `api-version`"
+        ),
     ] = {}
     proxy: Annotated[
         str, Meta(description="Address of the proxy to the endpoint; the system's if not set")
@@ -136,22 +144,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     endpoints: Annotated[
         dict[str, dict[str, Any]],
         Meta(
-            description="Endpoints with names, as `[endpoints.NAME]` tables; `MODEL@NAME` is a "
-            "model there; [more](providers.md#several-endpoints)"
+            description="Named endpoints, as `[endpoints.NAME]` tables; `MODEL@NAME` is a model "
+            "there; [more](providers.md#several-endpoints)"
         ),
     ] = {}
     fallback: Annotated[
         str,
         Meta(
-            description="The model, as `MODEL@NAME`, with which a turn goes on when the endpoint "
-            "is down or over its limit; the turn says so, with both prices"
+            description="The model, as `MODEL@NAME`, that continues a turn when the endpoint is "
+            "down or over its limit; the turn says so, with both prices"
         ),
     ] = ""
     counts_as: Annotated[
         str,
         Meta(
-            description="The public name of the model, for its window, prices and abilities, if a "
-            "gateway or deployment calls it otherwise"
+            description="The public name of the model, for its window, prices and abilities, if "
+            "a gateway or deployment uses another name"
         ),
     ] = ""
     provider: Annotated[
@@ -166,19 +174,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "review"
     window: Annotated[
         _Tokens | None,
-        Meta(description="Tokens that the model takes in all; looked up by its name if not set"),
+        Meta(
+            description="Size of the model's context window in tokens; looked up by its name if "
+            "not set"
+        ),
     ] = None
     max_output: Annotated[
         _Tokens,
-        Meta(
-            description="Tokens that one reply may have; models that think get 24,000 more for that"
-        ),
+        Meta(description="Token limit of one reply; models that think get 24,000 more for it"),
     ] = 8_192
     effort: Annotated[
         Effort,
         Meta(
             description="How much the model thinks before it answers; the model decides if not "
-            "set. An endpoint that does not take it gets the nearest that it takes"
+            "set. An endpoint that does not support the value gets the nearest one"
         ),
     ] = ""
     verbosity: Annotated[
@@ -189,7 +198,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0, le=2)] | None,
         Meta(
             description="How freely the model chooses words; `0.2` for a model on this machine, "
-            "else the endpoint decides if not set"
+            "elsewhere the endpoint decides if not set"
         ),
     ] = None
     top_p: Annotated[
@@ -197,11 +206,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Share of likely words that the model chooses from"),
     ] = None
     seed: Annotated[
-        int | None, Meta(description="Number that makes replies repeatable where that is possible")
+        int | None,
+        Meta(description="Number that makes replies repeatable, if the endpoint supports that"),
     ] = None
     extra_body: Annotated[
         dict[str, Any],
-        Meta(description="More fields of each request's body, as a table; they win over ours"),
+        Meta(description="More fields of each request's body, as a table; they replace ours"),
     ] = {}
     wire: Annotated[
         WireSetting,
@@ -220,43 +230,48 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "auto"
     compaction: Annotated[
         CompactionName,
-        Meta(description="How a long conversation is kept inside the window: a preset by name"),
+        Meta(
+            description="Preset for compaction, which keeps a long conversation inside the window"
+        ),
     ] = "default"
     small_model: Annotated[
         str,
         Meta(
             description="A cheaper model that may write summaries, perhaps at a named endpoint; "
-            "the main one does if not set, or where that costs less"
+            "the main model does if not set, or if that costs less"
         ),
     ] = ""
     hooks: Annotated[
         tuple[Hook, ...],
         Meta(
-            description="Commands of yours that run when something happens, as `[[hooks]]` tables; "
+            description="Your own commands that run at certain events, as `[[hooks]]` tables; "
             "[more](hooks.md)"
         ),
     ] = ()
     agent_model: Annotated[
         str,
         Meta(
-            description="A cheaper model for sub-agents, perhaps at a named endpoint; the main one "
-            "else"
+            description="A cheaper model for sub-agents, perhaps at a named endpoint; the main "
+            "model if not set"
         ),
     ] = ""
     agent_rounds: Annotated[
         Annotated[int, Meta(ge=1, le=1_000)],
-        Meta(description="Model calls that one sub-agent may take"),
+        Meta(description="Limit of model calls for one sub-agent"),
     ] = 20
     agent_budget_tokens: Annotated[
-        _Tokens | None, Meta(description="Tokens in and out that one sub-agent may take")
+        _Tokens | None, Meta(description="Limit of input and output tokens for one sub-agent")
     ] = 500_000
     memory: Annotated[
         bool,
-        Meta(description="Let the model propose facts to remember, and tell it those that fit"),
+        Meta(
+            description="Let the model propose facts to remember, and send it the facts that fit "
+            "a prompt"
+        ),
     ] = True
     round_limit: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)],
-        Meta(description="Model calls that one turn may take before it asks to go on"),
+        Meta(description="Limit of model calls for one turn; then it asks whether to continue"),
     ] = 100
     attach_selection: Annotated[
         bool, Meta(description="Tell the model what is selected in the editor")
@@ -277,120 +292,131 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny: Annotated[
         tuple[str, ...],
         Meta(
-            description="Globs of files whose contents never go to the model; those below, which "
-            "are asked for, stand in front, and `!glob` takes files out again"
+            description="Globs of files whose contents never go to the model. The defaults "
+            "below, which only need a question, come first; `!glob` takes files out "
+            "again"
         ),
     ] = SECRETS
     rules_allow: Annotated[
         tuple[str, ...],
         Meta(
-            description="What runs without a question: patterns for commands (`npm test`, `git "
-            "fetch *`), files (`edit: docs/**`, `read: .env.test`) and tools (`tool: bash`)"
+            description="Patterns of what runs without a question: commands (`npm test`, `git "
+            "fetch *`), files (`edit: docs/**`, `read: .env.test`) and tools (`tool: "
+            "bash`)"
         ),
     ] = ()
     rules_ask: Annotated[
         tuple[str, ...],
-        Meta(description="What is asked for each time, whatever else allows it; patterns as above"),
+        Meta(
+            description="Patterns of what Indwell asks about each time, even if something else "
+            "allows it"
+        ),
     ] = ()
     rules_deny: Annotated[
         tuple[str, ...],
-        Meta(description="What never runs, in no mode and by no answer; patterns as above"),
+        Meta(description="Patterns of what never runs, in any mode and with any answer"),
     ] = ()
     redact_secrets: Annotated[
         bool,
         Meta(
-            description="Take keys and tokens of known forms out of what tools show the model and "
-            "the session's log; a mark stands in their place"
+            description="Remove keys and tokens of known forms from tool output for the model "
+            "and from the session's log; a mark replaces each"
         ),
     ] = True
     trusted: Annotated[
         tuple[str, ...],
         Meta(
-            description="Folders, with all in them, that are trusted whatever they hold, without a "
-            "question; absolute or with `~`"
+            description="Folders that are trusted with all their contents, without a question; "
+            "absolute or with `~`"
         ),
     ] = ()
     home_shown: Annotated[
         tuple[str, ...],
         Meta(
             description="Files and folders of your home folder that commands in the sandbox may "
-            "read besides toolchains and caches of builds, such as `src/shared-library`"
+            "read in addition to toolchains and build caches, such as "
+            "`src/shared-library`"
         ),
     ] = ()
     harmless_names: Annotated[
         tuple[str, ...],
         Meta(
-            description="Names with a dot in front that no tool loads, such as `.acme-cache` or "
-            "`.acme-*`: at the root of a repository they are not asked about. Names that Indwell "
-            "knows as protected stay so"
+            description="Names beginning with a dot that no tool loads, such as `.acme-cache` or "
+            "`.acme-*`: Indwell does not ask about them at the root of a repository. "
+            "Protected names stay protected"
         ),
     ] = ()
     check_edits: Annotated[
         bool,
         Meta(
-            description="After edits look for new errors, by the editor or by a check of the "
-            "project, and ask the model once a turn to repair them"
+            description="After edits, look for new errors with the editor or a check of the "
+            "project, and ask the model once a turn to fix them"
         ),
     ] = True
     check_command: Annotated[
         str,
         Meta(
-            description="What checks the project, such as `mypy && ruff check`; it runs without a "
-            "question, in the sandbox. Found from the project's files if not set"
+            description="Command that checks the project, such as `mypy && ruff check`; it runs "
+            "without a question, in the sandbox. Detected from the project's files "
+            "if not set"
         ),
     ] = ""
     check_timeout_s: Annotated[
-        _Seconds, Meta(description="Seconds that all checks of a turn may take together")
+        _Seconds, Meta(description="Time limit for all checks of a turn together, in seconds")
     ] = 60
     instructions: Annotated[
-        str, Meta(description="Your standing instructions to the model, for every session")
+        str, Meta(description="Your instructions to the model, for every session")
     ] = ""
     apply_edit_timeout_s: Annotated[
-        _Seconds, Meta(description="Seconds that the editor has to answer an edit")
+        _Seconds, Meta(description="Time limit for the editor's answer to an edit, in seconds")
     ] = 10
     answer_timeout_s: Annotated[
-        _Seconds, Meta(description="Seconds until an unanswered permission question means no")
+        _Seconds, Meta(description="Seconds after which an unanswered permission question means no")
     ] = 300
     question_pause_s: Annotated[
         Annotated[float, Meta(ge=0, le=60)],
         Meta(
-            description="Seconds that you must not have typed in the editor before a question is "
-            "shown, so that no key meant for a file answers it; `0` shows it at once"
+            description="Seconds without typing before the editor shows a question, so that no "
+            "key meant for a file answers it; `0` shows it at once"
         ),
     ] = 2
     command_timeout_s: Annotated[
-        _Seconds, Meta(description="Seconds that a command may run unless the model asks for less")
+        _Seconds,
+        Meta(description="Time limit for a command, in seconds; the model may ask for less"),
     ] = 120
     stall_timeout_s: Annotated[
         _Seconds,
-        Meta(description="Seconds without news from the endpoint until a call is given up"),
+        Meta(description="Seconds without data from the endpoint after which a call fails"),
     ] = 60
     first_token_timeout_s: Annotated[
         _Seconds | None,
         Meta(
-            description="Seconds until a reply must begin; 300 if not set, and without a limit for "
-            "an endpoint on this machine, which may read a long prompt for minutes"
+            description="Seconds within which a reply must begin; 300 if not set, and no limit "
+            "for an endpoint on this machine, which may read a long prompt for "
+            "minutes"
         ),
     ] = None
     keep_sessions_days: Annotated[
         Annotated[int, Meta(ge=1, le=36_500)] | None,
-        Meta(description="Days after which a session is deleted; kept until you do if not set"),
+        Meta(description="Days after which a session is deleted; sessions are kept if not set"),
     ] = None
     keep_sessions_mb: Annotated[
         int,
         Meta(
             ge=0,
             le=10_000_000,
-            description="Megabytes that sessions may take; beyond, the oldest ones that are closed "
-            "and reviewed are deleted; 0 for any number",
+            description="Disk limit for sessions in megabytes; above it, the oldest closed and "
+            "reviewed sessions are deleted; 0 means no limit",
         ),
     ] = 2_000
     cache_marks: Annotated[
-        bool, Meta(description="Send `cache_control` marks; for endpoints that know them")
+        bool, Meta(description="Send `cache_control` marks, for endpoints that support them")
     ] = False
     pictures: Annotated[
         bool | None,
-        Meta(description="Show the model pictures that it reads; looked up by model if not set"),
+        Meta(
+            description="Send the model the pictures that it reads; looked up by model if not set"
+        ),
     ] = None
     price_in: Annotated[
         _Price | None,
@@ -416,16 +442,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     budget_turn: Annotated[
         _Price | None,
-        Meta(description="Dollars that one turn may cost; it stops before a call that could pass"),
+        Meta(
+            description="Limit in dollars for one turn; it stops before a call that could exceed it"
+        ),
     ] = None
     budget_session: Annotated[
-        _Price | None, Meta(description="Dollars that one session may cost")
+        _Price | None, Meta(description="Limit in dollars for one session")
     ] = None
     budget_day: Annotated[
         _Price | None,
-        Meta(description="Dollars that all sessions together may cost in a calendar day"),
+        Meta(description="Limit in dollars for all sessions together in a calendar day"),
     ] = None
     budget_turn_tokens: Annotated[
         _Tokens | None,
-        Meta(description="Tokens in and out that one turn may take; works without a price"),
+        Meta(description="Limit of input and output tokens for one turn; works without a price"),
     ] = None

@@ -54,12 +54,12 @@ def read_user_file(path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise SettingsError(
-            f"{path.name} is no UTF-8 text (byte {error.start + 1:,}); "
+            f"{path.name} is not UTF-8 text (byte {error.start + 1:,}); "
             "save it as UTF-8 and try again"
         ) from error
     except OSError as error:
         raise SettingsError(
-            f"{str(path)!r} cannot be read ({error.strerror}); mend that, or move the file away"
+            f"{str(path)!r} cannot be read ({error.strerror}); fix that, or move the file away"
         ) from error
     if why := why_foreign(path):
         raise SettingsError(
@@ -79,8 +79,8 @@ def trusted_folders(trusted: tuple[str, ...]) -> tuple[Path, ...]:
         try:
             path = Path(text).expanduser()
         except RuntimeError as error:
-            raise SettingsError(f"trusted = {text!r}: there is no such user; mend it") from error
+            raise SettingsError(f"trusted = {text!r}: there is no such user; correct it") from error
         if not path.is_absolute():
-            raise SettingsError(f"trusted = {text!r} is no absolute path; write the whole path")
+            raise SettingsError(f"trusted = {text!r} is not an absolute path; write the whole path")
         folders.append(path.resolve())
     return tuple(folders)

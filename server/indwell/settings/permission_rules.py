@@ -72,7 +72,7 @@ class RuleBook:
             await asyncio.to_thread(self._change, lambda rules: rules | {rule})
         except SettingsError as error:
             self._session |= {rule}
-            raise SettingsError(f"{error}; the rule counts for this session only") from error
+            raise SettingsError(f"{error}; the rule applies to this session only") from error
 
     def revoke(self, rules: Iterable[str]) -> int:
         """Revoke permanent rules; returns how many there were. Blocks.
@@ -97,7 +97,7 @@ class RuleBook:
                     data = msgspec.json.format(msgspec.json.encode(sorted(after)))
                     write_atomic(self._path, data, [self._path.parent])
         except (ToolError, OSError) as error:
-            raise SettingsError(f"the permissions could not be kept ({error})") from error
+            raise SettingsError(f"the permissions could not be stored ({error})") from error
         self._always, self._mark = after, _mark(self._path)
         return before
 
@@ -127,5 +127,5 @@ def _load(path: Path) -> tuple[frozenset[str], str]:
     except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return frozenset(), (
             f"the file of permissions {str(path)!r} cannot be read ({error}), so everything is "
-            "asked for again; mend or delete it"
+            "asked for again; fix or delete it"
         )

@@ -118,7 +118,7 @@ def _more_globs(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
         return current + taken, ""
     return current + taken, (
         f"{shown(refused)} is more than it may add ({MAX_GLOBS} globs without '!', up to "
-        f"{MAX_GLOB_CHARACTERS} characters and 4 '*', of which one '**'); the others count"
+        f"{MAX_GLOB_CHARACTERS} characters and 4 '*', of which one '**'); the others apply"
     )
 
 
@@ -130,7 +130,7 @@ def _more_rules(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
         return current + taken, ""
     return current + taken, (
         f"{shown(refused)} is more than it may add ({MAX_GLOBS} patterns of up to "
-        f"{MAX_GLOB_CHARACTERS} characters and 4 '*'); the others count"
+        f"{MAX_GLOB_CHARACTERS} characters and 4 '*'); the others apply"
     )
 
 

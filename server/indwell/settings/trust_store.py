@@ -90,8 +90,8 @@ class TrustStore:
                     data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
                     if len(data) > LIMIT_B:  # too large to be read again and trusted
                         raise SettingsError(
-                            f"the file of trusted folders {str(self.path)!r} is full; take back "
-                            "what you need no longer with `indwell trust --revoke FOLDER`"
+                            f"the file of trusted folders {str(self.path)!r} is full; revoke "
+                            "answers that you no longer need with `indwell trust --revoke FOLDER`"
                         )
                     if exists(self.path):
                         write_atomic(self.path, data, [folder])
@@ -99,7 +99,7 @@ class TrustStore:
                         write_durable(self.path, data)  # with a mode for the user only
                 return is_changed
         except (ToolError, OSError) as error:
-            raise SettingsError(f"the answer could not be kept ({error})") from error
+            raise SettingsError(f"the answer could not be stored ({error})") from error
 
     def _folders(self) -> dict[str, FolderAnswer]:
         """Read the answers from the file.
@@ -114,7 +114,7 @@ class TrustStore:
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise SettingsError(
                 f"the file of trusted folders {str(self.path)!r} cannot be used ({error}), so no "
-                "folder in it is trusted; mend it, or move it away"
+                "folder in it is trusted; fix it, or move it away"
             ) from error
         return kept.folders
 

@@ -62,7 +62,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
-        raise SettingsError(f"{name} is nested too deep; mend it and try again") from error
+        raise SettingsError(f"{name} is nested too deep; correct it and try again") from error
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         message = str(error)
         at = _AT_LINE.search(message)
@@ -71,7 +71,7 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         what = message[: message.rindex(" (at ")] if line else message
         where = f" line {line}" if line else ""
         raise SettingsError(
-            f"{name}{where}: {what[:1].lower()}{what[1:]}; mend it and try again"
+            f"{name}{where}: {what[:1].lower()}{what[1:]}; correct it and try again"
         ) from error
 
 
@@ -93,13 +93,13 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
             notices.append(unknown(name, source))
             continue
         if name in values:
-            notices.append(f"{name!r} is set twice in {source}; the last one counts")
+            notices.append(f"{name!r} is set twice in {source}; the last one applies")
         try:
             values[name] = convert(name, value)
         except SettingsError as error:
             if name in STRICT:
-                raise SettingsError(f"{source}: {error}; mend it and try again") from error
-            notices.append(f"{source}: {error}; the default stays")
+                raise SettingsError(f"{source}: {error}; correct it and try again") from error
+            notices.append(f"{source}: {error}; the default applies")
     return SourceSettings(values, tuple(notices))
 
 
@@ -130,7 +130,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         converted = msgspec.convert(value, TYPES[name])
     except msgspec.ValidationError as error:
         expected = _choices(name) or str(error).removeprefix("Expected ")
-        raise SettingsError(f"{name} = {shown(value)} does not fit, expected {expected}") from error
+        raise SettingsError(f"{name} = {shown(value)} is not valid, expected {expected}") from error
     if name.startswith("rules_"):
         return tuple(_pattern(name, one) for one in converted)
     if name == "harmless_names":
@@ -163,8 +163,8 @@ def _pattern(name: str, written: str) -> str:
         )
     if not pattern or names_nothing or not pattern.isprintable():
         raise SettingsError(
-            f"{name} holds {shown(written)}, which is no pattern; write one such as 'git push *' "
-            "or 'edit: src/**'"
+            f"{name} holds {shown(written)}, which is not a pattern; write one such as "
+            "'git push *' or 'edit: src/**'"
         )
     return pattern
 
@@ -178,8 +178,8 @@ def _dot_name(written: str) -> str:
     name = written.strip().removesuffix("/")
     if not _DOT_NAME.fullmatch(name) or not name.isprintable():
         raise SettingsError(
-            f"harmless_names holds {shown(written)}, which is no name with a dot in front; write "
-            "one such as '.acme-cache' or '.acme-*', without a folder"
+            f"harmless_names holds {shown(written)}, which is not a name that begins with a dot; "
+            "write one such as '.acme-cache' or '.acme-*', without a folder"
         )
     return name
 
@@ -215,20 +215,18 @@ def _choices(name: str) -> str:
 def _key(value: object) -> Secret:
     """Parse a key, without ever repeating it in a message."""
     if not isinstance(value, str):
-        raise SettingsError("api_key does not fit, expected a text in quotes")
+        raise SettingsError("api_key is not valid, expected a text in quotes")
     if _KEY.fullmatch(value.strip()) is None:
-        raise SettingsError(
-            "api_key holds a space or a character that no key has; copy it once more"
-        )
+        raise SettingsError("api_key holds a space or a character that no key has; copy it again")
     return Secret(value.strip())
 
 
 def _address(value: object) -> str:
     expected = "expected one like 'https://host/v1'"
     if not isinstance(value, str):
-        raise SettingsError(f"base_url = {shown(value)} is no address, {expected}")
+        raise SettingsError(f"base_url = {shown(value)} is not an address, {expected}")
     told = shown(told_address(value))
-    problem = f"base_url = {told} is no address, {expected}"
+    problem = f"base_url = {told} is not an address, {expected}"
     try:
         parts = urlsplit(value.strip())
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -259,9 +257,9 @@ def hooks_of(value: object) -> tuple[Hook, ...]:
         SettingsError: It is not a list of hooks; the message is a clause that names the table.
     """
     if not isinstance(value, list | tuple):
-        raise SettingsError("hooks do not fit, expected tables that begin with [[hooks]]")
+        raise SettingsError("hooks are not valid, expected tables that begin with [[hooks]]")
     if len(value) > MOST_HOOKS:
-        raise SettingsError(f"hooks are {len(value):,}, and there may be {MOST_HOOKS}")
+        raise SettingsError(f"there are {len(value):,} hooks, and at most {MOST_HOOKS} are allowed")
     return tuple(_hook(one, number) for number, one in enumerate(value, 1))
 
 
@@ -274,7 +272,7 @@ def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ..
     try:
         return hooks_of(table.get("hooks", ())), ""
     except SettingsError as error:
-        return (), f"{source}: {error}; until that is mended none of its hooks runs"
+        return (), f"{source}: {error}; none of its hooks runs until you correct that"
 
 
 def _hook(value: object, number: int) -> Hook:
@@ -308,7 +306,7 @@ def _endpoints(_name: str, value: object) -> dict[str, dict[str, Any]]:
     for name, table in _table("endpoints", value, MOST_ENDPOINTS).items():
         if not NAME.fullmatch(name):
             raise SettingsError(
-                f"[endpoints.{shown(name)}] is no name for an endpoint; take small letters, "
+                f"[endpoints.{shown(name)}] is not a name for an endpoint; use small letters, "
                 "digits, '-' and '_', beginning with a letter"
             )
         if name == EDITOR:
@@ -339,7 +337,7 @@ def _headers(_name: str, value: object) -> dict[str, Secret]:
     found = {}
     for name, text in _table("headers", value, MOST_ENTRIES).items():
         if not _HEADER.fullmatch(name) or name.lower() in _OURS:
-            raise SettingsError(f"headers holds {shown(name)}, which is no header of yours to set")
+            raise SettingsError(f"headers holds {shown(name)}, which you cannot set")
         if not isinstance(text, str) or not _is_header_value(text):
             raise SettingsError(f"the header {name} has a value that no header can carry")
         found[name.lower()] = Secret(text.strip())
@@ -354,7 +352,7 @@ def _query(_name: str, value: object) -> dict[str, str]:
     found = {}
     for name, text in _table("query", value, MOST_ENTRIES).items():
         if not isinstance(text, str | int) or len(str(text)) > MOST_CHARACTERS:
-            raise SettingsError(f"query holds {shown(name)}, whose value is no text")
+            raise SettingsError(f"query holds {shown(name)}, whose value is not a text")
         found[name] = str(text)
     return found
 
@@ -368,16 +366,16 @@ def _extra_body(_name: str, value: object) -> dict[str, Any]:
         if len(msgspec.json.encode(table)) <= MOST_CHARACTERS:
             return dict(table)
     except (TypeError, ValueError, RecursionError) as error:
-        raise SettingsError("extra_body holds something that JSON has not") from error
+        raise SettingsError("extra_body holds a value that JSON does not support") from error
     raise SettingsError(f"extra_body is longer than {MOST_CHARACTERS:,} characters")
 
 
 def _table(name: str, value: object, most: int) -> Mapping[str, Any]:
     """Check that a value is a table with a bounded number of entries."""
     if not isinstance(value, Mapping):
-        raise SettingsError(f"{name} = {shown(value)} does not fit, expected a table")
+        raise SettingsError(f"{name} = {shown(value)} is not valid, expected a table")
     if len(value) > most:
-        raise SettingsError(f"{name} has {len(value):,} entries, and there may be {most}")
+        raise SettingsError(f"{name} has {len(value):,} entries, and at most {most} are allowed")
     return {str(key): one for key, one in value.items()}
 
 
@@ -389,7 +387,7 @@ def _proxy(name: str, value: object) -> str:
     except ValueError:
         is_address = False
     if not is_address or not _is_visible(text):
-        raise SettingsError(f"{name} does not fit, expected one like 'http://host:3128'")
+        raise SettingsError(f"{name} is not valid, expected one like 'http://host:3128'")
     if parts.username is not None or parts.password is not None:
         raise SettingsError(f"{name} holds a user or password; set HTTPS_PROXY instead")
     return text
@@ -397,14 +395,14 @@ def _proxy(name: str, value: object) -> str:
 
 def _key_header(name: str, value: object) -> str:
     if not isinstance(value, str) or not _HEADER.fullmatch(value) or value.lower() in _OURS:
-        raise SettingsError(f"{name} = {shown(value)} is no header, expected one like 'api-key'")
+        raise SettingsError(f"{name} = {shown(value)} is not a header, expected one like 'api-key'")
     return value.lower()
 
 
 def _key_variable(name: str, value: object) -> str:
     """Check a variable's name; commands of the agent do not get variables with such names."""
     if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
-        raise SettingsError(f"{name} = {shown(value)} is no name of a variable")
+        raise SettingsError(f"{name} = {shown(value)} is not the name of a variable")
     if not _KEY_NAME.match(value):
         raise SettingsError(
             f"{name} = {shown(value)} does not fit: the name must hold KEY, TOKEN or SECRET, "

@@ -112,39 +112,60 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
 
 def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Outcome:
     """Return lines of a text in memory; only the requested ones are cut out."""
-    mark, first = snapshot.stamp.digest, arguments.offset
+    mark = snapshot.stamp.digest
     if not snapshot.text:
         context.seen.record_page(snapshot.path, mark, "", range(1, 2))
         return Outcome(text=f"{arguments.path!r} is empty", figure="empty")
-    notes = list(snapshot.notes)
+    n_lines = count_lines(snapshot.text)
+    first, past = _first(arguments, n_lines)
+    notes = [*past, *snapshot.notes]
     if snapshot.unsaved:
         notes.append("this is the editor's text, which is not saved yet")
     if not snapshot.lossless:
         notes.append("edit_file cannot edit this file")
     lines = islice(_lines(snapshot.text, first - 1), _limit(arguments))
     page = list(_fitting(lines, first, context.most_chars))
-    outcome = _told(arguments, page, count_lines(snapshot.text), notes)
+    outcome = _told(first, page, n_lines, notes)
     shown_lines = range(first, first + len(page))
     context.seen.record_page(snapshot.path, mark, snapshot.text, shown_lines)
     return outcome
 
 
 def _page(arguments: ReadFile, large: Large, room: int) -> Page:
-    return page_of(large, arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=room)
+    page = page_of(large, arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=room)
+    first, _ = _first(arguments, page.n_lines)
+    if first == arguments.offset:
+        return page
+    return page_of(large, first - 1, _limit(arguments), line_b=LINE_B, total_b=room)
 
 
 def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
     """Return lines of a file that is not in memory."""
     context.seen.record(page.path, page.digest, None)
-    lines = list(_fitting(map(_cut_bytes, page.lines), arguments.offset, context.most_chars))
-    return _told(arguments, lines, page.n_lines, [f"a file of {page.size_b:,} bytes", *page.notes])
+    first, past = _first(arguments, page.n_lines)
+    lines = list(_fitting(map(_cut_bytes, page.lines), first, context.most_chars))
+    return _told(
+        first, lines, page.n_lines, [*past, f"a file of {page.size_b:,} bytes", *page.notes]
+    )
 
 
-def _told(arguments: ReadFile, lines: list[str], n_lines: int, notes: list[str]) -> Outcome:
-    first, last = arguments.offset, arguments.offset + len(lines) - 1
-    if not lines:
-        many = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
-        raise ToolError(f"{arguments.path!r} has {many}; offset {first} is past its end")
+SHOWN_AT_END = 50  # lines, where a range begins past the end
+
+
+def _first(arguments: ReadFile, n_lines: int) -> tuple[int, tuple[str, ...]]:
+    """Return the first line to show, and a note if the range goes past the end of the file."""
+    first, last = arguments.offset, arguments.offset + arguments.limit - 1
+    many = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+    if first > n_lines:
+        note = f"the file has {many}, and line {first:,} is past its end: these are the last ones"
+        return max(1, n_lines - min(_limit(arguments), SHOWN_AT_END) + 1), (note,)
+    if first > 1 and last > n_lines and arguments.limit < MAX_LINES:
+        return first, (f"the file has {many}, so line {last:,} is past its end",)
+    return first, ()
+
+
+def _told(first: int, lines: list[str], n_lines: int, notes: list[str]) -> Outcome:
+    last = first + len(lines) - 1
     if last < n_lines:
         notes.insert(0, f"lines {first} to {last} of {n_lines:,}; go on with offset={last + 1}")
     text = "\n".join([*lines, *(f"[{note}]" for note in notes)])

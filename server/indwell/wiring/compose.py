@@ -115,7 +115,7 @@ def new_place(store: SessionStore, model: str) -> SessionPlace:
         identifier, log = store.create(model=model, now=now)
     except SessionError as error:
         identifier = new_id(now, os.urandom(RANDOM_B))
-        notice = f"this session is not saved, and cannot be gone on with later: {error}"
+        notice = f"this session is not saved, and cannot be resumed later: {error}"
         return SessionPlace(identifier, MemoryLog(), scratch_folder(), notice=notice)
     return SessionPlace(identifier, log, store.spill(identifier))
 

@@ -53,7 +53,7 @@ def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) 
     if budgets.counts(cost):
         return ""
     return (
-        f"the price of {model!r} is not known, so budgets in dollars cannot be kept; set "
+        f"the price of {model!r} is not known, so budgets in dollars cannot be enforced; set "
         "`price_in` and `price_out`, or `budget_turn_tokens`"
     )
 
@@ -151,8 +151,8 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
     notice = ""
     if not facts.known and main.window is None:
         notice = (
-            f"the window of {main.model!r} is not known; {window:,} tokens are assumed, and "
-            "`window` in the settings says otherwise"
+            f"the window of {main.model!r} is not known; {window:,} tokens are assumed; set "
+            "`window` in the settings to change that"
         )
     small = _other_model(endpoints, main, settings.small_model)
     return Model(

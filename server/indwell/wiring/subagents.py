@@ -1,4 +1,4 @@
-"""What sessions need for sub-agents: named ones from files, their logs, the tools of each."""
+"""Provides sub-agents to sessions: named ones from files, their logs, and their tools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class FoundSubagents(NamedTuple):
-    """Named sub-agents, and in plain words what is wrong with files that give none."""
+    """Named sub-agents, and problems of invalid files in plain words."""
 
     known: Mapping[str, Definition]
     problems: tuple[str, ...] = ()
@@ -59,7 +59,10 @@ def subagents_of(
     trust: FolderTrust,
     folder: Path | None,
 ) -> Subagents:
-    """For one session; ``folder`` is its own, None if it is not saved. Reads a few small files."""
+    """Create the sub-agents of one session; ``folder`` is the session's, None if it is not saved.
+
+    Reads a few small files.
+    """
     logs = AgentLogs(folder, roots[0])
 
     def limits() -> SubagentLimits:
@@ -85,7 +88,7 @@ def subagents_of(
 
 
 def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
-    """What reads the sub-agents of the workspace: a line each, for the model."""
+    """Return a function that reads the workspace's sub-agents: one line each, for the model."""
 
     async def lines() -> tuple[str, ...]:
         return workspace_catalogue(await subagents.known())
@@ -96,11 +99,11 @@ def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
 def find_agents(
     roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
 ) -> FoundSubagents:
-    """Read all that there are; a workspace's only as they were trusted. Blocks.
+    """Read all definitions; those of a workspace only as they were trusted. Blocks.
 
     Args:
-        roots: The workspace's folders; none for the user's own and what ships.
-        trust: How they stand; without it nothing of them is read.
+        roots: The workspace's folders; none for the user's own and shipped definitions.
+        trust: The trust of the folders; without it, none of their definitions is read.
         deny: Globs of files that no model may see.
     """
     known = [_defined(EXPLORE, "explore", "indwell", "")]
@@ -156,7 +159,7 @@ def _of_user() -> Iterator[_SubagentFile]:
 
 
 def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_SubagentFile]:
-    """Those of a trusted folder, as they were trusted; nothing that a link leads out to."""
+    """Return the definitions of a trusted folder, as they were trusted; links must stay inside."""
     for place in WORKSPACE_FOLDERS:
         for name in _names(root / place):
             shown = f"{place}/{name}"
@@ -181,10 +184,10 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 class AgentLogs:
-    """The logs of the sub-agents of one session, beside its own: ``agents/0001.jsonl``.
+    """The logs of a session's sub-agents, beside the session's own: ``agents/0001.jsonl``.
 
     Args:
-        folder: The session's; None if it is not saved.
+        folder: The session's folder; None if it is not saved.
         workspace: For their first line.
     """
 
@@ -194,10 +197,10 @@ class AgentLogs:
         self._number: int | None = None
 
     async def __call__(self, session: Session, model: str) -> tuple[int, Log]:
-        """Begin the next one; in memory where nothing can be written, for the work must go on."""
+        """Begin the next log; in memory if nothing can be written, so that the work continues."""
         if self._number is None:
             known = await asyncio.to_thread(self._highest)
-            if self._number is None:  # nor has another one that began at the same moment
+            if self._number is None:  # nor the log of another sub-agent that began at the same time
                 self._number = known
         self._number = number = self._number + 1
         log = await asyncio.to_thread(self._opened, number)
@@ -222,7 +225,7 @@ class AgentLogs:
             return MemoryLog()
 
     def _highest(self) -> int:
-        """So many there are already, of an earlier process."""
+        """The number of existing logs, of an earlier process."""
         try:
             names = () if self._folder is None else list_names(self._folder)
         except OSError:

@@ -25,15 +25,15 @@ from indwell.wiring.model import Model, make_model, uses_editor
 _M_TRIM_THRESHOLD = -1  # malloc.h of glibc
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
-_LARGE_B = 128 * 1024  # glibc's own first value, which it raises with every large block freed
+_LARGE_B = 128 * 1024  # glibc's own initial value, which rises with every freed large block
 
 
 def give_memory_back() -> None:
-    """One arena for all threads, large blocks apart, and what is free at the end goes back.
+    """Use one arena for all threads, allocate large blocks separately, and return free memory.
 
-    By default each thread gets an arena of its own, and a freed block of up to 32 MB raises the
-    size from which blocks stand apart. Over ten minutes of use that kept 5 MB more than was in use
-    (``tests/faults/soak.py``). Python's own lock is held where memory is asked for, so one arena
+    By default each thread gets its own arena, and a freed block of up to 32 MB raises the size from
+    which blocks are allocated separately. Over ten minutes of use that kept 5 MB more than was in
+    use (``tests/faults/soak.py``). Python's own lock is held during an allocation, so one arena
     costs nothing. Best effort: only glibc has this, and others need it less.
     """
     if not sys.platform.startswith("linux"):
@@ -63,9 +63,9 @@ _FLOORS = tuple(
 
 
 def warm_up(settings: Settings) -> None:
-    """Import and read what a prompt needs; takes over a second, so in a thread.
+    """Import and read everything that a prompt needs; takes over a second, so in a thread.
 
-    Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
+    Nothing here uses the network, and nothing is lost if a prompt comes first: it does the rest.
     """
     from indwell.policy.commands.judge import Situation, judge
     from indwell.providers import client, facts, retry
@@ -75,11 +75,11 @@ def warm_up(settings: Settings) -> None:
     from indwell.wiring.features import standard_tools
 
     del compose, retry  # their import is all that it needs
-    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
-    matches_any("any.txt", settings.deny)  # so are the patterns of what must not be sent
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are created once
+    matches_any("any.txt", settings.deny)  # and so are the patterns of secrets
     why_dangerous("rm any.txt")  # loads the parser
     judge("ls any.txt", Situation())
-    strength()  # tries the sandbox, once in a process
+    strength()  # tests the sandbox, once per process
     client.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
@@ -110,7 +110,7 @@ def _load_below(name: str) -> None:
 
 
 class WarmModels:
-    """Makes models in threads; one may be ready before it is asked for.
+    """Creates models in threads; one may be ready before it is needed.
 
     Args:
         pace_s: Of the scripted model; seconds between two pieces of text.
@@ -123,20 +123,20 @@ class WarmModels:
         self._loading: asyncio.Task[None] | None = None
 
     def begin(self, settings: Settings) -> None:
-        """Get ready for a prompt that may come; once, and without a word if it goes wrong.
+        """Prepare for a prompt that may come; once, and silently if it fails.
 
-        A key in the keyring is not fetched for it: that may open a dialog, and nobody has asked
-        for anything yet.
+        It does not read a key from the keyring: that may open a dialog before anybody has asked for
+        something.
         """
         if self._warming is None and settings.provider != "scripted":
             _spare_memory()
             self._warming = asyncio.create_task(self._warm(settings))
 
     async def get(self, settings: Settings, editor: EditorModels = NO_EDITOR) -> Model:
-        """The model that ``settings`` name, for one session.
+        """Create the model that ``settings`` name, for one session.
 
         Raises:
-            UserError: It cannot be used; says what to do.
+            UserError: The model cannot be used; the message says what to do.
         """
         if self._warming is None:
             _spare_memory()
@@ -156,7 +156,7 @@ class WarmModels:
         self._load_rest()
 
     def _load_rest(self) -> None:
-        """Beside the first prompt, which has all that it needs itself."""
+        """Runs beside the first prompt, which needs nothing of it."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
@@ -168,15 +168,15 @@ class WarmModels:
 def _load_rest_logged() -> None:
     try:
         load_rest()
-    except ImportError:  # the update came first: what needs more says so
+    except ImportError:  # the update came first: the code that needs more reports it
         _log.exception("not all modules could be loaded")
 
 
 def _of_model(settings: Settings) -> Settings:
-    """``settings`` without what every turn may choose for itself."""
+    """Return ``settings`` without the values that every turn may choose for itself."""
     return msgspec.structs.replace(settings, mode=Settings().mode)
 
 
 def _spare_memory() -> None:
-    """Before there are threads: their arenas would keep what they free."""
+    """Call this before there are threads: their arenas would keep freed memory."""
     give_memory_back()

@@ -41,7 +41,7 @@ from indwell.workspace.encoding.editorconfig import charset_at
 from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.line_index import LineIndex, index_of
-from indwell.workspace.paths import display, folder_said, missing, parse, respelled
+from indwell.workspace.paths import display, folder_said, not_found, parse, respelled
 from indwell.workspace.text import SNIFF_B, Decoded, binary_kind, picture_type, wide_mark
 
 _KEPT_GUESSES = 1_000  # how many guessed encodings are remembered
@@ -155,7 +155,7 @@ class DiskWorkspace:
     def _bytes(self, path: Path) -> bytes:
         shown = display(path, self.roots)
         if not exists(path):
-            raise missing(shown, path.name, self._neighbours(path))
+            raise not_found(path, self.roots)
         if path.is_dir():
             raise folder_said(shown, self._names(path))
         with opened_beneath(path, self.roots, resolved=True, private=self._private) as opened:
@@ -191,12 +191,6 @@ class DiskWorkspace:
             f"{entry.name}/" if entry.is_folder else entry.name
             for entry in list_folder(path, self.roots)
         )
-
-    def _neighbours(self, path: Path) -> tuple[str, ...]:
-        try:
-            return tuple(entry.name for entry in list_folder(path.parent, self.roots))
-        except ToolError:  # the folder is missing too
-            return ()
 
     def _write(self, path: Path, base: Snapshot | None, text: str) -> AppliedChange:
         if base is None:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from indwell.errors import ToolError
 from indwell.files.beneath import check_path
+from indwell.files.listing import list_folder, same_named
 
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that can forge a line, a tag or an order: controls, marks, separators."""
@@ -73,11 +74,36 @@ FIND = "; find it with glob"
 """A hint for the model where no name is similar; the user has no such tool."""
 
 
-def missing(path: str, name: str, neighbours: Iterable[str]) -> ToolError:
-    """The error for a missing ``path``, with names in its folder that resemble ``name``."""
+def missing(
+    path: str, name: str, neighbours: Iterable[str], elsewhere: Iterable[str] = ()
+) -> ToolError:
+    """The error for a missing ``path``, with what it may be meant for.
+
+    Args:
+        path: The missing path, as people see it.
+        name: Its last name.
+        neighbours: Names in its folder; those that resemble ``name`` are told.
+        elsewhere: Paths of the same name.
+    """
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)
+    near += [one for one in elsewhere if one not in near]
     hint = f"; close to it: {', '.join(map(visible, near))}" if near else ""
     return ToolError(f"{path!r} does not exist{hint or FIND}")
+
+
+NEAREST = 3  # paths of the same name that are told
+
+
+def not_found(path: Path, roots: Sequence[Path]) -> ToolError:
+    """The error for a missing file or folder beneath ``roots``; looks for what is meant. Blocks."""
+    try:
+        neighbours = [entry.name for entry in list_folder(path.parent, roots)]
+    except ToolError:  # the folder is missing too
+        neighbours = []
+    root = next((one for one in roots if path.is_relative_to(one)), None)
+    found = () if root is None else same_named(path.name, root, NEAREST)
+    elsewhere = [display(one, roots) for one in found]
+    return missing(display(path, roots), path.name, neighbours, elsewhere)
 
 
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:

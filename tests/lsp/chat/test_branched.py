@@ -32,9 +32,7 @@ two
 
 draft
 """
-NOTE = (
-    "> Taken back to the end of turn 1; what stands between is no longer part of the conversation."
-)
+NOTE = "> Rewound to the end of turn 1; the text between is no longer part of the conversation."
 
 
 def test_a_mark_stands_above_the_draft_once_and_only_where_turns_were_taken_back() -> None:
@@ -42,7 +40,7 @@ def test_a_mark_stands_above_the_draft_once_and_only_where_turns_were_taken_back
     assert now == TEXT.replace("## You\n\ndraft", f"{NOTE}\n\n## You\n\ndraft")
     assert _marked(now, 1) == now
     assert _marked(TEXT, 2) == TEXT
-    assert "> Taken back to the beginning; what stands above is no longer part" in _marked(TEXT, 0)
+    assert "> Rewound to the beginning; the text above is no longer part" in _marked(TEXT, 0)
 
 
 @pytest.fixture
@@ -74,11 +72,11 @@ async def test_a_chat_shows_that_it_was_taken_back_and_a_fork_opens_a_chat_of_it
         assert "## Indwell · turn 1\n" in path.read_text()
         assert "turn 2" not in path.read_text()
         assert (
-            "Indwell: a new conversation goes on from the end of turn 1, in the chat " + path.name
+            "Indwell: a new session continues from the end of turn 1, in the chat " + path.name
         ) in editor.messages
         write(editor, buffer, "my draft")
         await editor.execute("indwell.rewind", {"session": session, "turn": 1})
-        told = "Indwell: taken back to the end of turn 1"
+        told = "Indwell: rewound to the end of turn 1"
         # News of the server itself may follow: that its files were changed under it.
         await editor.wait_until(
             lambda: NOTE in buffer.text and any(one.startswith(told) for one in editor.messages)

@@ -245,7 +245,7 @@ async def test_commands_of_a_chat_do_what_they_say(home) -> None:
         assert draft(buffer) == ""
         write(editor, buffer, "/wrong")
         assert await send(editor, buffer) is None
-        assert "there is no command `/wrong`; there are `/new`" in buffer.text
+        assert "unknown command `/wrong`; the commands are `/new`" in buffer.text
         end = len(buffer.text)
         editor.type_text(buffer, end - len("/wrong"), end, "/new")
         made = await send(editor, buffer)
@@ -259,7 +259,7 @@ async def test_the_effort_of_a_chat_counts_from_the_next_turn_on(home) -> None:
     async with LoopbackEndpoint(script) as endpoint, editing(home, endpoint.base_url) as editor:
         buffer = await chat(editor)
         for turn, (command, said) in enumerate(
-            (("/effort", "The effort is `auto`. There are `/effort auto`, `/effort none`"),
+            (("/effort", "The effort is `auto`. The choices are `/effort auto`, `/effort none`"),
              ("/effort high", "The effort is `high` from the next turn on."),
              ("/effort auto", "The effort is `auto` from the next turn on.")), 1
         ):  # fmt: skip

@@ -98,7 +98,7 @@ async def test_words_that_are_sent_again_before_they_have_moved_go_out_once(home
         first = await asyncio.gather(send(editor, buffer), send(editor, buffer))
         assert [one is not None for one in first].count(True) == 1
         assert await send(editor, buffer) is None
-        assert "on their way already" in editor.messages[-1]
+        assert "these words were already sent" in editor.messages[-1]
         editor.hold.set()
         await editor.wait_until(lambda: is_over(buffer, 1))
         assert len(endpoint.seen) == 1

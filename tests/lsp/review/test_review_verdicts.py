@@ -140,10 +140,10 @@ async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
 async def test_an_argument_must_say_what_is_meant(court) -> None:
     with pytest.raises(UserError, match="say which changes"):
         await court.judge("reject")
-    with pytest.raises(UserError, match="is no file"):
+    with pytest.raises(UserError, match="is not a file"):
         await court.judge("reject", uri="untitled:x")
     court.session = None
-    with pytest.raises(UserError, match="whose turn"):
+    with pytest.raises(UserError, match="name the session of the turn"):
         await court.judge("reject", turn=1)
 
 
@@ -155,7 +155,7 @@ async def test_an_old_action_does_nothing_and_says_so(court) -> None:
     assert (result.hunks, result.gone) == ((), (hunk.id,))
     assert path.read_text() == new(3)
     assert court.client.told[-1] == (
-        "Indwell: the change that was shown is not pending any more, and nothing was done for it"
+        "Indwell: the change that was shown is no longer pending, and nothing was done for it"
     )
     await court.judge("reject", all=True)
     assert court.client.told[-1] == "Indwell: nothing is pending there"
@@ -192,7 +192,7 @@ async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
     ((message, titles),) = court.client.asked
     assert titles == (KEEP, RESTORE)  # the first is the default
     assert message == (
-        "Indwell: reject this change all the same, and lose what came since?\n"
+        "Indwell: reject this change anyway, and lose later changes?\n"
         "a.txt, line 3: you changed lines of it since"
     )
     assert path.read_text() == expected

@@ -146,7 +146,7 @@ async def test_nonsense_is_told_in_plain_words(home) -> None:
     home.write(".env", "KEY=1\n")
     async with editing(home, profile=TEXTS) as editor:
         for uri, words in (
-            ("file:///etc/passwd", "names no document of Indwell's"),
+            ("file:///etc/passwd", "is not a document of Indwell"),
             ("indwell-base:/etc/passwd", "outside"),
             (f"indwell-base:{home.workspace}/.env", "deny rule"),
             (f"indwell-base:{home.shop}", "has changed nothing in 'shop.py'"),

@@ -94,7 +94,7 @@ def test_nonsense_names_nothing(uri) -> None:
     if uri == "indwell-base:/w/x?":
         assert parsed(uri) == Base("/w/x")  # an empty query says nothing
         return
-    with pytest.raises(UserError, match="names no document of Indwell's"):
+    with pytest.raises(UserError, match="is not a document of Indwell"):
         parsed(uri)
 
 

@@ -252,7 +252,7 @@ def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
     if session.shortening.told_overhead or not session.parts.compaction.preset.rungs:
         return
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
-    tools = tools_tokens(now.tools)
+    tools = tools_tokens(now.tools, now.config.model)
     pinned = Outline(now).whole.fixed
     if system + tools + pinned <= AIM * budget:
         return

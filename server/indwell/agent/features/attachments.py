@@ -7,6 +7,8 @@ from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
 from indwell.context.attachments import (
+    Selection,
+    is_cut,
     listing_words,
     mention_words,
     opened_words,
@@ -15,7 +17,9 @@ from indwell.context.attachments import (
     selection_words,
 )
 from indwell.context.injections import Kind, inject
+from indwell.errors import ToolError
 from indwell.messages import Text
+from indwell.workspace.text import split_lines
 
 
 def attachments_feature() -> Feature[Session]:
@@ -33,8 +37,10 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
         await add("ide_opened_file", opened_words(prompt.opened))
     if prompt.selection is not None:
         await add("ide_selection", selection_words(prompt.selection))
+        await _count_as_read(moment.session, prompt.selection)
     for marked in prompt.mentioned:
         await add("mention", mention_words(marked))
+        await _count_as_read(moment.session, marked)
     for folder in prompt.folders:
         await add("mention", listing_words(folder))
     if prompt.problems:
@@ -42,3 +48,36 @@ async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
     if prompt.reported:
         await add("diagnostics", reported_words(prompt.reported))
     return tuple(blocks)
+
+
+async def _count_as_read(session: Session, marked: Selection) -> None:
+    """Let ``edit_file`` change lines that the model gets with the prompt: it need not read them.
+
+    Only lines count that the model gets whole and as they are in the file.
+    """
+    if is_cut(marked) or await hidden(session, marked.text) != marked.text:
+        return
+    try:
+        path = session.parts.workspace.resolve(marked.path)
+        snapshot = await session.parts.workspace.read(path)
+    except ToolError:
+        return  # a file that is no text or too large; the model has to read it
+    page = whole_lines(marked, snapshot.text)
+    if page:
+        session.seen.record_page(path, snapshot.stamp.digest, snapshot.text, page)
+
+
+def whole_lines(marked: Selection, text: str) -> range:
+    """Return the lines of a file that a selection has whole; none if the text is another now."""
+    given = split_lines(marked.text)
+    lines = split_lines(text)[marked.first_line - 1 : marked.last_line]
+    if not given or len(lines) != len(given):
+        return range(0)
+    is_whole = [
+        one.rstrip("\r\n") == other.rstrip("\r\n") for one, other in zip(given, lines, strict=True)
+    ]
+    if not all(is_whole[1:-1]):
+        return range(0)
+    first = marked.first_line + (not is_whole[0])
+    last = marked.last_line - (len(given) > 1 and not is_whole[-1])
+    return range(first, last + 1)

@@ -145,12 +145,12 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
     turn.answer, turn.draft, turn.steered = streamed, "", ()
 
 
-async def fitting_words(session: Session, words: str) -> str:
-    """``words`` for the model; words that are too long go to a file, which the result names."""
+async def fitting_words(session: Session, words: str) -> tuple[str, str]:
+    """``words`` for the model, and the file that keeps them if they are too long, else empty."""
     if not is_oversize(words, session.conversation.config.window):
-        return words
-    path = await session.parts.spill.keep("prompt", words)
-    return oversize_words(words, str(path))
+        return words, ""
+    path = str(await session.parts.spill.keep("prompt", words))
+    return oversize_words(words, path), path
 
 
 async def _ask_model(
@@ -195,8 +195,8 @@ def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge
     if any(message.role == "assistant" for message in session.conversation.messages):
         return too_large_for(error)
     return WindowTooSmall(
-        f"{error}; this is a first request, so choose a model with a larger window, set `window` "
-        "to what the endpoint takes, or send less along"
+        f"{error}; this is the first request, so choose a model with a larger window, set `window` "
+        "to the endpoint's limit, or attach less"
     )
 
 
@@ -228,7 +228,7 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     n_waiting = len(session.steering)
     await session.parts.log.commit()
     said = session.steering[:n_waiting]
-    sent = [await fitting_words(session, words) for words in said]
+    sent = [(await fitting_words(session, words))[0] for words in said]
     session.steering = session.steering[n_waiting:]
     # A refused request is made again, so these words follow those it carried.
     turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
@@ -289,7 +289,7 @@ def repair_conversation(session: Session, turn: int, emit: Listener) -> None:
     messages, notes = repair(now.messages)
     if notes:
         session.mend(messages, notes)
-        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
+        what = f"the conversation was repaired before it was sent: {'; '.join(notes)}"
         emit(events.Notice(turn, "warning", what))
 
 

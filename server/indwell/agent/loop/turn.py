@@ -30,7 +30,12 @@ from indwell.agent.loop.rounds import (
     run_rounds,
 )
 from indwell.agent.permission.call_facts import display
-from indwell.agent.requests.request_blocks import attached_blocks, check_pictures, gathered
+from indwell.agent.requests.request_blocks import (
+    attached_blocks,
+    check_pictures,
+    cut_words,
+    gathered,
+)
 from indwell.agent.requests.spending import OverBudget
 from indwell.context import conversation as talk
 from indwell.context.conversation import counted
@@ -165,12 +170,16 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     await session.parts.features.begin(moment)
     now = await session.parts.surroundings()
     turn.gathered = tuple(await gathered(moment, prompt, now))
-    turn.along = await attached_blocks(session, prompt, turn.number)
-    turn.words = await fitting_words(session, turn.words)
+    turn.along, notices = await attached_blocks(session, prompt, turn.number)
+    turn.words, kept_in = await fitting_words(session, turn.words)
+    if kept_in:
+        notices = (*notices, cut_words("this prompt", kept_in))
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
     await session.parts.features.tell(moment)  # features may have inherited state
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))
+    for notice in notices:
+        emit(events.Notice(turn.number, "warning", notice))
     if session.notice:
         emit(events.Notice(turn.number, "warning", session.notice))
         session.notice = ""

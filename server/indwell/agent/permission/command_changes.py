@@ -163,7 +163,7 @@ _FILES = _ChangeWords(
     "take it out again (`git rm --cached`, `git reset`, `git replace -d`)",
 )
 _UNREAD = _ChangeWords(
-    "Go on although git's data could not be checked?",
+    "Continue although git's data could not be checked?",
     "Indwell cannot tell whether a command brought protected files into git; run `git status` and "
     "`git fsck` to see what is wrong",
     "git's data could not be checked",
@@ -180,7 +180,7 @@ _NOTE = _ChangeWords(
     "Forget what you did not agree to before?",
     "the damaged note may have named protected files that you refused; look at `git status` and "
     "`git log` before you agree, or delete the note to be rid of this question",
-    "a note of Indwell's is damaged",
+    "a record of Indwell is damaged",
     "the user can look at `git status` and `git log`, then delete the note",
 )
 _WORDS = {

@@ -18,7 +18,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
 from indwell.agent.requests.sending import has_cache, idle_s
 from indwell.context import conversation as talk
-from indwell.context.attachments import picture_blocks
+from indwell.context.attachments import is_cut, picture_blocks
 from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.request.cache_health import LIFE_S, first_difference, total_tokens
 from indwell.context.request.tool_changes import (
@@ -47,17 +47,39 @@ def _environment(session: Session, now: Surroundings, turn: int) -> list[Text]:
     return [inject("environment", surroundings_words(now), turn=turn)]
 
 
-async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[Block, ...]:
-    """Attached texts and pictures; they go with these words only, never with later ones."""
+class Attached(NamedTuple):
+    """What goes with a prompt's words only, and what the user should know of it."""
+
+    blocks: tuple[Block, ...]
+    notices: tuple[str, ...]
+
+
+async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> Attached:
+    """Attached texts and pictures, and a notice of each text that the model gets only in part."""
     blocks: list[Block] = []
+    notices = [
+        cut_words(f"{one.path}:{one.first_line}-{one.last_line}", "the file")
+        for one in (*filter(None, (prompt.selection,)), *prompt.mentioned)
+        if is_cut(one)
+    ]
     window = session.conversation.config.window
     for one in prompt.texts:
         text = await hidden(session, one.text)
         if is_oversize(text, window):
             path = await session.parts.spill.keep("attached", text)
             text = oversize_words(text, str(path))
+            notices.append(cut_words(one.label, str(path)))
         blocks.append(inject("attached", text, turn=turn, attributes={"name": one.label}))
-    return (*blocks, *picture_blocks(prompt.pictures, turn=turn))
+    blocks += picture_blocks(prompt.pictures, turn=turn)
+    return Attached(tuple(blocks), tuple(notices))
+
+
+def cut_words(what: str, where: str) -> str:
+    """A notice that the model gets a text only in part."""
+    return (
+        f"{what} is too long for one message: the model gets its beginning and its end, and can "
+        f"read the rest in {where}"
+    )
 
 
 def check_pictures(session: Session, prompt: Prompt) -> None:

@@ -1,7 +1,7 @@
 """The editor of ``indwell demo``: an LSP client over stdio with open documents and no screen.
 
-It declares only what the demo needs. It counts positions in code points (``utf-32``), it refuses
-an edit of another version than its own, and it tells the whole text of a changed document.
+It declares only what the demo needs. It counts positions in code points (``utf-32``), refuses an
+edit for a version other than its own, and sends the whole text of a changed document.
 """
 
 from __future__ import annotations

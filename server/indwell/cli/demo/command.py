@@ -169,7 +169,10 @@ class DemoRun:
             self._view(known)
 
     async def _permit(self, params: Mapping[str, Any]) -> str:
-        """Allow the scripted model and the project's own check; for the rest ask the user."""
+        """Allow the scripted model and the project's own check.
+
+        Ask the user about everything else.
+        """
         question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
         self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
         if self._scripted or question.detail == CHECK:
@@ -236,7 +239,7 @@ def _reason(before: str, after: str, finished: events.TurnFinished | None) -> st
     if finished.ending != "done" and finished.message:
         return finished.message
     if before == "passed":
-        return "the check passed before anything was mended"
+        return "the check passed before anything was fixed"
     return "the turn ended, and the check still fails; another model may do better"
 
 

@@ -11,7 +11,10 @@ from indwell.providers.scripted import CHECK
 
 
 class _Subject(NamedTuple):
-    """One function that can be made, with its faults; ``{name}`` is filled in everywhere."""
+    """One function of a demo project, with its possible faults.
+
+    ``{name}`` is filled in everywhere.
+    """
 
     module: str
     names: tuple[str, ...]

@@ -207,7 +207,7 @@ def _sum(findings: tuple[DoctorFinding, ...]) -> str:
     n_failed = sum(one.state == "fail" for one in findings)
     n_warned = sum(one.state == "warn" for one in findings)
     if n_failed:
-        return f"{n_failed} of {len(findings)} failed; fix the first one first"
+        return f"{n_failed} of {len(findings)} failed. Fix the first one first"
     return "nothing failed" + (f", {n_warned} to look at" if n_warned else "")
 
 
@@ -366,7 +366,7 @@ class PromptSizes(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """What they may be."""
+        """Their limits."""
         return MOST_LEAN if self.lean else MOST
 
 

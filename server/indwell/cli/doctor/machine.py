@@ -132,8 +132,8 @@ def _open_files() -> Findings:
     if soft >= FEW_FILES:
         return (DoctorFinding("open files", "ok", f"up to {soft:,}"),)
     most = "more" if hard == resource.RLIM_INFINITY else f"up to {hard:,}"
-    mend = f"run `ulimit -n 1024` before the editor starts ({most} may be asked for)"
-    return (DoctorFinding("open files", "warn", f"only {soft:,} may be open at once", mend),)
+    mend = f"run `ulimit -n 1024` before the editor starts ({most} are allowed)"
+    return (DoctorFinding("open files", "warn", f"only {soft:,} files may be open at once", mend),)
 
 
 def _watches() -> Findings:

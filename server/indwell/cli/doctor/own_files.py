@@ -157,7 +157,7 @@ def _where(
         return DoctorFinding("key", "ok", sentence)
     if where == "keyring":
         return DoctorFinding("key", "ok", f"from the system's keyring, for {origin}")
-    return DoctorFinding("key", "ok", f"none, which {origin} may do with")
+    return DoctorFinding("key", "ok", f"no key; {origin} may not need one")
 
 
 def _readable_by_others(path: Path) -> Findings:

@@ -57,7 +57,7 @@ async def taken_back(
     ledger: ReviewLedger | None,
     workspace: Workspace,
 ) -> Rewind:
-    """Take the conversation back, then the files if there is a ``ledger``.
+    """Rewind the conversation, then the files if there is a ``ledger``.
 
     Where a restore would lose the user's work, a terminal asks; without one the work is kept. The
     notices report the outcome for the files.

@@ -15,7 +15,7 @@ _ACTING = lazy_pattern(
 
 
 def json_line(value: object) -> str:
-    r"""``value`` as JSON; what acts on a terminal stands as ``\u...``, which means the same.
+    r"""Return ``value`` as JSON, with ``\u...`` for characters that act on a terminal.
 
     JSON has such characters only in strings, so replacing them in the text is safe.
     """

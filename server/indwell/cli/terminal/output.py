@@ -43,7 +43,7 @@ class Shortenings:
         return self._line(event), event
 
     def _takes(self, event: events.Event) -> bool:
-        """Is the event shown? Not within a run, nor after enough runs."""
+        """Is the event shown? Not within a run, and not after enough runs."""
         match event:
             case events.TurnStarted():
                 self._n_runs = 0
@@ -75,7 +75,7 @@ class Shortenings:
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
     def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
-        """Does the end of a turn already report the compaction? Then it needs no line."""
+        """Add the run's notes to a failed turn's message, in place of a line of their own."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":
             return event

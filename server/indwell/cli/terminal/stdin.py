@@ -72,7 +72,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             why = "it ends too early, or with half a character" if _is_cut(error) else error
             raise WrongInput(
-                f'line {number} is no prompt such as {{"text": "mend it"}}: {why}'
+                f'line {number} is not a prompt such as {{"text": "fix it"}}: {why}'
             ) from error
         if not words.strip():
             raise WrongInput(f"line {number} has an empty prompt; write what to do")

@@ -87,7 +87,9 @@ def _check_size(request: Request, tokens: int, budget: int) -> None:
     if tokens <= budget:
         return
     blocks = [block for message in request.messages for block in message.blocks]
-    fixed = tools_tokens(request.tools) + sum(block.meta.tokens for block in request.system)
+    fixed = tools_tokens(request.tools, request.model) + sum(
+        block.meta.tokens for block in request.system
+    )
     if fixed > budget or not blocks:
         raise WindowTooSmall(
             f"the system prompt and the tools alone take about {fixed:,} tokens, and the model's "
@@ -191,7 +193,7 @@ def place_anchors(
 
 def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
-    return tools_tokens(conversation.tools), system
+    return tools_tokens(conversation.tools, conversation.config.model), system
 
 
 def _in_messages(

@@ -209,7 +209,7 @@ def first_difference(before: Request, after: Request) -> RequestDifference | Non
     if before.system is not after.system:
         parted = _parted(before.system, after.system, is_whole=True)
         if parted is not None:
-            common = tools_tokens(before.tools) + _tokens(before.system[:parted])
+            common = tools_tokens(before.tools, before.model) + _tokens(before.system[:parted])
             return _difference(
                 f"block {parted + 1} of the system prompt",
                 _at(before.system, parted),

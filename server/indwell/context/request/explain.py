@@ -155,7 +155,13 @@ def _fixed(conversation: Conversation, anchors: Anchors) -> list[BlockFacts]:
     )
     if conversation.tools:
         listed = "\n".join(f"{one.name}: {one.description}" for one in conversation.tools)
-        meta = Meta(0, "system", tools_tokens(conversation.tools), pinned=True, compactable=False)
+        meta = Meta(
+            0,
+            "system",
+            tools_tokens(conversation.tools, conversation.config.model),
+            pinned=True,
+            compactable=False,
+        )
         row = _facts(meta, "tools", "tools", listed, state, anchor=anchors.tools)
         found.append(msgspec.structs.replace(row, source="schemas"))
     last = len(conversation.system) - 1

@@ -112,7 +112,7 @@ class Chats:
             raise UserError("the chat is not open in the editor; open it first")
         if not is_chat(document.uri):
             raise UserError(
-                f"{self._host.display(document)} is no chat; its name must end with `{SUFFIX}`"
+                f"{self._host.display(document)} is not a chat; its name must end with `{SUFFIX}`"
             )
         return document
 

@@ -89,10 +89,10 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("/compact", "shorten the conversation"),
     ("/continue", "continue a turn that was interrupted"),
     ("/mode ask", "ask before each edit"),
-    ("/mode review", "apply edits, to be accepted later"),
-    ("/mode auto", "apply edits, accepted at once"),
+    ("/mode review", "apply edits; you accept or reject them later"),
+    ("/mode auto", "apply and accept edits at once"),
     ("/mode plan", "read only"),
-    ("/effort low", "let the model think little: sooner and for less"),
+    ("/effort low", "let the model think little: faster and cheaper"),
     ("/effort medium", "let the model think as much as usual"),
     ("/effort high", "let the model think much"),
     ("/effort auto", "let the model decide how much it thinks"),
@@ -239,12 +239,12 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     if name == "mode":
         if value not in get_args(Mode):
             modes = ", ".join(f"`/mode {one}`" for one in get_args(Mode))
-            raise UserError(f"there are {modes}")
+            raise UserError(f"use one of {modes}")
         return ChatCommand("mode", value)  # type: ignore[arg-type] # see the test above
     if name == "effort" and (value is None or value in EFFORT_WORDS):
         return ChatCommand("effort", effort=EFFORT_WORDS[value] if value else None)
     if name == "effort":
-        raise UserError(f"there are {', '.join(f'`/effort {one}`' for one in EFFORT_WORDS)}")
+        raise UserError(f"use one of {', '.join(f'`/effort {one}`' for one in EFFORT_WORDS)}")
     if name in {"new", "stop"} and value is None:
         return ChatCommand(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
@@ -252,7 +252,7 @@ def command_of(words: str, skills: Collection[str] = ()) -> ChatCommand | None:
     if name in skills:
         return None
     known = ", ".join(f"`{one}`" for one, _ in COMMANDS)
-    raise UserError(f"there is no command `/{name[:40]}`; there are {known}")
+    raise UserError(f"unknown command `/{name[:40]}`; the commands are {known}")
 
 
 KEPT_S = 20.0  # how long a list of names is used

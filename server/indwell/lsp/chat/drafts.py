@@ -205,7 +205,7 @@ def remembered(state: Path, chat: Path) -> str:
 
 
 def remember(state: Path, chat: Path, draft: str) -> None:
-    """Store the digest of a draft; if that fails, the user will be asked."""
+    """Store the digest of a draft; if that fails, Indwell will ask the user."""
     place, data = _place(state, chat), draft.encode("ascii", "replace")
     try:
         known = remembered(state, chat).encode("ascii", "replace")

@@ -119,7 +119,7 @@ def new_chat(root: Path, day: str, text: str) -> Path:
         path = folder / chat_name(day, taken)
         return write_atomic(path, text.encode("utf-8", "replace"), [root], create=True)
     except (ToolError, OSError) as error:
-        raise UserError(f"a chat cannot be made in {folder} ({error})") from error
+        raise UserError(f"cannot create a chat in {folder} ({error})") from error
 
 
 def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
@@ -133,7 +133,7 @@ def made_chat(path: Path, roots: Sequence[Path], text: str) -> None:
     try:
         write_atomic(path, text.encode("utf-8", "replace"), roots, parents=True, create=True)
     except (ToolError, OSError) as error:
-        raise UserError(f"the chat {str(path)!r} cannot be made ({error})") from error
+        raise UserError(f"cannot create the chat {str(path)!r} ({error})") from error
 
 
 def changed_on_disk(

@@ -97,7 +97,7 @@ async def _put(host: Host, chats: Chats, path: Path, note: str) -> None:
 async def _named(host: Host, uri: str) -> Path:
     path = path_of(uri)
     if path is None or not is_chat(uri):
-        raise UserError(f"{visible(uri[:200])!r} is no chat; its name must end with `{SUFFIX}`")
+        raise UserError(f"{visible(uri[:200])!r} is not a chat; its name must end with `{SUFFIX}`")
     if host.documents.at(path) is None:
         workspace = host.sessions.workspace
         roots = workspace.roots if workspace is not None else (host.root,)
@@ -133,7 +133,7 @@ async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: i
     if host.client.features.has("events"):
         return
     where = ending_of(turn)
-    words = f"Indwell: a new conversation goes on from {where}; what you send now goes there"
+    words = f"Indwell: a new session continues from {where}; your next prompts go there"
     if chats.of_session(origin) is None:
         host.client.show(types.MessageType.Info, words)
         return
@@ -141,7 +141,7 @@ async def show_fork(host: Host, chats: Chats, origin: str, session: str, turn: i
     name = chat.path.replace("\\", "/").rsplit("/", 1)[-1]
     host.client.show(
         types.MessageType.Info,
-        f"Indwell: a new conversation goes on from {where}, in the chat {name}",
+        f"Indwell: a new session continues from {where}, in the chat {name}",
     )
 
 
@@ -156,8 +156,8 @@ def _marked(text: str, turn: int) -> str:
     turns = [one.turn for one in layout.headings(text) if one.kind == "turn"]
     if not turns or turns[-1] <= turn:
         return text
-    between = "what stands between is" if turn else "what stands above is"
-    note = quoted(f"Taken back to {ending_of(turn)}; {between} no longer part of the conversation.")
+    between = "the text between is" if turn else "the text above is"
+    note = quoted(f"Rewound to {ending_of(turn)}; {between} no longer part of the conversation.")
     draft = layout.draft_of(text)
     above = text[: draft.heading.start] if draft is not None else text
     if above.rstrip().replace("\r\n", "\n").endswith(note):

@@ -142,7 +142,7 @@ class Rendering:
     def _words(self, text: str, *, restart: bool) -> None:
         if restart and self._is_reply:
             self._close_reply()
-            self._block("*(the reply was broken off, and begins again)*")
+            self._block("*(the reply was interrupted, and starts again)*")
         if not text:
             return
         self._close_thought()
@@ -285,7 +285,7 @@ def restored(turns: Sequence[RecordedTurn], session: str) -> str:
     note = ""
     if n_left:
         note = (
-            f"> The session goes on; {n_left} earlier turns are in its transcript "
+            f"> The session continues; {n_left} earlier turns are in its transcript "
             f"(`indwell sessions show {session}`).\n\n"
         )
     return note + "\n\n".join(reversed(shown))
@@ -304,7 +304,7 @@ def _turn(turn: RecordedTurn) -> str:
     parts += filter(None, map(_told, by_call(told)))
     done = turn.finished
     if turn.left:
-        parts.append("> The conversation was taken back, and goes on without this turn.")
+        parts.append("> The conversation was rewound, and continues without this turn.")
     if done is not None and done.ending == "cancelled":
         parts.append("> Stopped.")
     elif done is not None and done.message:

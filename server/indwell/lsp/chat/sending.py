@@ -87,7 +87,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
         )
     raw = rest_of(text[draft.start : draft.stop], chats.taken(document))
     if not raw and draft.stop > draft.start:
-        raise BeingSent("these words are on their way already; nothing was sent twice")
+        raise BeingSent("these words were already sent; nothing was sent twice")
     if not raw:
         raise UserError(f"there is nothing to send; write below the last line `{layout.YOU}`")
     words = raw.replace("\r\n", "\n")
@@ -199,7 +199,7 @@ def _effort_note(host: Host, chats: Chats, document: Document, effort: Effort | 
     if effort is None:
         now = host.service.configuration.settings.effort or "auto"
         choices = ", ".join(f"`/effort {one}`" for one in EFFORT_WORDS)
-        return f"The effort is `{now}`. There are {choices}."
+        return f"The effort is `{now}`. The choices are {choices}."
     host.service.set_effort(effort, session if host.sessions.find(session) is not None else None)
     return f"The effort is `{effort or 'auto'}` from the next turn on."
 
@@ -237,7 +237,7 @@ async def _own_session(sent: SentWords) -> str:
         await sent.ticket.begins(OPENING_S)
     except UserError:
         raise BeingSent(
-            "the first words of this chat have not begun their turn; send these when they have"
+            "the first prompt of this chat has not started yet; send these words when it has"
         ) from None
     return sent.ticket.session.id if sent.ticket.session is not None else "new"
 

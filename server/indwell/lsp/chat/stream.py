@@ -222,7 +222,8 @@ LAST_TRIES_S = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 _SAID: dict[State, str] = {
     "changed": "the chat was changed where the answer is being written; the rest of it comes "
     "when the turn has ended",
-    "gone": "the running turn was taken out of the chat; it goes on, and the session has all of it",
+    "gone": "the running turn was removed from the chat; it continues, and the session has "
+    "all of it",
 }
 
 OnDisk = Callable[[Document, Plan], Awaitable[None]]
@@ -322,7 +323,7 @@ class Stream:
                 continue
             return
         self._say(
-            "the editor did not take the end of the answer; the session has all of it, and "
+            "the editor did not accept the end of the answer; the session has all of it, and "
             "`indwell.chat` shows it"
         )
 

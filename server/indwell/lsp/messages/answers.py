@@ -134,7 +134,7 @@ def plan_result(plan: Plan) -> PlanResult:
 
 
 def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, ...]:
-    """Return the last turns, as many as one answer holds."""
+    """Return the last turns, as many as one answer can hold."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):

@@ -65,11 +65,11 @@ class ContextParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class BlockRow(Value):
-    """One block of the next request; ``anchor`` if a cache mark stands behind it.
+    """One block of the next request; ``anchor`` if a cache mark follows it.
 
-    ``message`` is the index of its message (-1: tools and system); it stands for the messages
-    ``first`` to ``last`` of the transcript; ``altered`` if compaction changed it; ``why`` gives the
-    reason.
+    ``message`` is the index of its message (-1: tools and system); the block represents the
+    messages ``first`` to ``last`` of the transcript; ``altered`` if compaction changed it; ``why``
+    gives the reason.
     """
 
     message: int

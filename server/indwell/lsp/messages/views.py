@@ -160,7 +160,7 @@ class TurnRow(Value):
         left: Whether a rewind removed it from the conversation.
         cut: Characters left out of long texts.
         events: ``turnStarted`` is the first. ``turnFinished`` is the last; it is missing while the
-            turn runs, or if the process was killed. The events of one call stand together.
+            turn runs, or if the process was killed. The events of one call are together.
     """
 
     turn: int

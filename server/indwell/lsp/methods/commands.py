@@ -33,7 +33,7 @@ def register_memory(server: Server, host: Host) -> None:
         path = await host.composition.memory_page(host.root, arguments.scope)
         shown = await host.client.show_document(path.as_uri())
         if not shown:
-            words = f"Indwell: what is remembered stands in {path}; open it"
+            words = f"Indwell: the remembered facts are in {path}; open it"
             host.client.show(types.MessageType.Info, words)
         return MemoryResult(path.as_uri(), str(path), shown)
 
@@ -217,7 +217,7 @@ async def rewound(
     host.service.warn(done.session.notices)
     await mark_rewound(chats, done.session.session.id, arguments.turn)
     if not host.client.features.has("events"):
-        words = "; ".join((f"taken back to {ending_of(arguments.turn)}", *done.files))
+        words = "; ".join((f"rewound to {ending_of(arguments.turn)}", *done.files))
         host.client.show(types.MessageType.Info, f"Indwell: {words}")
     result = answers.resume_result(done.session)
     return attrs.evolve(result, draft=done.draft, notices=(*done.notices, *done.files))

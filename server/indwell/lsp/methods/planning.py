@@ -98,7 +98,7 @@ class Planning:
         if plan.state not in {"proposed", "rejected"}:
             return []
         command = {
-            "title": "Approve the plan as it stands here",
+            "title": "Approve the plan as written here",
             "command": "indwell.plan",
             "arguments": [{"action": "approve"}],
         }
@@ -150,8 +150,11 @@ class Planning:
         await self._ask(session, plan, is_shown=await self._show(plan))
 
     async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
-        """Approve, edit, or nothing for now; what the user cannot see stands in the question."""
-        words = "Indwell: the plan is ready; shall it be carried out?"
+        """Approve, edit, or nothing for now.
+
+        The question shows what would otherwise be invisible.
+        """
+        words = "Indwell: Plan ready. Carry it out?"
         if not is_shown:
             words += f"\n\n{plan.text}"
         timeout_s = self._host.settings.answer_timeout_s
@@ -173,7 +176,7 @@ class Planning:
         return await self._host.client.show_document(uri)
 
     def _say_where(self, plan: Plan) -> None:
-        words = f"Indwell: the plan stands in {plan.path}; change it there, then run `indwell.plan`"
+        words = f"Indwell: the plan is in {plan.path}; change it there, then run `indwell.plan`"
         self._host.client.show(types.MessageType.Info, words)
 
 

@@ -102,11 +102,11 @@ def _picture(one: Attachment, number: int) -> NamedPicture:
     try:
         data = base64.b64decode(one.data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise UserError(f"the picture {label!r} is broken (its data is no base64)") from error
+        raise UserError(f"the picture {label!r} is broken (its data is not base64)") from error
     found = picture_type(data)
     if found not in TYPES:
         kinds = ", ".join(kind.removeprefix("image/") for kind in TYPES)
-        raise UserError(f"{label!r} is no picture that models read; they read {kinds}")
+        raise UserError(f"{label!r} is not a picture that models read; they read {kinds}")
     if one.mime and one.mime.lower() != found:
         raise UserError(f"the picture {label!r} is {found}, not {one.mime[:40]!r} as it says")
     return NamedPicture(label, found, base64.b64encode(data).decode("ascii"))
@@ -129,7 +129,7 @@ def _text(one: Attachment) -> PastedText:
             "can be attached; attach a part of it, or put it into a file and mention that"
         )
     if not one.text.strip():
-        raise UserError(f"{label!r} is empty; take it out")
+        raise UserError(f"{label!r} is empty; remove it")
     return PastedText(label, scalar_text(one.text))
 
 
@@ -137,7 +137,7 @@ def _problems(
     one: Attachment, known: Known, roots: Sequence[Path], settings: Settings
 ) -> list[FileProblems]:
     if not settings.attach_diagnostics:
-        raise UserError("problems do not go along, because `attach_diagnostics` is off")
+        raise UserError("problems are not attached, because `attach_diagnostics` is off")
     wanted = list(known)[:MOST_FILES] if one.uri is None else [one.uri]
     named = {uri: _names(uri, roots) for uri in wanted if uri in known}
     found = [
@@ -147,7 +147,7 @@ def _problems(
     ]
     if not found:
         label = short_line(one.label, LABEL_CHARACTERS) or "the document"
-        raise UserError(f"no problems are known of {label!r} that may go along; take it out")
+        raise UserError(f"no known problem of {label!r} can be attached; remove it")
     return found
 
 

@@ -95,7 +95,9 @@ class EditorReview:
         """
         ledger = await self._reviewing.opened(OPEN_S)
         if ledger is None:
-            raise RequestError("what is pending is still being read; try again", REQUEST_FAILED)
+            raise RequestError(
+                "the pending changes are still being read; try again", REQUEST_FAILED
+            )
         await self._reviewing.caught_up()
         session, turn = params.session, params.turn
         if turn is not None and session is None:

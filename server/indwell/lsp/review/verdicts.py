@@ -53,11 +53,11 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
         raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
     path = path_of(arguments.uri) if arguments.uri is not None else None
     if arguments.uri is not None and path is None:
-        raise UserError(f"{arguments.uri!r} is no file, so nothing is pending there")
+        raise UserError(f"{arguments.uri!r} is not a file, so nothing is pending there")
     turn, whose = arguments.turn, arguments.session
     if turn is not None and whose is None:
         if session is None:
-            raise UserError("say whose turn: there is no current session")
+            raise UserError("name the session of the turn: there is no current session")
         whose = session
     if arguments.hunks:
         # Exactly the shown hunks are meant; they may be in other files than the offer.
@@ -183,7 +183,7 @@ class Verdicts:
         may_wait = self._answering.may_wait(wait=arguments.wait)
         ledger = await self._reviewing.opened(OPEN_S if may_wait else OPEN_SOON_S)
         if ledger is None:
-            raise UserError("what is pending is still being read; try again in a moment")
+            raise UserError("the pending changes are still being read; try again in a moment")
         await self._reviewing.caught_up()
         meant = meant_by(ledger, arguments, self._reviewing.session())
         token = f"indwell-verdict-{next(self._numbers)}"

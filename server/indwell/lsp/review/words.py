@@ -220,7 +220,7 @@ def sentence(verb: str, outcome: FilesOutcome, display: Callable[[Path], str]) -
         what = (
             "the change that was shown is" if is_one else f"{len(outcome.gone)} of those shown are"
         )
-        parts.append(f"{what} not pending any more, and nothing was done for it")
+        parts.append(f"{what} no longer pending, and nothing was done for it")
     return "; ".join(parts) or "nothing is pending there"
 
 
@@ -230,7 +230,7 @@ def question(kept: Sequence[Kept], display: Callable[[Path], str]) -> str:
     if len(kept) > MOST_NAMED:
         named.append(f"and {len(kept) - MOST_NAMED} more")
     what = "this change" if len(kept) == 1 else f"these {changes(len(kept))}"
-    return "\n".join([f"Indwell: reject {what} all the same, and lose what came since?", *named])
+    return "\n".join([f"Indwell: reject {what} anyway, and lose later changes?", *named])
 
 
 def _where(hunks: Sequence[Hunk], display: Callable[[Path], str]) -> str:

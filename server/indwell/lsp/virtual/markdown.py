@@ -158,7 +158,7 @@ def _texts(blocks: tuple[BlockRow, ...]) -> Iterator[str]:
         if room <= 0:
             yield (
                 f"The texts of the {len(blocks) - number + 1:,} blocks from {number} on are not "
-                "shown, for the document would be too long."
+                "shown, because the document would be too long."
             )
             return
         text = bounded(row.preview, min(BLOCK_CHARACTERS, room))

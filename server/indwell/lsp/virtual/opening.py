@@ -190,7 +190,7 @@ async def opened(host: Host, document: Virtual) -> OpenResult:
     host.documents.beside.add(uri)  # not a file that the user works in
     shown = await host.client.show_document(uri)
     if not shown:
-        host.client.show(types.MessageType.Info, f"Indwell: it stands in {path}")
+        host.client.show(types.MessageType.Info, f"Indwell: the document is in {path}")
     return OpenResult(uri=uri, shown=shown)
 
 

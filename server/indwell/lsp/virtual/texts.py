@@ -299,7 +299,7 @@ class Changes:
             raise UserError(str(error)) from error
         shown = display(path, self._workspace.roots)
         if self._is_denied(shown) or self._is_denied(visible(written)):
-            raise UserError(f"{shown!r} is not shown, for a deny rule names it")
+            raise UserError(f"{shown!r} is not shown, because a deny rule names it")
         if path not in self._ledger.known():
             raise UserError(f"the agent has changed nothing in {shown!r} that is still known")
         return path

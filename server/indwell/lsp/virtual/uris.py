@@ -1,8 +1,7 @@
-"""The URIs of virtual documents: what they name, strictly. Pure.
+"""The URIs of virtual documents, and their strict parsing. Pure.
 
-One names a path, a session, a turn, and nothing else: whether there is such a file, and whether it
-may be shown, is looked at by whoever makes the text. The endings are there for the editor, which
-colours by them.
+A URI names a path, a session and a turn, and nothing else; the code that creates the text checks
+whether the file exists and may be shown. Editors choose the colours by the endings.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from indwell.lsp.messages.features import VIRTUAL_SCHEMES
 from indwell.policy.approvals import short_line
 from indwell.sessions.ids import is_id
 
-LONGEST = 8_192  # characters of a URI; a path has 4,096 bytes at most
-_SHOWN = 120  # characters of a refused one that are repeated
+LONGEST = 8_192  # characters of a URI; a path has at most 4,096 bytes
+_SHOWN = 120  # characters of a refused URI that an error quotes
 _SAFE = "/-._~!$'()*+,;=:@"  # of a path; what else there is goes as %XX
 _URI = lazy_pattern(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
 _TURN = lazy_pattern(r"[1-9][0-9]{0,8}")
@@ -31,11 +30,11 @@ _REQUEST = "next.md"
 
 
 class ChangeSpan(msgspec.Struct, frozen=True):
-    """Whose changes are meant.
+    """Selects whose changes a document shows.
 
     Attributes:
-        session: Its id; empty for those of all sessions.
-        turn: Only this one of the session; 0 for all.
+        session: The session's id; empty for all sessions.
+        turn: Only this turn of the session; 0 for all.
     """
 
     session: str = ""
@@ -46,8 +45,9 @@ class Base(msgspec.Struct, frozen=True):
     """A file without the pending changes, or before a turn.
 
     Attributes:
-        path: Absolute, as the URI has it, with ``/`` between the components.
-        span: Without a turn: what is pending of anybody. With one: before it.
+        path: Absolute, as in the URI, with ``/`` between the components.
+        span: Without a turn, all pending changes are left out; with a turn, its changes and later
+            ones.
     """
 
     path: str
@@ -55,14 +55,14 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """What is pending, as a unified diff; ``path`` as in ``Base``, empty for all files."""
+    """Pending changes as a unified diff; ``path`` as in ``Base``, empty for all files."""
 
     path: str = ""
     span: ChangeSpan = ChangeSpan()
 
 
 class NextRequest(msgspec.Struct, frozen=True):
-    """What the model would get if the user said something now."""
+    """The next request, if the user sent a prompt now."""
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ Virtual: TypeAlias = Base | Diff | NextRequest | Transcript
 
 
 def uri_of(document: Virtual) -> str:
-    """The one URI of a document; ``parsed`` reads it back."""
+    """The only URI of a document; ``parsed`` is the inverse."""
     match document:
         case Base(path=path, span=span):
             return f"indwell-base:{_quoted(path)}{_query(span)}"
@@ -88,7 +88,7 @@ def uri_of(document: Virtual) -> str:
 
 
 def parsed(uri: str) -> Virtual:
-    """What a URI names; also as editors write it, with ``=`` and ``&`` of the query as ``%XX``.
+    """Parse a URI; also one in which an editor wrote ``=`` and ``&`` of the query as ``%XX``.
 
     Raises:
         UserError: It names nothing.
@@ -107,12 +107,12 @@ def parsed(uri: str) -> Virtual:
         case "indwell-diff" if path.endswith(_DIFF):
             return Diff(_absolute(uri, path.removesuffix(_DIFF)), span)
         case "indwell-diff":
-            raise _refused(uri, f"a diff is one of all{_DIFF}, or of a path with {_DIFF} behind it")
+            raise _refused(uri, f"a diff is named all{_DIFF}, or a path followed by {_DIFF}")
     if span != ChangeSpan():
-        raise _refused(uri, "it takes no session and no turn behind a question mark")
+        raise _refused(uri, "it takes no session and no turn after a question mark")
     if found["scheme"] == "indwell-request":
         if path not in {"", _REQUEST}:
-            raise _refused(uri, f"there is but one, indwell-request:{_REQUEST}")
+            raise _refused(uri, f"there is only one, indwell-request:{_REQUEST}")
         return NextRequest()
     session = path.removesuffix(_MARKDOWN)
     if not is_id(session):
@@ -138,7 +138,7 @@ def _path(uri: str, quoted: str) -> str:
 
 
 def _absolute(uri: str, path: str) -> str:
-    """A path that says where it leads: absolute, with no step back and nothing empty in it."""
+    """Check a path: absolute, without ``..`` and without empty components."""
     parts = path.split("/")
     if parts[0] or len(parts) == 1 or any(one in {"", ".", ".."} for one in parts[1:]):
         raise _refused(uri, "it takes an absolute path without . and ..")
@@ -146,11 +146,11 @@ def _absolute(uri: str, path: str) -> str:
 
 
 def _span(uri: str, query: str) -> ChangeSpan:
-    """``session`` and ``turn``: no character of theirs needs %XX, so all of it may be read so."""
+    """Parse ``session`` and ``turn``; none of their characters needs %XX, so decode first."""
     fields = [one.partition("=") for one in unquote(query).split("&")] if query else []
     given = {name: value for name, _, value in fields}
     if len(given) < len(fields) or not set(given) <= {"session", "turn"}:
-        raise _refused(uri, "behind the question mark stand session=ID and turn=N, each once")
+        raise _refused(uri, "after the question mark, write session=ID and turn=N, each once")
     session, turn = given.get("session", ""), given.get("turn", "")
     if fields and not is_id(session):
         raise _refused(uri, "session=ID names whose turns are meant")
@@ -160,4 +160,4 @@ def _span(uri: str, query: str) -> ChangeSpan:
 
 
 def _refused(uri: str, hint: str) -> UserError:
-    return UserError(f"{short_line(uri, _SHOWN)!r} names no document of Indwell's: {hint}")
+    return UserError(f"{short_line(uri, _SHOWN)!r} is not a document of Indwell: {hint}")

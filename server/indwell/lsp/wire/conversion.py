@@ -1,4 +1,4 @@
-"""JSON to typed values and back: strict, with the field named where one is wrong."""
+"""Converts JSON to typed values and back, strictly; an error names the wrong field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
-_SHOWN = 300  # characters of what is wrong with params
+_SHOWN = 300  # characters of a message about wrong params
 
 
 class WrongParams(Exception):
@@ -26,7 +26,7 @@ class WrongParams(Exception):
 def strict_converter() -> Converter:
     """The converter of messages, imported and made at its first use, because that takes 250 ms.
 
-    Document changes and code actions need no converter, and a starting editor waits for those. The
+    Document changes and code actions need no converter, and a starting editor waits for these. The
     converter accepts no list as a text and no text as a number; cattrs would call ``str`` on them.
     """
     from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
@@ -40,7 +40,7 @@ def strict_converter() -> Converter:
         lambda type_: isinstance(type_, type) and issubclass(type_, CommandArguments),
         lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
     )
-    converter.register_unstructure_hook_factory(  # whole: no client has to know defaults
+    converter.register_unstructure_hook_factory(  # complete: no client has to know defaults
         lambda type_: isinstance(type_, type) and issubclass(type_, Value),
         lambda type_: make_dict_unstructure_fn(type_, converter, _cattrs_omit_if_default=False),
     )
@@ -58,7 +58,7 @@ def structure(value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes
     except Exception as error:
         from cattrs import transform_error
 
-        # cattrs wraps whatever a converter of a field raises.
+        # cattrs wraps any error that a converter of a field raises.
         found = transform_error(error, path="params", format_exception=_words)
         named = "; ".join(_as_on_the_wire(one) for one in found if one)
         raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
@@ -82,7 +82,7 @@ def _lsprotocol_converter() -> Converter:
 
 
 def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
-    """Encoded params as a value of our own.
+    """Convert encoded params into a value of our own.
 
     Raises:
         WrongParams: They do not fit.
@@ -99,7 +99,7 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
 
 
 def with_whole_numbers(value: object) -> object:
-    """JSON data with ``2`` for ``2.0``: some writers know no other numbers."""
+    """Convert ``2.0`` to ``2`` in JSON data: some writers know only floating-point numbers."""
     match value:
         case float() if value.is_integer():
             return int(value)
@@ -115,7 +115,7 @@ def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
     """Encoded params as plain JSON data.
 
     Raises:
-        WrongParams: They are no JSON.
+        WrongParams: They are not valid JSON.
     """
     try:
         return parsed(raw)
@@ -124,7 +124,7 @@ def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
 
 
 def _words(error: BaseException, type_: type | None) -> str:
-    """What is wrong with one field, in plain words."""
+    """Describe the problem of one field in plain words."""
     from cattrs import ForbiddenExtraKeysError
 
     name = getattr(type_, "__name__", "")
@@ -143,7 +143,7 @@ def _words(error: BaseException, type_: type | None) -> str:
 
 
 def _text(value: object, type_: type[str]) -> str:
-    """A text, or one of an enumeration of texts: hooks are for subclasses too."""
+    """A text, or a member of an enumeration of texts; cattrs' hooks apply to subclasses too."""
     if not isinstance(value, str):
         raise TypeError("must be a text")
     return value if type_ is str else type_(value)
@@ -156,7 +156,10 @@ def _boolean(value: object, _type: type[bool]) -> bool:
 
 
 def _integer(value: object, type_: type[int]) -> int:
-    """A whole number, or one of an enumeration; ``1.0`` is one, as some JSON writers have it."""
+    """A whole number, or a member of an enumeration.
+
+    ``1.0`` is accepted, because some JSON writers write it.
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):

@@ -1,7 +1,7 @@
 """Classifies a message body, and says if it is allowed in the state of the connection. Pure.
 
-Params stay undecoded until somebody knows their type: most messages are document changes, and
-those go straight into a value of their own.
+Params stay undecoded until their type is known: most messages are document changes, and these are
+decoded directly into a value of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """The answer to a request of ours; ``error`` is None if it went well."""
+    """The answer to a request of ours; ``error`` is None on success."""
 
     id: Id | None
     result: msgspec.Raw
@@ -48,7 +48,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Invalid(msgspec.Struct, frozen=True):
-    """No message; ``id`` is its own if it had a usable one."""
+    """An invalid message; ``id`` is its own if it had a usable one."""
 
     id: Id | None
     code: int
@@ -56,11 +56,11 @@ class Invalid(msgspec.Struct, frozen=True):
 
 
 class RequestError(Exception):
-    """A request that failed: what a handler answers the editor, or the editor answered us.
+    """A failed request, as an error of our handler or of the editor.
 
     Attributes:
         code: Of JSON-RPC or LSP.
-        data: Any JSON that says more; None if there is none.
+        data: Further JSON data; None if there is none.
     """
 
     def __init__(self, message: str, code: int, data: object = None) -> None:
@@ -86,7 +86,7 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def opened(body: bytes) -> Incoming:
-    """Take a body out of its envelope; never raises."""
+    """Parse the envelope of a body; never raises."""
     try:
         envelope = _decode(body)
     except msgspec.ValidationError:
@@ -97,10 +97,10 @@ def opened(body: bytes) -> Incoming:
 
 
 def parsed(raw: msgspec.Raw | bytes) -> Any:  # noqa: ANN401 - JSON comes in here
-    """Decode JSON of unknown shape; halves of characters stay, as JSON lets editors send them.
+    """Decode JSON of unknown shape; accepts lone surrogates, because JSON lets editors send them.
 
     Raises:
-        ValueError: It is no JSON, or nested without end.
+        ValueError: It is not valid JSON, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(raw)
@@ -121,7 +121,7 @@ def answer(id_: Id, result: object) -> bytes:
 
 
 def refusal(id_: Id | None, code: int, message: str, data: object = None) -> bytes:
-    """The body of an error; one sentence, never a traceback."""
+    """Encode the body of an error; one sentence, never a traceback."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -129,7 +129,7 @@ def refusal(id_: Id | None, code: int, message: str, data: object = None) -> byt
 
 
 def encoded(message: object) -> bytes:
-    """Any message as JSON; half of a character goes out escaped, as it came.
+    """Encode any message as JSON; a lone surrogate stays escaped.
 
     Raises:
         TypeError: It holds something that JSON has not.
@@ -162,12 +162,15 @@ def _message(envelope: _Envelope) -> Incoming:
 
 
 def _leniently(body: bytes) -> Incoming:
-    """JSON that the strict decoder refuses, such as the half of a character; else a parse error."""
+    """Decode JSON that the strict decoder refuses, such as a lone surrogate.
+
+    Raise a parse error for everything else.
+    """
     try:
         value = parsed(body)
         again = json.dumps(value).encode()
     except (ValueError, RecursionError):
-        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+        return Invalid(None, PARSE_ERROR, "the message is not valid JSON")
     if not isinstance(value, dict) or "jsonrpc" not in value:
         return _wrong(value)
     fields = {name: value[name] for name in ("id", "method") if name in value}
@@ -186,11 +189,11 @@ def _leniently(body: bytes) -> Incoming:
 
 
 def _wrong_shape(body: bytes) -> Invalid:
-    """Why JSON of the wrong shape is no message, with its id if it has a usable one."""
+    """Explain why JSON of the wrong shape is not a message, with its id if it has a usable one."""
     try:
         return _wrong(parsed(body))
     except ValueError:
-        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+        return Invalid(None, PARSE_ERROR, "the message is not valid JSON")
 
 
 def _wrong(value: object) -> Invalid:
@@ -208,20 +211,20 @@ def _wrong(value: object) -> Invalid:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 Phase: TypeAlias = Literal["unopened", "open", "shut"]
 
 
 class Take(msgspec.Struct, frozen=True):
-    """It is to be handled; ``phase`` holds from now on."""
+    """The message is to be handled; ``phase`` applies from now on."""
 
     phase: Phase
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """It gets an error."""
+    """The message gets an error."""
 
     error: Invalid
 
@@ -240,7 +243,7 @@ Verdict: TypeAlias = Take | Refuse | Drop | Leave
 
 
 def verdict(phase: Phase, message: Incoming) -> Verdict:
-    """What becomes of ``message`` in this phase."""
+    """Decide what happens to ``message`` in this phase."""
     match message:
         case Invalid():
             return Refuse(message)

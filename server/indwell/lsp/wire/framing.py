@@ -1,8 +1,8 @@
 """Frames of the base protocol: bytes in, bodies out, errors for invalid headers. Pure.
 
-``Content-Length: N``, an empty line, then N bytes. Header names have no case and may have blanks
-around them; other headers are ignored; line ends may be LF alone. Once a header is wrong nobody
-knows where the next message begins, so that is the end of the line: the editor starts us again.
+``Content-Length: N``, an empty line, then N bytes. Header names ignore case and may have blanks
+around them; other headers are ignored; line ends may be LF alone. After a wrong header nobody knows
+where the next message begins, so the connection ends: the editor starts us again.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _QUOTED_B = 60  # bytes of a wrong header that are shown
 
 
 class _Broken(Exception):
-    """The bytes are no frames any more; the message says what was wrong."""
+    """The bytes are no longer valid frames; the message says why."""
 
 
 class Framer:
     """Cuts a stream of bytes into bodies, however it is cut into pieces on the way.
 
     Attributes:
-        max_body: Bytes that one body may have.
-        broken: What is wrong with the bytes; empty while they are frames. Nothing is read then.
+        max_body: The byte limit of one body.
+        broken: What is wrong with the bytes; empty for valid frames. Nothing is read then.
     """
 
     def __init__(self, max_body: int = MAX_BODY_B) -> None:
         self.broken = ""
         self.max_body = max_body
         self._buffer = bytearray()
-        self._looked = 0  # bytes of the header that hold no line end
+        self._looked = 0  # bytes of the header without a line end
         self._header_b = 0
         self._wanted: int | None = None  # from the header that is being read
-        self._body_b: int | None = None  # header complete: bytes to come
+        self._body_b: int | None = None  # header complete: number of bytes to come
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take what came; gives the bodies that are complete now, in order."""
+        """Add received bytes; return the bodies that are now complete, in order."""
         if self.broken:
             return []
         self._buffer += data
@@ -57,13 +57,13 @@ class Framer:
 
     @property
     def awaits_body(self) -> bool:
-        """Has a header come whose body is not complete?"""
+        """Tell whether a header has arrived whose body is not complete."""
         return self._body_b is not None
 
     def check_stalled(self) -> None:
-        """Nothing came for a while: a body that is JSON already was given a wrong length.
+        """Check for a wrong length after a silence: the body so far is already complete JSON.
 
-        No JSON object is the beginning of a longer one, so the bytes still missing never come.
+        No JSON object is the beginning of a longer one, so the missing bytes never come.
         """
         if not self.awaits_body or not self._buffer.rstrip().endswith(b"}"):
             return
@@ -88,7 +88,7 @@ class Framer:
         return body
 
     def _line(self) -> bytes | None:
-        """The next line of the header, without its end; None if it is not complete."""
+        """Return the next line of the header, without its end; None if it is incomplete."""
         end = self._buffer.find(b"\n", self._looked)
         length = len(self._buffer) if end < 0 else end
         if self._header_b + length > MAX_HEADER_B:
@@ -104,7 +104,7 @@ class Framer:
         return line
 
     def _check_begun(self) -> None:
-        """Refuse bytes that cannot become a header before their rest comes (LSP-03)."""
+        """Refuse bytes that cannot become a header before the rest arrives (LSP-03)."""
         begun = bytes(self._buffer)
         name = begun.removesuffix(b"\r").partition(b":")[0].strip(b" \t")
         if (name and not _NAME.fullmatch(name)) or b"\r" in begun[:-1]:

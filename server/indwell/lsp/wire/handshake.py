@@ -1,8 +1,8 @@
 """The answer to ``initialize``, without the protocol's heavy libraries. Pure.
 
-Importing lsprotocol takes a quarter of a second; an editor that starts us should not wait for
-that, so what the server can do stands here as plain data. ``tests/wire/test_handshake.py`` keeps
-it equal to what is registered.
+Importing lsprotocol takes a quarter of a second; an editor that starts us should not wait for that,
+so the server's capabilities are here as plain data. ``tests/wire/test_handshake.py`` keeps them
+equal to the registered handlers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from indwell.lsp.wire.envelope import (
 )
 from indwell.lsp.wire.framing import Framer, framed
 
-_WHOLE, _INCREMENTAL = 1, 2  # whole texts where it is not said how columns are counted
+_WHOLE, _INCREMENTAL = 1, 2  # whole texts if the editor does not say how it counts columns
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -62,16 +62,16 @@ class _Params(msgspec.Struct, rename="camel"):
 
 
 class ClientIdentity(msgspec.Struct, frozen=True):
-    """What the editor said of itself.
+    """The editor's description of itself in ``initialize``.
 
     Attributes:
-        process_id: The process that must stay alive; None if it named none.
+        process_id: The process that must stay alive; None if the editor named none.
         capabilities: As declared.
         encoding: Of positions: ``utf-8``, ``utf-16`` or ``utf-32`` code units.
         folder_uris: Of the workspace, in order, without repetition.
-        folder_path: Where an old editor names a path instead; else empty.
+        folder_path: The path that an old editor sends instead; else empty.
         options: ``initializationOptions``, an object or nothing.
-        client: The editor's name; empty if it gave none.
+        client: The editor's name; empty if it sent none.
     """
 
     process_id: int | None = None
@@ -87,13 +87,14 @@ class Opening:
     """The line until ``initialize`` was answered; reads and writes nothing itself.
 
     Args:
-        framer: Of the line; what it holds afterwards belongs to the open line.
-        admits: Is this ``initializationOptions.token`` the right one? Where nobody else can reach
-            the line, none is asked for.
+        framer: The connection's framer; the bytes that it holds afterwards belong to the open
+            connection.
+        admits: Tells whether an ``initializationOptions.token`` is the right one. No token is
+            needed if nobody else can reach the connection.
 
     Attributes:
-        opened: What the editor said, once it did.
-        rest: Bodies that came after ``initialize``.
+        opened: The editor's description, once it has sent ``initialize``.
+        rest: Bodies that arrived after ``initialize``.
         leave: The exit code, if the line ended here.
     """
 
@@ -105,7 +106,7 @@ class Opening:
         self.leave: int | None = None
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes; gives what is to be sent back, framed."""
+        """Process bytes; return the bytes to send back, framed."""
         bodies = self._framer.feed(data)
         replies: list[bytes] = []
         for number, body in enumerate(bodies):
@@ -142,7 +143,7 @@ class Opening:
         given = plain.pop("token", "")
         if not self._admits(given if isinstance(given, str) else ""):
             self.leave = 1
-            words = "this line needs the token that the server printed when it started"
+            words = "this connection needs the token that the server printed when it started"
             return envelope.refusal(request.id, INVALID_REQUEST, words)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and params.root_uri:
@@ -198,13 +199,13 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
 
 
 def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-    """For an editor that cannot be asked to ask about chats only."""
+    """For an editor that cannot register chat requests for chats only."""
     dynamic = dynamic_chat_features(capabilities)
     return {f"{name}Provider": CHAT_OPTIONS[name] for name in CHAT_FEATURES if name not in dynamic}
 
 
 def _encoding(capabilities: Mapping[str, Any]) -> str:
-    """The first of the editor's position encodings that we speak; utf-16 if it names none."""
+    """The first of the editor's position encodings that we support; utf-16 if it names none."""
     general = capabilities.get("general")
     offered = general.get("positionEncodings") if isinstance(general, Mapping) else None
     wanted = offered if isinstance(offered, list) else []

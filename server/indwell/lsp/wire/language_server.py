@@ -1,7 +1,7 @@
 """The registry of handlers: finds a message's handler, makes its params, sends requests of ours.
 
 Params of most messages are lsprotocol's types. lsprotocol and pygls' converter for it are imported
-when the first of those messages comes; what an editor sends at the start needs neither.
+with the first message that needs them; the messages of an editor's start need neither.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from indwell.lsp.wire.envelope import (
 _log = logging.getLogger(__name__)
 
 EXECUTE = "workspace/executeCommand"
-_WITHOUT_PARAMS = {"initialized", "shutdown"}  # whatever an editor puts there
+_WITHOUT_PARAMS = {"initialized", "shutdown"}  # any JSON that an editor puts there
 
 Send = Callable[..., None]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -50,7 +50,7 @@ class Server:
     """The handlers of the editor's messages, and the requests of ours that wait for an answer.
 
     Attributes:
-        send: Takes the body of a message; set once the line is open.
+        send: Sends the body of a message; set once the connection is open.
         tell_failure: Shows the user why a command failed.
     """
 
@@ -72,7 +72,7 @@ class Server:
         return partial(_registered, self._commands, name)
 
     def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
-        """The handler of ``method`` with its params; None if there is none.
+        """Return the handler of ``method`` with its params; None if there is none.
 
         Raises:
             WrongParams: The params are of the wrong type.
@@ -96,7 +96,7 @@ class Server:
         return partial(handler, structure(params, type_))
 
     def lacks_types(self, message: Incoming) -> bool:
-        """Does this message need lsprotocol, which is not loaded yet?"""
+        """Tell whether this message needs lsprotocol, which is not loaded yet."""
         if self._has_types or not isinstance(message, RpcRequest | Notification):
             return False
         if message.method in sync.PARAMS or message.method in _WITHOUT_PARAMS:
@@ -104,7 +104,10 @@ class Server:
         return message.method == EXECUTE or message.method in self._features
 
     def load_types(self) -> None:
-        """Import lsprotocol and make its converter; 250 ms, so in a thread, and tried once."""
+        """Import lsprotocol and create its converter.
+
+        Takes 250 ms, so it runs in a thread, and only once.
+        """
         self._has_types = True
         strict_converter()
 
@@ -125,7 +128,7 @@ class Server:
         return unstructure(value)
 
     def answered(self, response: Response) -> None:
-        """Take the editor's answer, unless nobody waits for it (any more)."""
+        """Process the editor's answer, unless nobody waits for it."""
         if response.id is None:
             return
         future, method = self._asked.pop(response.id, (None, ""))
@@ -144,7 +147,7 @@ class Server:
     def send_request_async(
         self, method: str, params: object = None, msg_id: Id | None = None
     ) -> asyncio.Future[Any]:
-        """Ask the editor; the answer's type is that of the method."""
+        """Send a request to the editor; the answer has the type of the method."""
         id_ = msg_id if msg_id is not None else f"indwell-{next(self._numbers)}"
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[id_] = (future, method)
@@ -175,7 +178,7 @@ class Server:
         if handler is None:
             raise WrongParams(f"there is no command {params.command!r}")
         wanted = protocol.COMMANDS.get(params.command)
-        given = params.arguments or []  # menus send an empty list where there is none
+        given = params.arguments or []  # menus send an empty list for no argument
         if wanted is None:
             return handler
         if not given and (needed := protocol.NEEDED.get(params.command)):
@@ -197,13 +200,13 @@ def _params_type(method: str) -> Any:  # noqa: ANN401 - a class, or a union of t
 
 @lru_cache
 def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
-    """The class of a whole response: lsprotocol has converters for those, not for each result."""
+    """Return the class of a whole response, because lsprotocol converts only those."""
     return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
 
 def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
-    """Before the line is open nothing goes out."""
-    _log.debug("not sent (droppable: %s): the line is not open", droppable)
+    """Before the connection is open, nothing is sent."""
+    _log.debug("not sent (droppable: %s): the connection is not open", droppable)
 
 
 def _registered(handlers: dict[str, Callable[..., Any]], name: str, handler: Handler) -> Handler:

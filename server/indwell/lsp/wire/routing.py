@@ -1,6 +1,6 @@
 """Routes each message to its handler, and its result to exactly one answer.
 
-Messages are taken in order. A handler that is a coroutine takes its first step before the next
+Messages are processed in order. A handler that is a coroutine takes its first step before the next
 message is looked at, so a command sees the text that was there when it was sent.
 """
 
@@ -45,11 +45,11 @@ _log = logging.getLogger(__name__)
 
 GIVEN_BACK = 5_000_000  # characters of a draft in an error: at most 20 MB; the wire takes 32
 OPEN_ELSEWHERE = "openElsewhere"  # `data.reason`: try again when the other process has ended
-SLICE_S = 0.005  # then everybody else on the event loop has a turn
+SLICE_S = 0.005  # then other tasks on the event loop get a turn
 
 
 class Routing:
-    """One open line: its phase, the requests in flight, and the way to the handlers.
+    """One open connection: its phase, the requests in flight, and the handlers.
 
     Args:
         server: Knows the handlers and the types, and takes the editor's answers.
@@ -71,26 +71,29 @@ class Routing:
         self.left: asyncio.Future[int] = self._loop.create_future()
 
     def receive(self, bodies: list[bytes]) -> None:
-        """Take bodies; they are handled now or, in order, within the next ticks."""
+        """Process bodies, now or, in order, within the next ticks."""
         self._waiting.extend(bodies)
         if not self._is_pumping:
             self._pump()
 
     def give_up(self, reason: str, code: int = 1) -> None:
-        """The line cannot go on; ``reason`` goes to the log."""
+        """End the connection; ``reason`` goes to the log."""
         if not self.left.done():
             _log.warning("%s", reason)
         self._leave(code)
 
     def hang_up(self) -> None:
-        """Nothing comes any more: 0 after ``shutdown``, else 1. What came before is handled."""
+        """Handle the end of the input; return 0 after ``shutdown``, else 1.
+
+        Earlier messages have been handled.
+        """
         if self._is_pumping:
             self._loop.call_soon(self.hang_up)
         else:
             self._leave(0 if self._phase == "shut" else 1)
 
     async def drained(self) -> None:
-        """Cancel what is in flight, and wait for it."""
+        """Cancel the requests in flight, and wait for them."""
         tasks = [task for task in self._inflight.values() if task is not None]
         tasks += self._background
         for task in tasks:
@@ -105,14 +108,14 @@ class Routing:
             if self._server.lacks_types(envelope.opened(self._waiting[0])):
                 try:
                     loading = self._loop.run_in_executor(None, self._server.load_types)
-                except RuntimeError:  # the system has no room for a thread: here, then
+                except RuntimeError:  # the system has no room for a thread, so do it here
                     self._load_here()
                 else:
-                    self._is_pumping = True  # in order: what came behind waits for the import, too
+                    self._is_pumping = True  # in order: later messages wait for the import, too
                     loading.add_done_callback(self._go_on)
                     return
             if self._handle(self._waiting.popleft()) or self._loop.time() > until:
-                # call_soon comes after the first step of a task made just now.
+                # call_soon runs after the first step of a task that was just created
                 self._is_pumping = True
                 self._loop.call_soon(self._pump)
                 return
@@ -120,7 +123,7 @@ class Routing:
     def _load_here(self) -> None:
         try:
             self._server.load_types()
-        except ImportError:  # the requests that need the types are refused one by one
+        except ImportError:  # each request that needs the types is refused
             _log.exception("lsprotocol could not be loaded")
 
     def _go_on(self, loading: asyncio.Future[None]) -> None:
@@ -129,7 +132,7 @@ class Routing:
         self._pump()
 
     def _handle(self, body: bytes) -> bool:
-        """Handle one message; did it start a task?"""
+        """Handle one message; return whether it started a task."""
         message = envelope.opened(body)
         match verdict(self._phase, message):
             case Leave(code=code):
@@ -264,7 +267,7 @@ def refused(error: UserError, draft: str = "") -> RequestError:
 
 
 def _error(request: RpcRequest, error: Exception) -> bytes:
-    """An error that a handler raised: one that it means for the editor or the user, or a bug."""
+    """Convert an error that a handler raised: one for the editor or the user, or a bug."""
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):

@@ -24,22 +24,22 @@ from indwell.lsp.wire.stdio import READ_B, OpenLine, make_nonblocking
 
 _log = logging.getLogger(__name__)
 
-STOP_S = 1.5  # to cancel what runs and to write down what is not written yet
-FLUSH_S = 0.3  # to get the last answers out
-EXIT_S = 1.0  # then the process ends, whatever threads still do
+STOP_S = 1.5  # to cancel running work and to write what is not written yet
+FLUSH_S = 0.3  # to send the last answers
+EXIT_S = 1.0  # then the process ends, even if threads are still running
 
-MOST_STARVED = 20  # callbacks without memory; a reader that gets none is called again at once
+MOST_STARVED = 20  # callbacks without memory; a reader without memory is called again at once
 NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (LSP-03)
 DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
-LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which somebody who takes none has gone
+LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which an editor that reads nothing counts as gone
 GONE_S = 5.0  # without taking a byte, while so much is waiting
 HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory ends somewhere
-_BATCH = 64  # buffers in one system call
-POLL_S = 2.0  # where the system does not tell by itself
+_BATCH = 64  # buffers per system call
+POLL_S = 2.0  # if the system does not report it
 
 
 def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
@@ -51,7 +51,7 @@ def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable
         stop: Leaves sessions valid and ends processes; called once, at the end.
     """
     code = asyncio.run(_serve(open_line, server, stop))
-    # A thread in a system call, or in an import, must not keep a process that has said goodbye.
+    # A thread in a system call or an import must not keep an ended process alive.
     timer = threading.Timer(EXIT_S, os._exit, (code,))
     timer.daemon = True
     timer.start()
@@ -82,9 +82,9 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
 
 
 class _Starving:
-    """Hears of callbacks that failed: one for want of memory is logged, a storm of them is the end.
+    """Handles failed callbacks: one caused by missing memory is logged, many end the process.
 
-    What would have to be written down is in the log already; to leave in order takes memory.
+    Everything important is in the log already, and an orderly end would need memory.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Incoming:
     Args:
         fd: Where from.
         framer: Knows the beginning already.
-        routing: Takes the bodies, and hears when there are no more.
+        routing: Receives the bodies, and the end of the input.
     """
 
     def __init__(self, fd: int, framer: Framer, routing: Routing) -> None:
@@ -142,7 +142,7 @@ class Incoming:
         self._is_watched = False
 
     def start(self) -> None:
-        """Read from now on; by a thread where the system cannot tell when there is something."""
+        """Start reading; in a thread if the system cannot report available input."""
         self._look()
         try:
             self._loop.add_reader(self._fd, self._readable)
@@ -152,7 +152,7 @@ class Incoming:
             self._is_watched = True
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._stalled is not None:
             self._stalled.cancel()
         if self._is_watched:
@@ -189,13 +189,13 @@ class Incoming:
         self._look()
 
     def _look(self) -> None:
-        """See whether the framing still holds, now or when nothing more comes for a while."""
+        """Check whether the framing is still valid, now or after a silence."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
         if self._framer.broken:
             self.stop()
-            self._routing.give_up(f"the editor's messages cannot be read: {self._framer.broken}")
+            self._routing.give_up(f"invalid LSP input: {self._framer.broken}")
         elif self._framer.awaits_body:
             self._stalled = self._loop.call_later(STALLED_S, self._check_stalled)
 
@@ -224,7 +224,7 @@ class Outgoing:
         self.dropped = 0
 
     def send(self, body: bytes, *, droppable: bool = False) -> None:
-        """Send a body, or queue it; ``droppable`` ones are left out while much is waiting."""
+        """Send a body, or queue it; drop ``droppable`` ones while much is waiting."""
         if self._lost:
             return
         if droppable and self._waiting_b > DROP_AT_B:
@@ -295,8 +295,8 @@ class Outgoing:
 async def parent_watch(process_id: int | None) -> AsyncIterator[asyncio.Event]:
     """While this runs, the event says that the process has ended.
 
-    A process that cannot be seen, as from inside a container, is not watched: the end of stdin
-    has to do.
+    A process that is not visible, as from inside a container, is not watched: the end of stdin has
+    to suffice.
     """
     gone = asyncio.Event()
     if process_id is None or process_id <= 1 or sys.platform == "win32":
@@ -339,5 +339,5 @@ async def _poll(process_id: int, gone: asyncio.Event) -> None:
         except OverflowError:
             return  # no process has such a number
         except PermissionError:
-            pass  # it is somebody else's, so it is alive
+            pass  # the process of another user, so it is alive
         await asyncio.sleep(POLL_S)

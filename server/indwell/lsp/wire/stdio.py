@@ -1,7 +1,7 @@
 """stdin and stdout as the wire, protected from other writers; the blocking part.
 
-Nothing heavy is imported here: ``initialize`` is answered first, the rest of the server is loaded
-behind it.
+Nothing heavy is imported here: ``initialize`` is answered first, and the rest of the server loads
+afterwards.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from indwell.errors import UserError
 from indwell.lsp.wire.framing import MAX_BODY_B, Framer
 from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
-READ_B = 256 * 1024  # bytes taken at once
+READ_B = 256 * 1024  # bytes per read
 
 
 class NoLine(UserError):
-    """There is nothing to serve an editor on."""
+    """There is no stdin or stdout to serve an editor on."""
 
 
 class StdioTransport(NamedTuple):
-    """Two file descriptors: what the editor says, and what it hears."""
+    """Two file descriptors: the editor's input and its output."""
 
     read_fd: int
     write_fd: int
 
 
 class OpenLine(NamedTuple):
-    """A line after ``initialize``, with what had been read beyond it."""
+    """A connection after ``initialize``, with the bytes that were read beyond it."""
 
     line: StdioTransport
     opened: ClientIdentity
@@ -44,7 +44,7 @@ class OpenLine(NamedTuple):
 def claim_stdio() -> StdioTransport:
     """Keep stdin and stdout for ourselves (LSP-26).
 
-    Whatever prints afterwards, a library or a child process, writes to stderr and reads nothing.
+    Later output of a library or a child process goes to stderr, and it can read nothing.
 
     Raises:
         NoLine: One of them is closed.
@@ -77,7 +77,7 @@ def open_line(
     Args:
         line: Read and written in blocking calls.
         admits: Is this the token of the line?
-        timeout_s: Seconds that the editor has; None for ever.
+        timeout_s: The editor's time limit in seconds; None for no limit.
         max_body: Bytes that a message may have before the line is open.
     """
     framer = Framer(max_body)
@@ -97,7 +97,7 @@ def open_line(
             sys.stderr.write(f"indwell: the editor's end is closed ({error.strerror})\n")
             return 1
     if framer.broken:
-        sys.stderr.write(f"indwell: the editor's messages cannot be read: {framer.broken}\n")
+        sys.stderr.write(f"indwell: invalid LSP input: {framer.broken}\n")
     if opening.opened is None:
         assert opening.leave is not None
         return opening.leave
@@ -106,9 +106,10 @@ def open_line(
 
 
 def make_nonblocking(fd: int) -> None:
-    """Let writes return at once, where the descriptor is a pipe or socket that is ours alone.
+    """Make writes return at once, if the descriptor is a pipe or socket that only we use.
 
-    A terminal or a file is shared with others, who would be surprised; those do not block long.
+    A terminal or a file is shared with other programs, which do not expect that; writes to these do
+    not block long.
     """
     mode = os.fstat(fd).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):

@@ -1,6 +1,6 @@
 """Messages of a starting editor, of every key and every move of the cursor, without lsprotocol.
 
-lsprotocol's classes would take milliseconds for a change of a large document, and the first code
+lsprotocol's classes would take milliseconds for a change to a large document, and the first code
 action would wait 250 ms for their import. Attributes have lsprotocol's names.
 """
 
@@ -27,7 +27,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class TextChange(msgspec.Struct, frozen=True):
-    """New text of a range; of the whole document if ``range`` is None."""
+    """New text for a range; for the whole document if ``range`` is None."""
 
     text: str
     range: Range | None = None
@@ -43,7 +43,7 @@ class OpenedDocument(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Identifier(msgspec.Struct, frozen=True):
-    """Which document; ``version`` is the one after the change."""
+    """The changed document; ``version`` is the one after the change."""
 
     uri: str
     version: int | None = None
@@ -63,7 +63,7 @@ class DidChange(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidSave(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didSave``; some editors send the text too, though it is not asked for."""
+    """``textDocument/didSave``; some editors send the text without being asked."""
 
     text_document: Identifier
     text: str | None = None
@@ -76,7 +76,7 @@ class DidClose(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FileEvent(msgspec.Struct, frozen=True):
-    """One file that was created, changed or deleted on disk; which of these is not looked at."""
+    """One file that was created, changed or deleted on disk; the kind of change is not examined."""
 
     uri: str
 
@@ -88,11 +88,11 @@ class DidChangeWatchedFiles(msgspec.Struct, frozen=True):
 
 
 class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
-    """Why actions are asked for; diagnostics stay the JSON that they are, for they go back so.
+    """Why actions are requested; diagnostics stay JSON, because they are returned unchanged.
 
     Attributes:
         only: Kinds that are wanted.
-        trigger_kind: 1 invoked, 2 automatic; None if an old editor does not say.
+        trigger_kind: 1 invoked, 2 automatic; None from an old editor.
     """
 
     diagnostics: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -115,7 +115,7 @@ class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidChangeConfiguration(msgspec.Struct, frozen=True):
-    """``workspace/didChangeConfiguration``; editors push any JSON, many of them at the start."""
+    """``workspace/didChangeConfiguration``; editors push any JSON, many of them at start."""
 
     settings: Any = None
 

@@ -1,7 +1,7 @@
 """The wire over TCP: on this machine only, for one editor, and only with the token (NET-01).
 
-A port on loopback can be reached by every user and every web page on the machine, so the first
-message must carry a secret; a page's HTTP request is no frame and ends the connection.
+Every user and every web page on the machine can reach a loopback port, so the first message must
+carry a secret; a page's HTTP request is not a valid frame and ends the connection.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from contextlib import contextmanager, suppress
 from indwell.errors import UserError
 from indwell.lsp.wire.stdio import OpenLine, StdioTransport, open_line
 
-OPENING_S = 10.0  # that a connection has to send its `initialize` with the token
+OPENING_S = 10.0  # for a connection to send its `initialize` with the token
 MOST_OPENING = 16  # connections that may be without a token at a time
-ACCEPT_S = 0.05  # between two looks whether an editor has come in
-OPENING_B = 1024 * 1024  # that one message may have before the token is known
+ACCEPT_S = 0.05  # between two checks whether an editor has connected
+OPENING_B = 1024 * 1024  # byte limit of one message before the token is known
 MIN_TOKEN = 16  # characters; a shorter one can be guessed
 
 
@@ -41,15 +41,15 @@ def address_of(text: str) -> tuple[str, int]:
     host = host.strip("[]")
     is_port = port.isascii() and port.isdecimal() and int(port) <= 65_535  # noqa: PLR2004 - 16 bits
     if not colon or is_bare or not is_port:
-        raise WrongAddress(f"{text!r} is no HOST:PORT; write 127.0.0.1:0 for any free port")
+        raise WrongAddress(f"{text!r} is not HOST:PORT; write 127.0.0.1:0 for any free port")
     try:
         is_local = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host).is_loopback
     except ValueError:
         is_local = False
     if not is_local:
         raise WrongAddress(
-            f"{host!r} is no loopback address; write 127.0.0.1:{port}, and reach it from elsewhere "
-            "through a tunnel such as ssh -L"
+            f"{host!r} is not a loopback address; write 127.0.0.1:{port}, and reach it from "
+            "elsewhere through a tunnel such as ssh -L"
         )
     return "127.0.0.1" if host == "localhost" else host, int(port)
 
@@ -73,7 +73,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that listens at a loopback address.
 
     Raises:
-        WrongAddress: The system does not give the port.
+        WrongAddress: The system refuses the port.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
@@ -87,14 +87,14 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def accept_editor(listener: socket.socket, token: str) -> OpenLine:
-    """Wait for the one editor that knows the token; whoever does not is hung up on.
+    """Wait for the one editor with the token; other connections are closed.
 
-    Connections open side by side, and the oldest go when there are many: one that says nothing
-    keeps nobody out.
+    Connections open side by side, and the oldest are closed when there are many: a silent
+    connection keeps nobody out.
 
     Args:
         listener: Of ``listening``; still open afterwards.
-        token: What ``initializationOptions.token`` must be.
+        token: The expected ``initializationOptions.token``.
     """
     opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
     waiting: deque[socket.socket] = deque()

@@ -1,4 +1,4 @@
-"""A text in blocks, so that a change costs as much as its block; positions in it. Pure."""
+"""A text in blocks, so that a change costs as much as its block; also positions in it. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
     if encoding == "utf-32" or body.isascii():
         return min(units, len(body))
     codec, unit_b = _CODECS[encoding]
-    # A character has at least one unit, so no more of the line than this matters.
+    # A character has at least one unit, so the rest of the line does not matter.
     encoded = body[:units].encode(codec, "surrogatepass")
     stop = min(units * unit_b, len(encoded))
     while stop < len(encoded) and _is_inside(encoded, stop, unit_b):
@@ -48,15 +48,15 @@ def _is_inside(encoded: bytes, stop: int, unit_b: int) -> bool:
 
 
 BLOCK = 4_096  # characters; 500 blocks make 2 MB, and one is spliced in 5 µs
-_FAR = 1 << 30  # a character offset behind any line's end
+_FAR = 1 << 30  # a character offset beyond any line's end
 
 
 class LineBlocks:
     """A text that is read by line and changed by range.
 
     Args:
-        text: The whole of it.
-        size: Characters of a block, about: none is much over twice as long.
+        text: The whole text.
+        size: Approximate number of characters in a block: no block is much over twice as long.
     """
 
     __slots__ = (
@@ -78,7 +78,11 @@ class LineBlocks:
         self._ends = [_n_ends(block) for block in self._blocks]
         self._firsts: list[int] | None = None  # line ends before each block
         self._offsets: list[int] | None = None  # characters before each block
-        self._found = (-1, 0, 0)  # a line, and where it begins: a range has both ends in one often
+        self._found = (
+            -1,
+            0,
+            0,
+        )  # a line and its beginning: both ends of a range are often in one line
         self._unit = ""  # the encoding that the next two are of; none until a long line needs them
         self._units: list[int] = []  # code units of each block
         self._starts: list[int] | None = None  # code units before each block
@@ -86,19 +90,22 @@ class LineBlocks:
 
     @property
     def text(self) -> str:
-        """The whole text; put together once a change, and the same object until the next one."""
+        """Return the whole text.
+
+        Joined once after a change, then the same object until the next change.
+        """
         if self._text is None:
             self._text = "".join(self._blocks)
         return self._text
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """As the text is kept; none ends within a CRLF or between halves of a character."""
+        """The stored blocks; none ends within a CRLF or between two surrogates."""
         return tuple(self._blocks)
 
     @property
     def n_lines(self) -> int:
-        """Lines as editors count them: behind the last line break stands one more."""
+        """Return the lines as editors count them: an empty line follows the last line break."""
         return self._block_firsts()[-1] + self._ends[-1] + 1
 
     def line(self, number: int) -> str:
@@ -123,7 +130,7 @@ class LineBlocks:
         block, inside = self._blocks[index], offset - offsets[index]
         until = inside
         if inside and block[inside - 1 : inside + 1] == "\r\n":
-            until -= 1  # between the two the line has not ended yet
+            until -= 1  # between the two characters the line has not ended yet
         n_ends = _n_ends(block[:until])
         number = self._block_firsts()[index] + n_ends
         if n_ends or not index or self._line_start(number)[0] == index:
@@ -137,8 +144,8 @@ class LineBlocks:
     def replace(self, start: tuple[int, int], end: tuple[int, int], text: str, unit: str) -> None:
         """Replace the range between two positions (line, character) in code units of ``unit``.
 
-        Whatever the positions are, they mean a place: outside the document its beginning or end,
-        in the wrong order the range between them (as VS Code's own documents do).
+        Any position has a meaning: outside the document it is its beginning or end, and reversed
+        positions mean the range between them (as in VS Code's own documents).
         """
         if start > end:
             start, end = end, start
@@ -163,7 +170,7 @@ class LineBlocks:
             self._text = fresh
 
     def _put(self, first: int, last: int, pieces: list[str], ends: list[int]) -> None:
-        """Put new blocks in the place of the blocks from ``first`` to ``last``."""
+        """Replace the blocks from ``first`` to ``last`` with new ones."""
         if ends != self._ends[first : last + 1]:
             self._firsts = None
         self._blocks[first : last + 1] = pieces
@@ -178,7 +185,7 @@ class LineBlocks:
         return self._size // 4 <= len(fresh) <= 2 * self._size
 
     def _needs_next(self, fresh: str, following: str) -> bool:
-        """Is a block too small to stand alone, or does what follows belong to its end?"""
+        """Tell whether a block is too small, or whether the text after it belongs to its end."""
         if not fresh or len(fresh) < self._size // 4:
             return True
         return _belong_together(fresh[-1], following[0])
@@ -218,7 +225,7 @@ class LineBlocks:
         return index, start
 
     def _line_end(self, line: int) -> int:
-        """The block in which a line ends: the last one for the last line."""
+        """Return the block in which a line ends; the last block for the last line."""
         return bisect_left(self._block_firsts(), line + 1) - 1
 
     def _block_firsts(self) -> list[int]:
@@ -282,7 +289,7 @@ def _n_units(text: str, encoding: str) -> int:
 
 
 def _start_of(block: str, line: int, n_ends: int) -> int:
-    """Where a line of a block begins."""
+    """Return where a line of a block begins."""
     if not line:
         return 0
     if line == n_ends and block[-1] in "\r\n":
@@ -304,7 +311,7 @@ def _start_of(block: str, line: int, n_ends: int) -> int:
 
 
 def _line_stop(block: str, start: int) -> int:
-    """Where the line that begins at ``start`` ends, with its end."""
+    """Return where the line that begins at ``start`` ends, including its line end."""
     feed = block.find("\n", start)
     stop = len(block) if feed < 0 else feed + 1
     alone = block.find("\r", start, stop)
@@ -314,7 +321,7 @@ def _line_stop(block: str, start: int) -> int:
 
 
 def _joined(*parts: str) -> str:
-    """Parts put together; two halves of a character that meet become one."""
+    """Join parts; two lone surrogates that meet become one character."""
     some = [part for part in parts if part]
     text = some[0] if len(some) == 1 else "".join(some)
     if text.isascii():

@@ -145,7 +145,7 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
         )
     if any(isinstance(cause, ssl.SSLError) for cause in causes) or "[SSL" in words:
         return ProviderError(
-            f"{where.address} speaks no TLS that is understood here; check whether the address"
+            f"{where.address} does not speak a supported version of TLS; check whether the address"
             " should begin with http://, and any proxy on the way"
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -156,7 +156,7 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
     if any(isinstance(cause, httpx2.ProxyError) for cause in causes):
         if "407" in words:
             return RequestRejected(
-                f"the proxy on the way to {where.address} wants a name and password; set them in"
+                f"the proxy on the way to {where.address} needs a name and password; set them in"
                 " HTTPS_PROXY as http://name:password@host:port"
             )
         return Unreachable(f"the proxy does not lead to {where.address}; check HTTPS_PROXY")

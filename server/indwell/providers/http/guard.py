@@ -125,7 +125,7 @@ class StreamGuard:
         self._n_noise = 0 if n_taken else self._n_noise + n_bytes
         if self._n_noise > NOISE_LIMIT:
             raise TooLong(
-                f"{self._where.address} sent {NOISE_LIMIT // 1_000_000} MB that are no part of a"
+                f"{self._where.address} sent {NOISE_LIMIT // 1_000_000} MB that are not part of a"
                 " reply"
             )
 
@@ -140,7 +140,7 @@ class StreamGuard:
             return False
         chunk = decoded(data)
         if not isinstance(chunk, Mapping):
-            raise BadReply(f"{self._where.address} sent an event that is no object")
+            raise BadReply(f"{self._where.address} sent an event that is not an object")
         n_before = reply.n_characters
         events = reply.add(chunk)
         if events:

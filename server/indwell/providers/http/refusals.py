@@ -107,8 +107,8 @@ def _by_words(
         return _too_long(endpoint, model, quoted)
     if has_tools and _NO_TOOLS.search(words):
         return ToolsUnsupported(
-            f"{model!r} at {endpoint} takes no tools, and Indwell works through tools;"
-            f" choose a model that takes them{quoted}"
+            f"{model!r} at {endpoint} does not support tool calls, which Indwell needs;"
+            f" choose a model that supports them{quoted}"
         )
     return None
 
@@ -132,12 +132,12 @@ def _by_client_status(
             )
         case HTTPStatus.NOT_FOUND:
             return RequestRejected(
-                f"{endpoint} takes no requests at this address; check it, it often ends in /v1,"
+                f"{endpoint} accepts no requests at this address; check it, it often ends in /v1,"
                 f" or set `wire` to the API that the endpoint has{quoted}"
             )
         case HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             return RequestRejected(
-                f"the proxy on the way to {endpoint} wants a name and password; set them in"
+                f"the proxy on the way to {endpoint} needs a name and password; set them in"
                 " HTTP_PROXY as http://name:password@host:port"
             )
         case HTTPStatus.REQUEST_TIMEOUT:
@@ -156,7 +156,7 @@ def _by_other_status(refusal: EndpointRefusal, endpoint: str, quoted: str) -> Pr
     if status == HTTPStatus.TOO_MANY_REQUESTS or (is_server_fault and wait is not None):
         when = "" if wait is None else f" and asks to wait {duration(wait)}"
         return RateLimited(
-            f"{endpoint} takes no more requests now{when}; try again then{quoted}",
+            f"{endpoint} accepts no more requests now{when}; try again then{quoted}",
             retry_after_s=wait,
         )
     if is_server_fault:

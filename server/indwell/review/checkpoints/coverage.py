@@ -29,16 +29,16 @@ MOST_PENDING = 50  # files of one command that the user still reviews one by one
 NAMED = 3  # names shown of files that are not covered
 
 NOT_COVERED = (
-    "a command changed {what}, of which no older text is kept ({why}); review and rewind cannot "
-    "bring that back"
+    "a command changed {what}; no older text is kept ({why}), so review and rewind cannot "
+    "restore it"
 )
 WHY = "a link, a file over 4 MB, or too many or too large ones at once"
 UNSAVED = (
     "a command changed {what} on disk, and the editor holds other text of it that is not saved: "
-    "review and rewind cover that change only once the file is loaded anew"
+    "review and rewind cover that change only once the file is reloaded"
 )
 NOT_WHOLE = (
-    "this folder holds more files than are looked at around a command (50,000), so review and "
+    "this folder holds more files than Indwell compares around a command (50,000), so review and "
     "rewind may miss what commands change in its deeper folders"
 )
 MANY = (

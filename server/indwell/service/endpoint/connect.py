@@ -14,7 +14,7 @@ import msgspec
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.lazy_pattern import lazy_pattern
-from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
+from indwell.providers.catalogue import BY_NAME, LOOPBACK, row_of, title_of
 from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
@@ -27,24 +27,25 @@ _HOST = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P
 
 
 def address_of(provider: str) -> str:
-    """The address that a name of the catalogue, a host, or an address itself, stands for.
+    """Return the address for a name of the catalogue, a host, or an address.
 
     Raises:
-        UserError: It is none of them.
+        UserError: It is none of these.
     """
     if provider in BY_NAME:
         return BY_NAME[provider].base_url
     if "://" in provider:
         return str(convert("base_url", provider))
     match = _HOST.fullmatch(provider)
-    # What looks like a key is not even looked up as a name.
+    # Something that looks like a key is never looked up as a name.
     if match is not None and _is_host(match) and redacted(match["host"]) == match["host"]:
-        # On this machine nobody has a certificate; elsewhere a key must not go out in the clear.
+        # No server on this machine has a certificate; elsewhere a key must not be sent
+        # unencrypted.
         is_here = match["host"].strip("[]") in LOOPBACK
         return str(convert("base_url", f"{'http' if is_here else 'https'}://{provider}"))
     names = ", ".join(BY_NAME)
     what = name_or_nothing(provider) or "what you named"  # it may be a key in the wrong place
-    raise UserError(f"{what} is no provider; take one of {names}, or an address 'https://…/v1'")
+    raise UserError(f"{what} is not a provider; use one of {names}, or an address 'https://…/v1'")
 
 
 def address_place(environment: Mapping[str, str]) -> str:
@@ -53,11 +54,14 @@ def address_place(environment: Mapping[str, str]) -> str:
         return " (the address is OPENAI_BASE_URL's)"
     path = user_file()
     has_own = "base_url" in (read_user_file(path) or "")
-    return f" (the address stands in {path})" if has_own else ""
+    return f" (the address is in {path})" if has_own else ""
 
 
 async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
-    """Where the API of an address starts, and what it said there: ``/v1`` is where most have it."""
+    """Return the start of the API at an address, and its answer there.
+
+    Most APIs are under ``/v1``.
+    """
     tried = [(url, await look(url, key)) for url in spellings(base_url)[:1]]
     if not _has_list(tried[0][1]):
         tried += [(url, await look(url, key)) for url in spellings(base_url)[1:]]
@@ -65,13 +69,13 @@ async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
 
 
 def spellings(base_url: str) -> tuple[str, ...]:
-    """The addresses to try for one that was typed: a bare host with ``/v1`` first."""
+    """Return the addresses to try for a typed one: a bare host first gets ``/v1``."""
     is_bare = urlsplit(base_url).path in {"", "/"}
     return (f"{base_url.rstrip('/')}/v1", base_url) if is_bare else (base_url,)
 
 
 def _has_list(looked: EndpointAnswer) -> bool:
-    """Is it the API, even if it wants another key, has no model, or is not there at all?"""
+    """Tell whether the answer comes from the API, even if it is a refusal or an empty list."""
     return not any(step.name == "models" and step.state == "warn" for step in looked.steps)
 
 
@@ -87,14 +91,14 @@ Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """What to connect to.
+    """The endpoint to connect to.
 
     Attributes:
         base_url: Where the API starts.
-        key: For its origin; None to take the stored one, or none.
-        model: Which model; None to choose.
+        key: The key for its origin; None to use the stored key, or none.
+        model: The model; None to choose one.
         is_tested: False stores it as it is.
-        keep: Who keeps the key: the system's keyring, or the client, in a place of its own.
+        keep: Who stores the key: the system's keyring, or the client, in its own place.
     """
 
     base_url: str
@@ -105,7 +109,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class EndpointPlaces(msgspec.Struct, frozen=True):
-    """Where the user's settings and keys are, and the variables that win over them."""
+    """The user's settings and keys, and the variables that take precedence over them."""
 
     config: Path
     keys: KeyStore
@@ -120,13 +124,13 @@ async def connect(
     looked: EndpointAnswer | None = None,
     on_step: Callable[[EndpointStep], None] = lambda _step: None,
 ) -> LoginOutcome:
-    """Test an endpoint, choose a model, store all of it.
+    """Test an endpoint, choose a model, and store everything.
 
     Args:
-        endpoint: What to connect to.
+        endpoint: The endpoint to connect to.
         places: Where to store it.
-        pick: Asks the user, if there are several models; else one must be named.
-        looked: What the endpoint has said already; it is not asked again, nor told.
+        pick: Asks the user, if there are several models; without it, one must be named.
+        looked: An earlier answer of the endpoint; Indwell does not ask again, nor report it.
         on_step: Hears each step when it is done.
 
     Raises:
@@ -163,7 +167,7 @@ async def connect(
     except UserError as error:
         tell(EndpointStep("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
-    tell(EndpointStep("stored", "ok", f"address and model stand in {places.config}"))
+    tell(EndpointStep("stored", "ok", f"address and model are in {places.config}"))
     message = f"{model.name} at {title_of(base_url)} answers from now on"
     outcome = ended(message, model.name, notes)
     is_theirs = endpoint.keep == "client" and endpoint.key is not None
@@ -179,7 +183,7 @@ async def _tested(
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
-    """The model that was chosen and works; None if there is none, which ``tell`` has heard."""
+    """Return the chosen model that works; None if there is none, after a report to ``tell``."""
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -191,11 +195,34 @@ async def _tested(
         tell(*talked)
         if failure(talked) is not None:
             return None
-    return next((one for one in offered if one.name == name), OfferedModel(name))
+    model = next((one for one in offered if one.name == name), OfferedModel(name))
+    if _is_running_window(model) and (window := model.window or 0) < LEAST_WINDOW:
+        tell(
+            EndpointStep(
+                "window",
+                "warn",
+                f"{name} runs with a window of {window:,} tokens, which is little for work on code",
+                _MORE.get(row.name if (row := row_of(base_url)) is not None else "", _MORE_OF_ANY),
+            )
+        )
+    return model
+
+
+LEAST_WINDOW = 16_000  # tokens
+_MORE = {
+    "llama.cpp": "start it with more: `llama-server --jinja -c 32768 -m MODEL.gguf`",
+    "ollama": "start it with more: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`",
+    "lmstudio": "load the model with a context of 32768",
+    "vllm": "start it with more: `vllm serve MODEL --max-model-len 32768`",
+}
+_MORE_OF_ANY = (
+    "start the server with more: `-c 32768` for llama.cpp, `OLLAMA_CONTEXT_LENGTH=32768` for "
+    "Ollama; `window` in the settings says it otherwise"
+)
 
 
 def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
-    """The key that is there already for this origin: in the user's file, else stored.
+    """Return the existing key for this origin: from the user's file, else stored.
 
     Blocks for as long as the keyring waits for its password.
 
@@ -236,7 +263,7 @@ def _store_alone(
     places: EndpointPlaces,
     endpoint: Endpoint,
 ) -> tuple[str, ...]:
-    """Like ``_store``, one login at a time: each reads what the one before it has written."""
+    """Like ``_store``, one login at a time: each reads what the earlier one has written."""
     held, origin = places.keys.held, origin_of(base_url)
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
@@ -257,7 +284,7 @@ def _store(
     *,
     is_theirs: bool,
 ) -> tuple[str, ...]:
-    """Keys first, the settings file last, and the keys back if that fails; gives notes.
+    """Store keys first and the settings file last; restore the keys if that fails; return notes.
 
     ``is_theirs``: the client keeps the key, so it is written nowhere.
     """
@@ -305,9 +332,9 @@ def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tup
 def _keep_all(
     wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
 ) -> tuple[StoredKey, ...]:
-    """Keep keys, do ``then``; if anything fails, what was kept before stands again.
+    """Store keys, then call ``then``; restore the earlier keys if anything fails.
 
-    Only for the origins in ``wanted``: those of others are as they were left meanwhile.
+    Only for the origins in ``wanted``: keys of other origins stay as they are.
     """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
@@ -327,7 +354,7 @@ def _kept(origin: str, store: KeyStore) -> StoredKey | None:
     try:
         return store.stored(origin)
     except KeyringUnusable:
-        return None  # lost already, so there is nothing to bring back
+        return None  # lost already, so there is nothing to restore
 
 
 def _write(path: Path, text: str, before: str | None) -> None:
@@ -340,7 +367,7 @@ def _write(path: Path, text: str, before: str | None) -> None:
             target = path.resolve()  # many link theirs from elsewhere
             write_atomic(target, data, [target.parent], expected=before.encode())
     except (ToolError, OSError) as error:
-        raise SettingsError(f"{str(path)!r} cannot be written ({error}); mend that") from error
+        raise SettingsError(f"{str(path)!r} cannot be written ({error}); fix that") from error
 
 
 def _notes(
@@ -350,14 +377,16 @@ def _notes(
     set_here = {name: places.environment.get(name, "").strip() for name in _WINNING}
     for name, wanted in zip(_WINNING, (base_url, model.name, "openai"), strict=True):
         if set_here[name] and set_here[name].rstrip("/") != wanted.rstrip("/"):
-            notes.append(f"{name} is set in this environment and wins over what was stored")
+            notes.append(
+                f"{name} is set in this environment and takes precedence over the stored value"
+            )
     if base_url.startswith("http://") and host_of(base_url) not in LOOPBACK:
         notes.append(f"{shown(base_url)} is not encrypted: key and code can be read on the way")
     if given.get("model") not in {None, model.name}:
         stale = [name for name in ("window", "price_in", "price_out") if name in given]
         if "window" in stale and _is_running_window(model):
             stale.remove("window")
-        notes += [f"{name} in config.toml was for the model before; look at it" for name in stale]
+        notes += [f"{name} in config.toml was for the earlier model; check it" for name in stale]
     return tuple(notes)
 
 
@@ -365,12 +394,15 @@ _WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
 
 
 def _is_running_window(model: OfferedModel) -> bool:
-    """Does the endpoint itself say with how much it runs? Then it is worth more than a guess."""
+    """Tell whether the endpoint itself reports its context size.
+
+    Such a report is better than a guess.
+    """
     return model.source == "endpoint" and model.window is not None
 
 
 def _given(config: Path) -> Mapping[str, object]:
-    """What the user's file sets.
+    """Return the values that the user's file sets.
 
     Raises:
         SettingsError: It is broken.

@@ -235,7 +235,7 @@ An editor that was started from the desktop does not see the variables that a sh
 (`OPENAI_API_KEY` and others), so a key that works in the terminal may be missing there. What
 `indwell login` stores is seen by both.
 
-`indwell doctor` says what is still missing, and how to mend it.
+`indwell doctor` says what is still missing, and how to fix it.
 """
 
 
@@ -243,7 +243,7 @@ def page(config: str) -> str:
     """The page as Markdown.
 
     Args:
-        config: Where the user's settings stand, as people read it.
+        config: The path of the user's settings, as shown to people.
     """
     return _TEXT.format(config=config, providers=provider_table())
 
@@ -258,7 +258,7 @@ def provider_table() -> str:
 
 
 def write_page(folder: Path) -> Path:
-    """Write the page into ``folder``; gives where it stands.
+    """Write the page into ``folder``; return its path.
 
     Raises:
         SettingsError: The folder cannot be written.

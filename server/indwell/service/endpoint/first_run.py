@@ -159,7 +159,7 @@ class FirstRun:
         more = f" ({rest} more: `{LOGIN_COMMAND} {login_name}`)" if rest and not can_type else ""
         typed = (TYPE_MODEL,) if can_type else ()
         answer = await self._choose(
-            f"Which model of {whose}?{more} It must take tools.", (*by_title, *typed, BACK)
+            f"Which model of {whose}?{more} It must support tool calls.", (*by_title, *typed, BACK)
         )
         if answer == TYPE_MODEL:
             names = ", ".join(model.name for model in models[:MOST_NAMED])
@@ -212,7 +212,7 @@ def _opening(reason: str, servers: Sequence[LocalServer]) -> str:
     found = ", ".join(server.title for server in servers)
     here = f"\nFound on this machine: {found}." if found else ""
     told = "".join(f"\n{warning}." for warning in warnings)
-    return f"which model shall answer? ({reason}){here}{told}\n{DESKTOP}"
+    return f"which model should answer? ({reason}){here}{told}\n{DESKTOP}"
 
 
 def _use(server: LocalServer) -> str:

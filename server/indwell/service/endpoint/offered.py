@@ -1,4 +1,4 @@
-"""What is known of the models of an endpoint: its list, the data sets, the user's settings."""
+"""The known facts about an endpoint's models: from its list, data sets and the user's settings."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 async def offered_models(
     settings: Settings, editor: EditorModels = NO_EDITOR
 ) -> tuple[OfferedModel, ...]:
-    """What the user's endpoints offer; window and prices of the user's own count.
+    """List the models of the user's endpoints; the user's own window and prices take precedence.
 
-    A model at a named endpoint has the endpoint's name behind its own. Of several endpoints, one
-    that does not answer is left out. The editor's own models count as those of an endpoint.
+    A model at a named endpoint is followed by the endpoint's name. With several endpoints, one that
+    does not answer is left out. The editor's own models count as those of an endpoint.
 
     Raises:
-        UserError: No endpoint can be asked, or nobody has chosen one yet.
+        UserError: No endpoint answers, or no endpoint is set.
     """
     if settings.provider == "scripted":
         from indwell.providers.scripted import DEMO_MODEL
 
         return (OfferedModel(DEMO_MODEL, price_in=0.0, price_out=0.0, tools=True, source="demo"),)
-    # Any model at an endpoint stands for the endpoint; the chosen one is asked first.
+    # Any model represents its endpoint; the chosen one is asked first.
     places = [settings.model, "any", *(f"any@{name}" for name in settings.endpoints)]
     asked = {split_name(place, settings.endpoints)[1]: place for place in reversed(places)}
     asked.setdefault(EDITOR, "")
@@ -69,10 +69,10 @@ def _chosen_first(asked: Iterable[str], settings: Settings) -> list[str]:
 
 
 async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[OfferedModel, ...]:
-    """What one endpoint offers, at which ``model`` is.
+    """List the models of the endpoint of ``model``.
 
     Raises:
-        UserError: It cannot be asked, or is not set.
+        UserError: The endpoint does not answer, or is not set.
     """
     from indwell.providers.listing import list_models
 
@@ -102,7 +102,7 @@ def facts_of(settings: Settings) -> ModelFacts:
 
 
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:
-    """``models`` with what the user's settings say of the one in use. Pure."""
+    """Return ``models`` with the user's settings for the one in use. Pure."""
     own = {
         "window": settings.window,
         "price_in": settings.price_in,

@@ -1,6 +1,6 @@
-"""Does an endpoint work: is it reachable, is the key taken, what is offered, do tools work?
+"""Tests an endpoint: is it reachable, is the key accepted, what does it offer, do tools work?
 
-Each question is asked as the agent itself would ask it: through the same client, with a real tool.
+Each request is sent as the agent itself would send it: through the same client, with a real tool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else
 
 
 class EndpointAnswer(msgspec.Struct, frozen=True):
-    """What an endpoint said of itself; ``models`` is empty if it has no list."""
+    """An endpoint's answers about itself; ``models`` is empty if it has no list."""
 
     steps: tuple[EndpointStep, ...]
     models: tuple[OfferedModel, ...] = ()
@@ -57,7 +57,7 @@ async def look(
     timeout_s: float | None = None,
     extras: Extras = NO_EXTRAS,
 ) -> EndpointAnswer:
-    """Ask for the models: shows whether it is reachable, and whether it takes the key."""
+    """Request the models: this shows whether the endpoint is reachable and accepts the key."""
     from indwell.providers.listing import LIST_S, list_models
 
     title = title_of(base_url)
@@ -96,7 +96,7 @@ async def talk(
     extras: Extras = NO_EXTRAS,
     dialect: Dialect | None = None,
 ) -> tuple[EndpointStep, ...]:
-    """Have the model call a tool through a stream; without one, find out what does work."""
+    """Let the model call a tool through a stream; if it does not, find out what works."""
     from indwell.providers.client import EndpointClient
     from indwell.providers.quirks import dialect_for
 
@@ -133,10 +133,10 @@ async def _talk(chat: Provider, model: str) -> tuple[EndpointStep, ...]:
         reply = await _ask(chat, _request(model, (_TOOL,)))
     except ToolsUnsupported as error:
         streaming = await _without_tools(chat, model)
-        mend = "choose a model that takes tools"
+        mend = "choose a model that supports tool calls"
         return (EndpointStep("tools", "fail", str(error), mend), streaming)
     except NotAuthorised as error:
-        return (EndpointStep("key", "fail", str(error), "check the key and what it may do"),)
+        return (EndpointStep("key", "fail", str(error), "check the key and its permissions"),)
     except IndwellError as error:
         return (EndpointStep("streaming", "fail", str(error)),)
     if reply.finish in BROKEN_OFF:
@@ -163,7 +163,7 @@ def _tools_steps(model: str, reply: Reply) -> Iterator[EndpointStep]:
             "tools",
             "warn",
             f"{model} calls tools, but not as it was asked to",
-            "a larger model does better",
+            "a larger model works better",
         )
     else:
         yield EndpointStep(
@@ -211,8 +211,8 @@ def _key_mend(base_url: str, key: str | None) -> str:
     if row is not None and row.key_page:
         return f"make or copy a key at {row.key_page}"
     if key:
-        return "copy the key once more, or ask whoever runs the endpoint for one"
-    return "give one; whoever runs the endpoint has it"
+        return "copy the key again, or ask whoever runs the endpoint for one"
+    return "get a key from whoever runs the endpoint"
 
 
 def _reach_mend(base_url: str, error: BaseException) -> str:
@@ -227,7 +227,10 @@ def _reach_mend(base_url: str, error: BaseException) -> str:
 
 
 def _is_plain_http(error: BaseException | None) -> bool:
-    """Did the other side answer TLS with something else? OpenSSL has two names for it."""
+    """Tell whether the other side answered TLS with something else.
+
+    OpenSSL has two names for it.
+    """
     while error is not None:
         if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
             return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}

@@ -161,7 +161,7 @@ class HandingOn:
             session.parts.features.inherit(left.states)
             return
         if left.card is None:
-            words = f"the task of session {left.session} goes along, as you wanted before"
+            words = f"the task of session {left.session} continues here, as you asked before"
             session.notice = "; ".join(filter(None, (session.notice, words)))
 
     async def _look(self) -> None:

@@ -1,4 +1,4 @@
-"""What a user does with a proposed plan: see, edit, approve or reject it."""
+"""The user's actions on a proposed plan: see, edit, approve or reject it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ async def approve(session: Session, words: str = "", text: str | None = None) ->
     """Approve the plan of a session.
 
     Args:
-        session: In which no turn runs.
-        words: What the user adds.
-        text: The plan as it is approved; None: as its document has it.
+        session: The session; no turn runs in it.
+        words: The user's additional words.
+        text: The approved text of the plan; None: the text of its document.
 
     Returns:
         The words of the turn that carries the plan out.
@@ -50,17 +50,17 @@ async def approve(session: Session, words: str = "", text: str | None = None) ->
 
 
 class PlanCommands:
-    """Carries out what the user decides of plans.
+    """Carries out the user's decisions on plans.
 
     Args:
-        sessions: The open ones.
-        stored: All of them.
-        turns: None may run in the session of a plan that is decided.
+        sessions: The open sessions.
+        stored: All sessions.
+        turns: No turn may run in the session of a decided plan.
         commands: Switch to the session of a plan.
         configuration: Leaves the mode ``plan`` when a plan is approved.
 
     Attributes:
-        document: Gives the text of a plan's open document; None if it is not open.
+        document: Returns the text of a plan's open document; None if it is not open.
     """
 
     def __init__(
@@ -93,7 +93,10 @@ class PlanCommands:
         return plan_of((await self._stored.session(identifier)).records)
 
     async def with_document(self, wanted: str | None) -> Plan:
-        """The plan; the current session's gets a document if it has none, as in an old fork."""
+        """Return the plan.
+
+        The current session's plan gets a document if it has none, as in an old fork.
+        """
         plan, current = await self.shown(wanted), self._sessions.current
         if current is None or current.id != self._sessions.id_of(wanted):
             return plan
@@ -109,7 +112,7 @@ class PlanCommands:
             UserError: It cannot be edited, in plain words.
         """
         if text is None:
-            raise UserError("`edit` needs the `text` that is the plan now")
+            raise UserError("`edit` needs `text`, the new plan")
         session = await self._taken_up(wanted, "edit")
         board_of(session).take("edit", text)
         return await self.tell(session)
@@ -120,13 +123,13 @@ class PlanCommands:
         """Approve a plan, and begin to carry it out.
 
         Args:
-            wanted: Its session; None: the current one.
+            wanted: The plan's session; None: the current one.
             text: The plan as it is approved; None: as its document has it.
             begin: Begins the turn that carries the plan out.
-            asked: The plan that the user was asked about; another one is not approved.
+            asked: The plan that the user was asked about; a different one is not approved.
 
         Raises:
-            UserError: There is no plan to approve, it is another one, or a turn runs there.
+            UserError: There is no plan to approve, the plan has changed, or a turn runs there.
         """
         session = await self._taken_up(wanted, "approve")
         board = board_of(session)
@@ -136,7 +139,7 @@ class PlanCommands:
             text = await self._words(plan)
             self._check_idle(session.id)
             if not _is_same(board.plan, plan):
-                raise UserError("the plan is another one now; look at it, then say so again")
+                raise UserError("the plan has changed; look at it, then try again")
         words = await approve(session, text=text)
         self._leave_plan(session)
         told = await self.tell(session)
@@ -160,14 +163,14 @@ class PlanCommands:
         return told
 
     async def tell(self, session: Session) -> Plan:
-        """Let log and front door know how the plan stands; on disk when it returns."""
+        """Store the plan's state in the log and tell the front door; it is on disk on return."""
         moment = Moment(session, session.turns, partial(self._turns.tell, session))
         await tell_plan(board_of(session), moment)
         await session.parts.log.commit()
         return board_of(session).plan
 
     def _leave_plan(self, session: Session) -> None:
-        """The session does not only plan any more."""
+        """End the session's plan mode."""
         if session is self._sessions.current:
             self._configuration.leave_plan()
             return
@@ -179,7 +182,7 @@ class PlanCommands:
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
         """The session that is meant, open and idle, in which this can happen.
 
-        It becomes the current one, but while a turn of the current one runs.
+        The session becomes the current one, unless a turn of the current one runs.
 
         Raises:
             UserError: It cannot be opened, a turn runs in it, or it cannot happen there.
@@ -201,21 +204,24 @@ class PlanCommands:
     def _check_idle(self, session: str) -> None:
         running = self._turns.running_in(session)
         if running is not None and running.finished is None:
-            raise UserError("a turn is running; wait for its end or stop it, then say so again")
+            raise UserError("a turn is running; wait for its end or stop it, then try again")
 
     async def _check_told(self, session: Session) -> None:
-        """Return if the user could see how the plan stands.
+        """Check that the user could see the plan's state.
 
         Raises:
-            UserError: It was told only now, as its turn was stopped before that.
+            UserError: The state was told only now, because its turn was stopped before.
         """
         board = board_of(session)
         if board.is_news and board.proposed_in:
             await self.tell(session)
-            raise UserError("the plan was not shown yet; look at it, then say so again")
+            raise UserError("the plan has not been shown yet; look at it, then try again")
 
     async def _words(self, plan: Plan) -> str:
-        """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
+        """Return the text of the plan's document: its buffer, else its file.
+
+        The plan's text if both are gone.
+        """
         if not plan.path:
             return plan.text
         open_text = self.document(Path(plan.path))
@@ -225,5 +231,8 @@ class PlanCommands:
 
 
 def _is_same(plan: Plan, other: Plan) -> bool:
-    """Are they one plan? Each has a document of its own, in which the user may write."""
+    """Tell whether both are the same plan.
+
+    Each has its own document, in which the user may write.
+    """
     return plan.path == other.path and (bool(plan.path) or plan.text == other.text)

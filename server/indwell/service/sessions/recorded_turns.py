@@ -1,7 +1,7 @@
-"""Turns a session's log into the events that a reload shows, as they were told live. Pure.
+"""Turns a session's log into the events that a reload shows, equal to the live ones. Pure.
 
-What the log does not have is not told again: pieces of text, output, questions and most notices.
-What only the log has, such as the result of a call, stands in fields that are empty live.
+Events without a record are missing: pieces of text, output, questions and most notices.
+Data that only the log has, such as the result of a call, is in fields that are empty live.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RecordedTurn(msgspec.Struct, frozen=True):
         at: When it began.
         left: Whether a rewind abandoned it.
         events: ``TurnStarted`` is the first. ``TurnFinished`` is the last; it is missing while the
-            turn runs, or if the process was killed. The events of one call stand together.
+            turn runs, or if the process was killed. The events of one call are together.
     """
 
     turn: int
@@ -86,7 +86,7 @@ class RecordedCall:
 
     @property
     def result(self) -> str | None:
-        """What the model got; None if the log has no result."""
+        """Return the result that the model got; None if the log has none."""
         return self.finished.result if self.finished else None
 
     @property
@@ -95,7 +95,7 @@ class RecordedCall:
         return self.finished is not None and self.finished.is_error
 
     def events(self) -> Iterator[Event]:
-        """All of them, in order."""
+        """Return all events, in order."""
         yield self.started
         for call in self.inner:
             yield from call.events()
@@ -169,7 +169,10 @@ def spent(turn: RecordedTurn) -> tuple[Usage, float | None]:
 
 
 def named_text(event: Event) -> tuple[str, str]:
-    """The kind and the text of what stands beside words and calls; empty for everything else."""
+    """Return the kind and the text of a block other than words and calls.
+
+    Empty for everything else.
+    """
     match event:
         case events.ThinkingAdded(text=text):
             return "thinking", text
@@ -209,7 +212,7 @@ class _Turn:
         self._ended: TurnEndRecord | None = None
 
     def take(self, record: Record) -> None:  # noqa: C901, PLR0912 - one flat table of records
-        """Add what a record tells; requests, intents and states of features tell nothing."""
+        """Add the events of a record; requests, intents and states of features have none."""
         match record:
             case MessageRecord(message=message):
                 self._rounds += message.role == "assistant"
@@ -225,7 +228,7 @@ class _Turn:
                 self._notice(what)
             case Rewound(turn=turn):
                 self._notice(
-                    f"the conversation was taken back, and goes on from the end of turn {turn}"
+                    f"the conversation was rewound, and continues from the end of turn {turn}"
                 )
             case Forked(session=session, turn=turn):
                 self._notice(f"forked from session {session}, at the end of its turn {turn}")
@@ -366,7 +369,7 @@ class _Turn:
     def _as(self, kind: type[_E], record: Record, **more: object) -> _E:
         """The event of a record: fields of the same name are the same, and ``more`` has the rest.
 
-        A field that both get needs no line here.
+        A field that both have needs no line here.
         """
         names = set(kind.__struct_fields__) & set(record.__struct_fields__)
         known = {name: getattr(record, name) for name in names}
@@ -385,15 +388,20 @@ _HEAD = lazy_pattern(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
-    """The edits of a call: its diff, taken apart file by file."""
+    """Return the edits of a call: its diff, split by file."""
     if not record.diff:
         return
     files: list[list[str]] = [[]]
     counts: list[list[int]] = [[0, 0]]  # lines added and removed, of each file
-    old = new = 0  # lines of the hunk that are still to come
+    old = new = 0  # remaining lines of the hunk
     lines = record.diff.split("\n")
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if (old > 0 or new > 0) and line[:1] in {"-", "+", " ", "\\"}:  # no header: a hunk has it
+        if (old > 0 or new > 0) and line[:1] in {
+            "-",
+            "+",
+            " ",
+            "\\",
+        }:  # a line of a hunk, not a header
             counts[-1][0] += line[0] == "+"
             counts[-1][1] += line[0] == "-"
             old -= line[0] in "- "
@@ -404,7 +412,7 @@ def _edits(record: CallEnded, call: ToolStarted) -> Iterator[EditApplied]:
         elif head := _HEAD.match(line):
             old, new = (1 if count is None else int(count) for count in head.groups())
         files[-1].append(line)
-    first = 1 if len(files) > 1 else 0  # what stands before the first header belongs to no file
+    first = 1 if len(files) > 1 else 0  # text before the first header belongs to no file
     for own, (added, removed) in zip(files[first:], counts[first:], strict=True):
         is_only = not first or (len(files) == 2 and record.target)  # noqa: PLR2004 - one header
         yield EditApplied(

@@ -1,4 +1,4 @@
-"""The review ledger of a workspace: opened once in a process, and its news told to sessions."""
+"""Opens the review ledger of a workspace, once per process, and passes its news to sessions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ async def open_ledger(
     roots: Sequence[Path],
     settings: Callable[[], Settings] | None = None,
 ) -> ReviewLedger:
-    """Open the ledger of a workspace; texts that hold secrets are kept off the disk.
+    """Open the ledger of a workspace; texts with secrets are never written to disk.
 
     Args:
         environment: Variables of the process.
         roots: The workspace's folders, resolved.
-        settings: Those in force; the user's own if left out.
+        settings: The settings in force; by default the user's own.
 
     Raises:
         SettingsError: There is no state folder, or the user's own settings cannot be read.
@@ -47,17 +47,17 @@ async def open_ledger(
 
 
 class WorkspaceLedger:
-    """The ledger of the open workspace, opened behind everything that somebody waits for.
+    """The ledger of the open workspace, opened in the background.
 
     Args:
         environment: Variables of the process.
-        settings: Those in force.
+        settings: The settings in force.
         workspace: The open workspace.
         changed: Hears each time when something in the ledger changes.
         warn: Shows sentences to the user.
 
     Attributes:
-        ledger: None as long as it is not open.
+        ledger: The ledger; None until it is open.
     """
 
     def __init__(
@@ -77,10 +77,12 @@ class WorkspaceLedger:
         self._opening: asyncio.Task[ReviewLedger] | None = None
 
     async def ready(self) -> ReviewLedger:
-        """The ledger, as soon as it is open; who is stopped meanwhile stops nobody else.
+        """Return the ledger as soon as it is open.
+
+        Cancelling one caller does not affect the others.
 
         Raises:
-            UserError: There is no place for it; it is tried anew the next time.
+            UserError: There is no place for it; the next call tries again.
         """
         task = self._opening
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
@@ -94,14 +96,14 @@ class WorkspaceLedger:
         return ledger
 
     async def open(self) -> None:
-        """Open it where nobody waits; what is wrong is said when somebody does."""
+        """Open it in the background; a later caller gets the error."""
         try:
             await self.ready()
         except UserError as error:
             _log.warning("the review ledger could not be opened: %s", error)
 
     async def close(self) -> None:
-        """Wait for what is being written; for the end of the server."""
+        """Wait for pending writes, at the end of the server."""
         if self.ledger is not None:
             await self.ledger.close()
 

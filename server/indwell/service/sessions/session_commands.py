@@ -1,4 +1,4 @@
-"""What a user does with whole sessions: begin, switch, fork, rewind, rename and delete them."""
+"""The user's commands for whole sessions: begin, switch, fork, rewind, rename and delete."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from indwell.service.turns.turns import Turns
 from indwell.sessions.overview import Overview, overview
 from indwell.workspace.base import Workspace
 
-OFFERED = 5  # sessions to choose from; more buttons no message has room for
+OFFERED = 5  # sessions to choose from; a message has no room for more buttons
 LISTED_CHARACTERS = 48  # of a title in that choice
 TITLE_CHARACTERS = 200  # a title is a line of a list
 
 NO = "No"
-TAKE_BACK = "Take them back"
+TAKE_BACK = "Restore them"
 KEEP = "Keep mine"
 RESTORE = "Restore"
 
 
 class RewoundSession(msgspec.Struct, frozen=True):
-    """A session that goes on from the end of an earlier turn.
+    """A session that continues from the end of an earlier turn.
 
     Attributes:
-        session: The session, open again.
-        draft: What the user said next, or had not been answered.
-        files: What became of the files, a sentence each; empty if they were to stay.
-        notices: What else the user should know.
+        session: The session, opened again.
+        draft: The user's next words, or words without an answer.
+        files: The outcome for the files, a sentence each; empty if they were not changed.
+        notices: Further information for the user.
     """
 
     session: Resumed
@@ -48,13 +48,13 @@ class RewoundSession(msgspec.Struct, frozen=True):
 
 
 class SessionCommands:
-    """Carries out what the user wants of sessions.
+    """Carries out the user's commands for sessions.
 
     Args:
         door: Asks the user.
-        sessions: The open ones.
-        stored: All of them.
-        turns: Those that run are stopped first.
+        sessions: The open sessions.
+        stored: All sessions.
+        turns: Running turns, which are stopped first.
         ledger: Gives the workspace's review ledger.
     """
 
@@ -76,10 +76,10 @@ class SessionCommands:
     async def begin(self, inherit: str = "") -> None:
         """Let the next prompt begin a new session; a running turn is stopped first.
 
-        What waits stays with the session that it was typed in, held.
+        Waiting prompts stay held in the session in which they were typed.
 
         Args:
-            inherit: The session whose task goes along; empty: none.
+            inherit: The session whose task continues; empty: none.
 
         Raises:
             UserError: There is no such session; nothing is stopped.
@@ -94,7 +94,7 @@ class SessionCommands:
 
         Args:
             session: Its id; None lets the user choose.
-            model: The model that goes on with it; None: its own.
+            model: The model that continues it; None: its own.
 
         Returns:
             The session; None if the user chose none.
@@ -113,15 +113,15 @@ class SessionCommands:
     async def fork_from(
         self, session: str | None, turn: int | None, model: str | None = None
     ) -> tuple[Resumed, tuple[str, ...], str]:
-        """Switch to a new session that begins as another one was at the end of a turn.
+        """Switch to a new session that begins with the state of another one at the end of a turn.
 
         Args:
-            session: The other one; None: the current one.
+            session: The other session; None: the current one.
             turn: The turn; None: its newest.
-            model: The model that goes on with the new one; None: that of the turn.
+            model: The model that continues the new session; None: the model of the turn.
 
         Returns:
-            The new session, what is to be said of the copy, and the id of the other session.
+            The new session, notices about the copy, and the id of the other session.
 
         Raises:
             UserError: There is no such session or turn, or it cannot be written.
@@ -129,7 +129,7 @@ class SessionCommands:
         origin = self._sessions.id_of(session)
         opened = self._sessions.find(origin)
         if opened is not None:
-            await opened.parts.log.commit()  # what it said last is to be read
+            await opened.parts.log.commit()  # its last message must stay readable
         fork = await self._stored.fork_session(origin, turn)
         taken = await self.switch(fork.session, model)
         assert taken is not None, "a session was named"
@@ -138,28 +138,28 @@ class SessionCommands:
     async def rewind(
         self, session: str | None, turn: int, *, files: bool | None, model: str | None = None
     ) -> RewoundSession:
-        """Take a conversation back to the end of a turn, and the files if that is wanted.
+        """Rewind a conversation to the end of a turn, and the files if requested.
 
-        A running turn is stopped first. The conversation goes first: if the process is killed
-        behind it, the same command takes the files back. What is wrong with one file is told, the
-        rest is done.
+        A running turn is stopped first. The conversation is rewound first: if the process is killed
+        afterwards, the same command restores the files. A problem with one file is reported, and
+        the others are restored.
 
         Args:
-            session: Whose; None: the current one's.
-            turn: The last turn that stays; 0: none stays.
-            files: Take files back; None: the user is asked, where the front door does not do so.
+            session: The session; None: the current one.
+            turn: The last turn that stays; 0: no turn stays.
+            files: Whether to restore files; None: ask the user, unless the front door does so.
             model: The model that goes on with it; None: its own.
 
         Raises:
-            UserError: There is no such session or turn, or it cannot be written; then it goes on
-                as it was.
+            UserError: There is no such session or turn, or it cannot be written; then nothing
+        changes.
         """
         named = self._sessions.id_of(session)
         is_current = named == self._sessions.id
         why = "the conversation was taken back"
         await self._turns.drain(why, named)
         back = await self._files_back(named, turn, files=files)
-        await self._turns.drain(why, named)  # a question may stand long
+        await self._turns.drain(why, named)  # a question may stay open for long
         if is_current:
             await self._sessions.leave()
         await self._sessions.release(named)
@@ -179,7 +179,7 @@ class SessionCommands:
         return RewoundSession(taken, taken.draft or made.draft, said, notices)
 
     async def retitle(self, session: str, title: str) -> str:
-        """Give a session a title; an empty one gives it back its own.
+        """Give a session a title; an empty one restores its own.
 
         Returns:
             The title that it has now.
@@ -198,7 +198,7 @@ class SessionCommands:
         return overview(session, await self._stored.session(session)).title
 
     async def delete(self, session: str) -> None:
-        """Delete a session; where it is the current one, the next prompt begins a new one.
+        """Delete a session; if it is the current one, the next prompt begins a new one.
 
         Raises:
             UserError: A turn runs in it, there is none, another process has it open, or the system
@@ -206,7 +206,7 @@ class SessionCommands:
         """
         running = self._turns.running_in(session)
         if running is not None and not running.is_stopped:
-            raise UserError("a turn runs in this session; stop it, and delete the session then")
+            raise UserError("a turn is running in this session; stop it, then delete the session")
         if running is not None:
             await running.ended.wait()
         if session == self._sessions.id:
@@ -228,13 +228,13 @@ class SessionCommands:
                 title = _listed(one)
                 titles[title if title not in titles else f"{title} {one.id}"] = one.id
         if not titles:
-            raise UserError("there is no older session of this folder to go on with")
-        asked = "Indwell: which session shall go on?"
+            raise UserError("this folder has no older session to resume")
+        asked = "Indwell: which session should continue?"
         chosen = await self._door.choose(asked, tuple(titles), ANSWER_S)
         return titles.get(chosen) if chosen is not None else None
 
     async def _files_back(self, session: str, turn: int, *, files: bool | None) -> FilesBack | None:
-        """The way to take files back; None if they are to stay.
+        """Return the object that restores files; None if they are to stay.
 
         Raises:
             UserError: There is no place for the ledger, and files are wanted.
@@ -260,13 +260,13 @@ def _listed(one: Overview) -> str:
 
 
 class FilesBack:
-    """Takes the files of later turns back, behind the conversation.
+    """Restores the files of later turns, after the conversation.
 
     Args:
-        ledger: Knows what the agent changed.
+        ledger: Knows the agent's changes.
         workspace: The user's files.
         door: Asks the user.
-        timeout_s: How long the user has to answer.
+        timeout_s: The user's time limit for an answer, in seconds.
     """
 
     def __init__(
@@ -278,12 +278,14 @@ class FilesBack:
         self._timeout_s = timeout_s
 
     async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
-        """Are files to be taken back? Asks where nobody said, and the front door has not asked.
+        """Decide whether to restore files.
+
+        Ask the user if nobody has said so and the front door does not ask itself.
 
         Args:
-            session: Whose changes.
-            turn: Up to whose end they stay.
-            files: What was said with the command.
+            session: The session of the changes.
+            turn: The changes up to the end of this turn stay.
+            files: The value from the command.
         """
         if files is not None or self._door.asks_about_files:
             return files is True
@@ -294,9 +296,9 @@ class FilesBack:
         return await self._door.allow(words, (NO, TAKE_BACK), self._timeout_s) == TAKE_BACK
 
     async def take(self, session: str, turn: int) -> tuple[str, ...]:
-        """Do it; gives what became of it, a sentence each.
+        """Restore the files; return the outcome, a sentence each.
 
-        What would lose the user's work is asked about once, with all files named.
+        Ask once, with all files named, about changes that would lose the user's work.
         """
         async with self._door.changing(self._ledger.known()):
             done = await rewind_files(self._ledger, self._workspace, session, turn)
@@ -316,13 +318,13 @@ class FilesBack:
         return report(done, self._workspace.roots)
 
     def unrecorded(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What to say of files that the session changed and the ledger does not know."""
+        """Return notices about files that the session changed but the ledger does not know."""
         words = unrecorded(names, self._ledger.known(), self._workspace.roots)
         return (words,) if words else ()
 
 
 def _both(first: VerdictOutcome, then: VerdictOutcome) -> VerdictOutcome:
-    """What two steps did together; what the second one settled is not kept any more."""
+    """Combine the results of two steps; drop what the second one settled."""
     return msgspec.structs.replace(
         then,
         hunks=(*first.hunks, *then.hunks),

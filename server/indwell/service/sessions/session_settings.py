@@ -1,6 +1,6 @@
 """The settings of one open session: those of the user, with a mode and a model of its own.
 
-Several sessions may run turns at once. What the user chooses in one of them must not reach another:
+Several sessions may run turns at once. A choice of the user in one of them must not affect another:
 a turn in the mode ``plan`` would get the ``auto`` of a turn beside it.
 """
 
@@ -23,12 +23,12 @@ from indwell.settings.model import Mode, Settings
 
 
 class OwnChoice(NamedTuple):
-    """What a session keeps while another one is current.
+    """The values that a session keeps while another one is current.
 
     Attributes:
-        mode: The mode that was chosen for it.
-        model: The model that was chosen for it.
-        effort: How much it was to think.
+        mode: The session's mode.
+        model: The session's model.
+        effort: The session's effort.
         configured: The mode in the user's settings at that time.
     """
 
@@ -39,17 +39,17 @@ class OwnChoice(NamedTuple):
 
 
 class SessionSettings:
-    """Gives the settings in force for a session each time it is called.
+    """Returns the settings in force for a session at each call.
 
-    The current session follows what the user chooses. A session beside it keeps its mode and its
-    model, until the user's settings themselves get another mode: that one holds for all.
+    The current session follows the user's choices. A session beside it keeps its mode and model,
+    until the user's own settings get another mode, which applies to all.
 
     Args:
-        chosen: The user's settings with what was chosen for the current session.
-        configured: The mode in the user's settings, whatever was chosen since.
+        chosen: The user's settings with the choices for the current session.
+        configured: The mode in the user's settings, without later choices.
 
     Attributes:
-        turn_mode: The mode of the running turn, if its prompt asked for one.
+        turn_mode: The mode of the running turn, if its prompt requested one.
     """
 
     def __init__(self, chosen: Callable[[], Settings], configured: Callable[[], Mode]) -> None:
@@ -76,26 +76,28 @@ class SessionSettings:
         """Stop following the current session.
 
         Args:
-            mode: Of this session from now on; the one in force if None.
-            model: Of this session from now on; the one in force if empty.
-            effort: Of this session from now on; the one in force if None.
+            mode: The session's mode from now on; None for the one in force.
+            model: The session's model from now on; empty for the one in force.
+            effort: The session's effort from now on; None for the one in force.
         """
         now = self.between_turns()
         own_effort = now.effort if effort is None else effort
         self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, self._configured())
 
     def follow(self) -> None:
-        """The session is the current one: follow what the user chooses."""
+        """Make the session the current one: it follows the user's choices."""
         self._own = None
 
 
 def in_mode(settings: Settings, mode: Mode | None) -> Settings:
-    """``settings`` with the mode of one turn, if it asked for one."""
+    """Return ``settings`` with the mode of one turn, if it requested one."""
     return settings if mode is None else msgspec.structs.replace(settings, mode=mode)
 
 
-LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
-OFFERED = 5  # models to choose from; more buttons no message has room for
+LISTING_S = (
+    5.0  # for the endpoint to list its models; without an answer, the model counts as available
+)
+OFFERED = 5  # models to choose from; a message has no room for more buttons
 
 
 class HeldWith(NamedTuple):
@@ -114,20 +116,20 @@ async def held_with(
     model: str,
     offered_now: Callable[[Settings], Awaitable[tuple[OfferedModel, ...]]],
 ) -> HeldWith:
-    """The model of a session, and whether it can still be asked.
+    """The model of a session, and whether it is still available.
 
     Args:
-        settings: The user's own.
+        settings: The user's own settings.
         model: As the log names it.
         offered_now: Lists the models of the endpoints in the settings.
     """
     own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
     if settings.provider == "scripted" or model in {"", settings.model}:
         return HeldWith(settings.model, instead=own)
-    was = f"this session was held with the model {model!r}, which"
+    was = f"this session used the model {model!r}, which"
     if model not in own:
         named = ", ".join(map(repr, own)) or "none"
-        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
+        return HeldWith(model, f"{was} your settings no longer name (they name {named})", own)
     try:
         async with asyncio.timeout(LISTING_S):
             offered = {one.name for one in await offered_now(settings)}
@@ -143,7 +145,7 @@ class ModelChoice:
     """Chooses the model of a session that is opened again.
 
     Args:
-        door: Asks the user where the session's own model cannot be asked any more.
+        door: Asks the user if the session's own model is no longer available.
         configuration: Says which model is chosen now.
         stored: Says which model a session had.
     """
@@ -159,11 +161,11 @@ class ModelChoice:
         self._stored = stored
 
     async def of(self, session: str, model: str | None = None) -> str:
-        """The model that a session is to go on with; empty if it is the one in force.
+        """Return the model with which a session continues; empty for the one in force.
 
         Args:
             session: Its id.
-            model: What the user chose for it, if they did.
+            model: The user's choice for it, if any.
 
         Raises:
             UserError: Its own one is not available, and the user chose no other.
@@ -178,7 +180,7 @@ class ModelChoice:
         return chosen if chosen != settings.model else ""  # that may be of the endpoint's list
 
     async def held(self, session: str) -> HeldWith:
-        """The model that a session was last answered by, and whether it can still be asked.
+        """Return the model that last answered in a session, and whether it is still available.
 
         Raises:
             SessionError: There is no such session, or it cannot be read.
@@ -188,13 +190,13 @@ class ModelChoice:
         return await held_with(configuration.users, was, configuration.offered)
 
     async def _other(self, held: HeldWith) -> str:
-        """Another model, as the user chooses.
+        """Let the user choose another model.
 
         Raises:
             UserError: The user chose none.
         """
         titles = held.instead[:OFFERED]
-        question = f"Indwell: {held.problem}. Which model shall go on?"
+        question = f"Indwell: {held.problem}. Which model should continue?"
         chosen = await self._door.choose(question, titles, ANSWER_S) if titles else None
         if chosen is None:
             raise UserError(f"{held.problem}; {self._door.model_hint(held.instead)}")

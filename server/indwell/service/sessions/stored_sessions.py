@@ -391,7 +391,7 @@ class Unsent:
     async def tell(self) -> None:
         """Tell the user once where earlier servers left unsent words."""
         for path in await self._stored.untold_drafts():
-            self._door.warn(f"prompts that waited when the editor was closed stand in {path}")
+            self._door.warn(f"prompts that waited when the editor was closed are in {path}")
 
     def stop(self) -> None:
         """Write no more; what is on disk stays until ``leave`` makes drafts of it."""

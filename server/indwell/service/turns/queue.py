@@ -213,13 +213,13 @@ def _check_size(waiting: tuple[WaitingPrompt, ...]) -> None:
     n_characters = sum(one.prompt.n_characters for one in waiting)
     if n_characters > MOST_WAITING_CHARACTERS:
         raise UserError(
-            f"the prompts that wait would have {n_characters:,} characters, which is over "
+            f"the waiting prompts would have {n_characters:,} characters, which is over "
             f"{MOST_WAITING_CHARACTERS:,}; wait for the running turn, or remove some"
         )
     n_pictures_b = sum(len(picture.data) for one in waiting for picture in one.prompt.pictures)
     if n_pictures_b > MOST_PICTURES_B:
         raise UserError(
-            f"the pictures of the prompts that wait would have over {MOST_PICTURES_B // 1_000_000} "
+            f"the pictures of the waiting prompts would have over {MOST_PICTURES_B // 1_000_000} "
             "MB; wait for the running turn, or remove some"
         )
 
@@ -231,7 +231,7 @@ def _find(queue: Queue, identifier: str) -> WaitingPrompt:
     raise UserError(f"no prompt {identifier!r} is waiting; it has begun or was removed")
 
 
-PLAN_WAITS = "a plan waits for your word"
+PLAN_WAITS = "a plan waits for your decision"
 """Why prompts behind a proposed plan are held: the user decides on the plan first."""
 
 
@@ -347,6 +347,6 @@ def why_held(ticket: Ticket) -> str:
         case "done":
             return PLAN_WAITS if proposed_in(ticket) else ""
         case "cancelled":
-            return "the turn before was stopped"
+            return "the previous turn was stopped"
         case _:
             return ticket.finished.message

@@ -131,7 +131,7 @@ class Turns:
             UserError: Too many prompts wait, or the server is ending.
         """
         if self._is_closed:
-            raise UserError("the server ends; send the words again when it is back")
+            raise UserError("the server is shutting down; send the words again when it is back")
         if first:
             self._queue = line.put_first(self._queue, waiting)
         else:

@@ -14,7 +14,7 @@ from indwell.files import PathBeneath, exists, locate
 from indwell.lazy_pattern import lazy_pattern
 from indwell.tools.base import ToolContext
 from indwell.tools.truncate import untorn
-from indwell.workspace.paths import display, missing, parse
+from indwell.workspace.paths import display, not_found, parse
 
 EVERYWHERE = frozenset({"", "."})
 
@@ -66,7 +66,7 @@ def _place(context: ToolContext, path: str) -> SearchPlace:
     roots = context.workspace.roots
     place = _located(context, path)
     if not exists(place.path):
-        raise missing(display(place.path, roots), place.path.name, ())
+        raise not_found(place.path, roots)
     if not (place.path.is_dir() or place.path.is_file()):
         raise ToolError(
             f"{display(place.path, roots)!r} is a pipe, socket or device and cannot be searched; "

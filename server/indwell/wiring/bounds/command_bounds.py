@@ -328,12 +328,12 @@ def rules_of(settings: Settings) -> PatternRules:
 
 
 _HELD = "what reads, builds, tests and works on the folder's files runs without a question"
-_READS = "what only reads runs without a question, all else is asked for"
+_READS = "commands that only read run without a question; Indwell asks about all others"
 CONSEQUENCES: Mapping[Level, str] = {
     "S3": _HELD,
     "S3m": _HELD,
     "S2": _READS,
-    "S1": "what surely only reads runs without a question, all else is asked for",
+    "S1": "commands known to only read run without a question; Indwell asks about all others",
     "S0": "every command is asked for",
 }
 """What may run without a question at each level, as ``decide`` has it."""

@@ -347,7 +347,7 @@ class FolderGuard:
         if is_writable and before.n_installed > self._most_installed:
             return (
                 f"{str(self._root)!r} holds more than {self._most_installed:,} folders of "
-                "installed files (such as node_modules), which is more than can be looked through "
+                "installed files (such as node_modules), which is too large to check "
                 "for what a command hides there; a command that only reads still runs"
             )
         if before.too_deep:
@@ -360,7 +360,7 @@ class FolderGuard:
             return ""
         return (
             f"{str(self._root)!r} holds more than {MOST_FOLDERS:,} folders, or a million files, "
-            "which is more than can be looked through for secret and protected files"
+            "which is too large to check for secret and protected files"
         )
 
     def _is_wanted(self, path: str) -> bool:

@@ -330,7 +330,7 @@ async def _gather(
         body = child.parts.secrets.hide(definition.body)
         blocks.append(inject("skill", body, turn=turn.number, attributes=about))
     child.conversation = talk.queue(child.conversation, blocks)
-    turn.words = await fitting_words(child, turn.words)
+    turn.words, _ = await fitting_words(child, turn.words)
 
 
 def _early(ending: Ending, message: str, rounds: int) -> str:
