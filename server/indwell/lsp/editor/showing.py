@@ -86,7 +86,7 @@ class Showing:
         """Show nothing: the answer to the request has the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """Show one sentence; if nothing was changed, the answer, and the sentence if there is one."""
+        """Show one sentence; if nothing was changed, the answer, and its sentence if it has one."""
         if self._is_rich:
             return
         is_good = finished.ending == "done"
