@@ -18,8 +18,8 @@ from indwell.tools.truncate import untorn
 from indwell.wiring.features import standard_tools
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets
+from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 TEXT, SECRET = made_secrets()["github"]

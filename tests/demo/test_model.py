@@ -18,7 +18,7 @@ from indwell.tools.read import make_read_file
 from indwell.wiring.features import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from support.requests import request, user
 from support.session import Named, World, a_tool, a_world, texts
 

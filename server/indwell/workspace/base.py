@@ -221,32 +221,6 @@ class Watch(Protocol):
         ...
 
 
-class MemoryWatch:
-    """A watch with changes set by hand, for tests and replays. Implements ``Watch``."""
-
-    def __init__(self) -> None:
-        self.followed: set[Path] = set()
-        self._changed: set[Path] = set()
-
-    def follow(self, path: Path) -> None:
-        """Watch a file."""
-        self.followed.add(path)
-
-    def note(self, path: Path) -> None:
-        """Record that this file was changed."""
-        if path in self.followed:
-            self._changed.add(path)
-
-    def changed(self) -> frozenset[Path]:
-        """Return the recorded files."""
-        changed, self._changed = frozenset(self._changed), set()
-        return changed
-
-    def close(self) -> None:
-        """Forget all files."""
-        self.followed.clear()
-
-
 class PathLocks:
     """A lock for each path in use; removed once no task holds or awaits it.
 

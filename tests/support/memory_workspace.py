@@ -1,4 +1,4 @@
-"""An in-memory workspace with open buffers, for tests and replays."""
+"""An in-memory workspace with open buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TypeVar
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import (
     AppliedChange,
-    MemoryWatch,
     Noted,
     Settlement,
     Snapshot,
@@ -25,6 +24,32 @@ ROOT = Path("/workspace")
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class MemoryWatch:
+    """A watch with changes set by hand. Implements ``Watch``."""
+
+    def __init__(self) -> None:
+        self.followed: set[Path] = set()
+        self._changed: set[Path] = set()
+
+    def follow(self, path: Path) -> None:
+        """Watch a file."""
+        self.followed.add(path)
+
+    def note(self, path: Path) -> None:
+        """Record that this file was changed."""
+        if path in self.followed:
+            self._changed.add(path)
+
+    def changed(self) -> frozenset[Path]:
+        """Return the recorded files."""
+        changed, self._changed = frozenset(self._changed), set()
+        return changed
+
+    def close(self) -> None:
+        """Forget all files."""
+        self.followed.clear()
 
 
 class MemoryWorkspace:
