@@ -11,7 +11,7 @@ from indwell.agent.permission.redaction import AT_ONCE
 from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.decide import Policy
-from indwell.secrets.detector import Hider, has_mark, mark
+from indwell.secrets import Hider, has_mark, mark
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.truncate import untorn

@@ -40,13 +40,11 @@ LISTED = (
         one.removesuffix("/").replace("*", "x")
         for table in TABLES
         for names in table.values()
-        for one in names.split()
+        for one in names
     ),
     BARE,
 )
-KNOWN = tuple(
-    one.replace("*", "x") for names in protected_names.HARMLESS.values() for one in names.split()
-)
+KNOWN = tuple(one.replace("*", "x") for names in protected_names.HARMLESS.values() for one in names)
 PLAIN = tuple(
     chain(
         ORDINARY,

@@ -34,13 +34,14 @@ from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Block, Message, Text, ToolSpec, Usage
 from indwell.sessions.conversation_restore import rewritten
-from indwell.sessions.display_records import FeatureState, Titled
 from indwell.sessions.records import (
     CompactionRecord,
+    FeatureState,
     MessageRecord,
     Prefixed,
     Record,
     SteeringRecord,
+    Titled,
     prefixed,
     repairs,
 )

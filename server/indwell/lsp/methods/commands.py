@@ -17,7 +17,7 @@ from indwell.lsp.messages.names import TASK_COMMANDS
 from indwell.lsp.messages.questions import AskParams, MemoryArguments, MemoryResult
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import short_line
-from indwell.prompt.tasks import Task
+from indwell.prompt.system import Task
 from indwell.service.turns.queue import Ticket
 
 OF_WORKSPACE = MemoryArguments()

@@ -18,7 +18,7 @@ from indwell.context.conversation import queue
 from indwell.errors import UserError
 from indwell.messages import Text
 from indwell.sessions.branches import lived
-from indwell.sessions.display_records import Inherited
+from indwell.sessions.records import Inherited
 from indwell.sessions.storage.store import SessionStore
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from indwell.agent.core.session import Session
 from indwell.service.sessions.inherited_task import take_task
 from indwell.sessions.branches import Fork, Rewind
-from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
+from indwell.sessions.records import Titled
 from indwell.sessions.storage import retention
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
 from indwell.sessions.storage.store import SessionStore, timestamp

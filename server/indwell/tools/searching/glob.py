@@ -16,17 +16,19 @@ from indwell.files.listing import Newest
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
-from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.ripgrep import listen, together
-from indwell.tools.searching.search_place import (
+from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
+    SearchPlan,
     beneath,
     counted,
     path_line,
+    path_matcher,
+    plan,
     search_places,
     with_notes,
 )
+from indwell.tools.searching.ripgrep import listen, together
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50

@@ -19,9 +19,8 @@ from indwell.sandbox import Finished
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.searching.grep_report import FoundMatches, GrepQuery, report
-from indwell.tools.searching.patterns import SearchPlan
+from indwell.tools.searching.patterns import SearchPlace, SearchPlan, beneath, search_places
 from indwell.tools.searching.ripgrep import Hits, Mode, RawLine, listen, together
-from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
 from indwell.workspace.paths import display
 
 _NAMES = {

@@ -8,16 +8,18 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
-from indwell.tools.searching.search_place import (
+from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
+    SearchPlan,
     counted,
     path_line,
+    path_matcher,
+    plan,
     text_line,
     with_notes,
 )
+from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.workspace.paths import display
 
 _ALWAYS = ("--with-filename", "--null", "--crlf")  # --crlf: $ matches before a carriage return
