@@ -9,11 +9,10 @@ from itertools import pairwise
 import msgspec
 
 from indwell.context.compaction.step import Action, CompactionStep, SummaryPlan
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.conversation import Conversation, Tally, estimated_tokens, prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.context.pairing import problems
 from indwell.context.request.assemble import assemble
-from indwell.context.tally import Tally
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, tools_tokens
 from indwell.errors import ConversationTooLarge
 from indwell.messages import Message, Text, ToolResult

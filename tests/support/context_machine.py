@@ -27,6 +27,7 @@ from indwell.context.compaction.summarising.fallback import simulated
 from indwell.context.conversation import (
     Config,
     Conversation,
+    Tally,
     calibrated,
     counted,
     estimated_tokens,
@@ -35,7 +36,6 @@ from indwell.context.conversation import (
 )
 from indwell.context.injections import Kind, inject, is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
-from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded, join

@@ -26,10 +26,9 @@ from indwell.agent.core.prompt import (
 )
 from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.step import CompactionStep, NothingPays
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation, Tally, prompt_tokens
 from indwell.context.history import spliced
 from indwell.context.request.cache_health import Health, after_compaction
-from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Block, Message, Text, ToolSpec, Usage

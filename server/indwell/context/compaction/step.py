@@ -17,9 +17,17 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.compaction.presets import Digest, Preset, Rung
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.conversation import (
+    STRIDE,
+    Conversation,
+    Sums,
+    Tally,
+    added,
+    estimated_tokens,
+    extended,
+    prompt_tokens,
+)
 from indwell.context.history import MessageSplice, is_boundary, last_exchange, place_of, transcript
-from indwell.context.tally import STRIDE, Sums, Tally, added, extended
 from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
