@@ -20,7 +20,7 @@ from indwell.context.compaction.step import (
     Action,
     CompactionFacts,
     CompactionStep,
-    SummaryPlan,
+    SummarySpan,
     TokenRates,
 )
 from indwell.context.compaction.summarising.fallback import simulated
@@ -239,7 +239,7 @@ class ContextMachine:
             self.records.append(MessageRecord(message, AT))
         self.conversation = counted(after)
 
-    def _summary(self, plan: SummaryPlan) -> str:
+    def _summary(self, plan: SummarySpan) -> str:
         self.tally["summaries"] += 1
         kind = self.dice.random()
         if kind < 0.1:

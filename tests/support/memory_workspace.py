@@ -114,13 +114,13 @@ class MemoryWorkspace:
         return look(await self._large(path))
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
         """Change a file as if it were large; see ``Workspace``."""
         del label
         if path in self.buffers:
             raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
-        made, result = plan(await self._large(path))
+        made, result = change(await self._large(path))
         data = made.read(0, made.size_b)
         self.files[path] = data.decode("utf-8", "surrogateescape")
         index = index_of(lambda at, size: data[at : at + size], len(data), nothing_declared)

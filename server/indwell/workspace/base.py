@@ -133,16 +133,16 @@ class Workspace(Protocol):
         ...
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Replace a file on disk that is too large for ``read`` by the result of ``plan``.
+        """Replace a file on disk that is too large for ``read`` by the result of ``change``.
 
-        ``plan`` runs in a thread; its second result is returned.
+        ``change`` runs in a thread; its second result is returned.
 
         Raises:
-            TextMoved: The file changed after ``plan`` read it; nothing was written.
+            TextMoved: The file changed after ``change`` read it; nothing was written.
             EditRefused: It is open in the editor, where its buffer takes precedence.
-            ToolError: As for ``within``, from ``plan``, or the file cannot be written.
+            ToolError: As for ``within``, from ``change``, or the file cannot be written.
         """
         ...
 

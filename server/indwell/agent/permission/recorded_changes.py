@@ -383,13 +383,13 @@ class RecordedWorkspace:
         self._hide = hide
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
         """Change a large file; the ledger keeps the replaced bytes instead of hunks."""
         before: list[tuple[Large, tuple[ByteSplice, ...]]] = []
 
         def noted(large: Large) -> tuple[Large, R]:
-            made, result = plan(large)
+            made, result = change(large)
             before.append((large, made.back()))
             return made, result
 

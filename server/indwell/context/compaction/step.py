@@ -66,7 +66,7 @@ class CompactionStep(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class SummaryPlan(msgspec.Struct, frozen=True):
+class SummarySpan(msgspec.Struct, frozen=True):
     """A summary to be written by a model or by extraction; ``apply_summary`` makes the step.
 
     Attributes:
@@ -94,7 +94,7 @@ class SummaryPlan(msgspec.Struct, frozen=True):
     spills: tuple[SpilledText, ...] = ()
 
 
-Action: TypeAlias = CompactionStep | SummaryPlan
+Action: TypeAlias = CompactionStep | SummarySpan
 
 
 class View(msgspec.Struct, frozen=True):

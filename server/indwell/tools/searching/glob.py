@@ -19,12 +19,12 @@ from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
-    SearchPlan,
+    SearchScope,
     beneath,
     counted,
     path_line,
     path_matcher,
-    plan,
+    scope_of,
     search_places,
     with_notes,
 )
@@ -96,7 +96,7 @@ class _Walk(msgspec.Struct, frozen=True):
 
 async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk:
     roots = context.workspace.roots
-    way = plan(pattern)
+    way = scope_of(pattern)
     inner = await asyncio.to_thread(beneath, place, way.folder)
     if inner is None:
         return _Walk({}, 0, missing=way.folder)
@@ -175,7 +175,7 @@ def _relative(pattern: str, folder: Path) -> str:
 class _Listing:
     """Takes file names as ripgrep writes them, and keeps those that match."""
 
-    def __init__(self, way: SearchPlan, newest: Newest) -> None:
+    def __init__(self, way: SearchScope, newest: Newest) -> None:
         self._matches = way.matches
         self._newest = newest
         self._rest = b""

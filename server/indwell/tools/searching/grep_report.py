@@ -11,11 +11,11 @@ from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
-    SearchPlan,
+    SearchScope,
     counted,
     path_line,
     path_matcher,
-    plan,
+    scope_of,
     text_line,
     with_notes,
 )
@@ -195,11 +195,11 @@ class GrepQuery(msgspec.Struct, frozen=True):
     is_plain: bool = False
 
     @property
-    def plan(self) -> SearchPlan:
+    def scope(self) -> SearchScope:
         """Return how to find the files, seen from where ``glob`` starts."""
         if self.glob.startswith("!"):
-            return SearchPlan(matches=self.wanted)
-        return plan(self.glob) if self.glob else SearchPlan()
+            return SearchScope(matches=self.wanted)
+        return scope_of(self.glob) if self.glob else SearchScope()
 
     @property
     def wanted(self) -> Callable[[str], bool]:

@@ -45,7 +45,7 @@ _PLAIN_NAME = lazy_pattern(r"[\w.+@~=#%& *-]+", re.ASCII)
 EVERYWHERE = frozenset({"", "."})
 
 
-class SearchPlan(msgspec.Struct, frozen=True):
+class SearchScope(msgspec.Struct, frozen=True):
     """How to find the files that match a pattern.
 
     Attributes:
@@ -63,7 +63,7 @@ class SearchPlan(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The plan as options for ripgrep.
+        """The scope as options for ripgrep.
 
         The names are given as types, because ``--glob`` would include ignored files again.
         """
@@ -139,7 +139,7 @@ def _straight(expression: str) -> str:
     return "".join((first, *pieces, _BY_FOLDER if "[/]+" in last else _TO_NAME, last))
 
 
-def plan(pattern: str) -> SearchPlan:
+def scope_of(pattern: str) -> SearchScope:
     """Split a pattern into what narrows the walk and what must be matched afterwards.
 
     Raises:
@@ -151,14 +151,14 @@ def plan(pattern: str) -> SearchPlan:
     n_literal = _n_literal(parts)
     folder, rest = "/".join(parts[:n_literal]), parts[n_literal:]
     if any(_GROUPING.search(part) for part in rest[:-1]) or _is_torn(rest[-1]):
-        return SearchPlan(folder, matches=matches)  # a brace may contain a slash
+        return SearchScope(folder, matches=matches)  # a brace may contain a slash
     *between, last = rest
     if last == "**":
-        return SearchPlan(folder, matches=matches if between else None)
+        return SearchScope(folder, matches=matches if between else None)
     names, is_plain = _names(last)
     is_exact = is_plain and (not between or set(between) == {"**"})
     is_flat = len(parts) > 1 and "**" not in pattern
-    return SearchPlan(folder, names, len(rest) if is_flat else 0, None if is_exact else matches)
+    return SearchScope(folder, names, len(rest) if is_flat else 0, None if is_exact else matches)
 
 
 def _n_literal(parts: list[str]) -> int:
