@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.audit import HEAD, audited, block_text, names
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.context.tokens import estimate_tokens, message_tokens
@@ -117,7 +117,7 @@ def measure(ratio: float) -> None:
                 if isinstance(block, Text) and block.meta.source == "user"
             )
             target = int(total * ratio)
-            plan = SummaryPlan("regions", 0, begin, source, words, "", target)
+            plan = SummarySpan("regions", 0, begin, source, words, "", target)
             summary = extract(source, target)
             card = task_card(messages[:end], budget_tokens=CARD_TOKENS)
             started = time.perf_counter()

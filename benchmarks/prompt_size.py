@@ -1,5 +1,7 @@
 """Tokens of what every session sends before the user's first word: system prompt and tool schemas.
 
+    python benchmarks/prompt_size.py [--lean]     with --lean for a small model
+
 Measured with o200k, the real vocabulary (``pip install bpe-openai==0.1.4``), as the JSON that goes
 over the wire, with all that can be on. The field's first requests have 1,292 (pi) to 19,346 (Claude
 Code) tokens. ``indwell doctor`` prints the estimate of the same.
@@ -18,6 +20,7 @@ from indwell.cli.doctor.command import beginning
 from indwell.context.tokens import estimate_tokens
 
 MOST = 1_800  # tokens of o200k
+MOST_LEAN = 1_100  # the same for a small model
 
 
 def main() -> None:
@@ -27,8 +30,14 @@ def main() -> None:
     except ImportError:
         sys.exit("install the vocabulary first: pip install bpe-openai==0.1.4")
     encode = bpe_openai.get_encoding("o200k_base").encode
+    is_lean = "--lean" in sys.argv
+    most = MOST_LEAN if is_lean else MOST
     with tempfile.TemporaryDirectory() as empty:
         os.environ["XDG_CONFIG_HOME"] = empty  # nothing of the user's own
+        if is_lean:
+            settings = Path(empty) / "indwell" / "config.toml"
+            settings.parent.mkdir()
+            settings.write_text('profile = "lean"\n')
         talk, *_ = asyncio.run(beginning({**os.environ, "INDWELL_STATE": empty}, Path(empty)))
     parts = {"system prompt": "".join(block.text for block in talk.system)}
     for spec in talk.tools:
@@ -45,8 +54,8 @@ def main() -> None:
         n_tokens = len(encode(text))
         total += n_tokens
         print(f"{name:16} {n_tokens:6,} {estimate_tokens(text):9,}")
-    print(f"{'together':16} {total:6,}   of at most {MOST:,}")
-    sys.exit(total > MOST)
+    print(f"{'together':16} {total:6,}   of at most {most:,}")
+    sys.exit(total > most)
 
 
 if __name__ == "__main__":

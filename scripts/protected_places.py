@@ -49,7 +49,7 @@ def text() -> str:
 
 
 def _names(*tables: protected_names.Names) -> list[str]:
-    return [one for table in tables for names in table.values() for one in names.split()]
+    return [one for table in tables for names in table.values() for one in names]
 
 
 def _list(name: str, what: str, values: Iterable[str]) -> str:

@@ -10,9 +10,8 @@ import pytest
 
 from indwell.agent.features.review_news import MOST_TOLD
 from indwell.messages import Text
-from indwell.workspace.base import MemoryWatch
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWatch, MemoryWorkspace
 from support.session import World, a_world, asks, call, says, with_rules
 
 FILES = {"a.py": "x = 1\ny = 2\n"}

@@ -16,7 +16,7 @@ from indwell.policy.decide import Allow, CallFacts, Deny, Policy, decide
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says
 
 

@@ -19,8 +19,7 @@ from indwell.agent.loop.turn import run_turn
 from indwell.messages import Reply, Request
 from indwell.review.verdicts import rewind_files
 from indwell.sessions.branches import commands_of
-from indwell.sessions.display_records import CommandSet
-from indwell.sessions.records import Record, Rewound
+from indwell.sessions.records import CommandSet, Record, Rewound
 from indwell.sessions.storage.store import SessionStore
 from indwell.tools.truncate import OUTPUT_LIMIT
 from support.bubblewrap import needs_bubblewrap

@@ -17,7 +17,7 @@ from indwell.agent.features.background.output import (
     Output,
 )
 from indwell.sandbox import run_program
-from indwell.secrets.detector import Hider
+from indwell.secrets import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL
 from support.made_secrets import made_secrets
 from support.running_on import SOON_S

@@ -13,10 +13,9 @@ import pytest
 from indwell.agent.core.session import Session
 from indwell.agent.restore import past_of
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.conversation import with_input
+from indwell.context.conversation import Tally, with_input
 from indwell.context.pairing import problems
 from indwell.context.request.assemble import assemble
-from indwell.context.tally import Tally
 from indwell.messages import Reply, Request
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder

@@ -12,7 +12,7 @@ from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question
 from indwell.providers.scripted import Hang, hang
 from indwell.sessions import records as log
-from indwell.sessions.display_records import FileLines
+from indwell.sessions.records import FileLines
 from indwell.tools.base import ToolContext
 from support.session import World, a_tool, a_world, asks, call, says, texts
 

@@ -15,7 +15,7 @@ import pytest
 from indwell.agent.core.events import Checking, TurnFinished
 from indwell.agent.features.checks.gate import CheckGate
 from indwell.sessions.audit_trail import acts
-from indwell.sessions.display_records import Decided
+from indwell.sessions.records import Decided
 from indwell.sessions.storage.store import SessionStore
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project

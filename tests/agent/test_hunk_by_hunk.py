@@ -11,8 +11,8 @@ import pytest
 from indwell.agent.core.events import EditApplied, PermissionAnswered
 from indwell.policy.approvals import Chosen, Question, Reply
 from indwell.policy.decide import Policy
-from indwell.sessions.display_records import Decided
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from indwell.sessions.records import Decided
+from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))

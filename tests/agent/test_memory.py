@@ -18,8 +18,8 @@ from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules
-from indwell.secrets.detector import MARK
-from indwell.sessions.display_records import Decided
+from indwell.secrets import MARK
+from indwell.sessions.records import Decided
 from indwell.settings.memory_pages import MemoryPages
 from support.made_secrets import made_secrets
 from support.session import World, a_world, asks, call, says, with_parts

@@ -18,8 +18,7 @@ from indwell.agent.core.parts import Rules, unconfined
 from indwell.policy.approvals import Question, Reply
 from indwell.policy.decide import Allow, Ask, CallFacts, Deny, Policy, decide
 from indwell.policy.rules import PatternRules
-from indwell.sessions.display_records import Decided
-from indwell.sessions.records import Intent, Record
+from indwell.sessions.records import Decided, Intent, Record
 from indwell.settings.load import WORKSPACE_FILE
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, RIGHT, WRONG, Project, a_project

@@ -16,8 +16,7 @@ from indwell.policy.approvals import Question, Said
 from indwell.policy.decide import Policy
 from indwell.policy.rules import PatternRules, Widening
 from indwell.sandbox.confinement import Confinement
-from indwell.sessions.display_records import Decided
-from indwell.sessions.records import Intent
+from indwell.sessions.records import Decided, Intent
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools

@@ -16,8 +16,7 @@ from indwell.errors import SessionError
 from indwell.messages import Request
 from indwell.policy.decide import Policy
 from indwell.sessions.branches import lived, plan_of
-from indwell.sessions.display_records import PlanSet
-from indwell.sessions.records import Rewound
+from indwell.sessions.records import PlanSet, Rewound
 from indwell.settings.model import Mode
 from support.planned import PROPOSED, STEPS, planned
 from support.session import asks, call, says, with_parts

@@ -22,7 +22,7 @@ from indwell.review.verdicts import Scope, accept, reject
 from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
 from indwell.settings.model import Mode
 from indwell.workspace.base import AppliedChange, Snapshot
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says, with_parts, with_rules
 
 A = ROOT / "a.py"

@@ -11,15 +11,15 @@ from indwell.agent.permission.redaction import AT_ONCE
 from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.decide import Policy
-from indwell.secrets.detector import Hider, has_mark, mark
+from indwell.secrets import Hider, has_mark, mark
 from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.truncate import untorn
 from indwell.wiring.features import standard_tools
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets
+from support.memory_workspace import ROOT, MemoryWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
 TEXT, SECRET = made_secrets()["github"]

@@ -7,7 +7,7 @@ import pytest
 
 from indwell.agent.compaction.summary import sizes_of
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
+from indwell.context.compaction.step import CompactionFacts, SummarySpan, TokenRates
 from indwell.context.compaction.summarising.summary import SummarySizes, readers
 from indwell.context.conversation import Conversation, estimated_tokens
 from indwell.context.tokens import Calibration
@@ -25,7 +25,7 @@ def counted(model: str, ratio: float) -> Conversation:
 
 def sizes(now: Conversation) -> SummarySizes:
     plan = wanted(Collapse(), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     plan = msgspec.structs.replace(plan, target=2_000)
     return sizes_of(now, plan, small_window=200_000, whole=True)
 

@@ -25,8 +25,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Request, Text
 from indwell.policy.decide import Policy
 from indwell.sessions.branches import todo_of
-from indwell.sessions.display_records import TodoSet
-from indwell.sessions.records import Rewound, TurnEndRecord, TurnStartRecord
+from indwell.sessions.records import Rewound, TodoSet, TurnEndRecord, TurnStartRecord
 from support.session import World, a_world, asks, call, says
 
 READ, WRITE = TodoItem("Read the code", "done"), TodoItem("Write the fix", "doing")

@@ -24,7 +24,7 @@ from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Discarded, RetryWait, StreamEvent, TextDelta
 from indwell.providers.scripted import Hang
 from indwell.sessions import records as log
-from indwell.sessions.display_records import CallEnded
+from indwell.sessions.records import CallEnded
 from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts, with_parts
 
 FILES = {"a.py": "x = 1\n"}

@@ -11,7 +11,7 @@ from agent.test_review_wiring import BEFORE, READ, A, edit, reject_all, reviewin
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, reject
 from indwell.workspace.base import Snapshot
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from support.session import PATIENCE_S, World, says
 
 ONE = edit("e1", ("line 2", "two"))

@@ -12,8 +12,7 @@ import pytest
 from indwell.cli.safety.permissions import decided_words
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.audit_trail import Act
-from indwell.sessions.display_records import Decided
-from indwell.sessions.records import Intent, MessageRecord, Record, TurnStartRecord
+from indwell.sessions.records import Decided, Intent, MessageRecord, Record, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore, timestamp
 from support.editing import EDIT, READ, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say

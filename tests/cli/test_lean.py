@@ -10,7 +10,7 @@ import pytest
 
 from indwell.providers.catalogue import size_in_name
 from support.editing import MENDED, READ, USAGE, Home
-from support.loopback_endpoint import LoopbackEndpoint, Seen, say
+from support.loopback_endpoint import LoopbackEndpoint, Seen, refuse, say
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
@@ -133,3 +133,22 @@ async def test_the_doctor_and_the_list_of_models_say_which_model_is_told_less(ho
     ]
     assert "lean: a new session gives the model a short prompt and six tools" in shown.stdout
     assert [one["profile"] for one in json.loads(told.stdout)] == ["full", "lean"]
+
+
+async def test_a_turn_that_a_small_fallback_takes_over_keeps_its_prompt_and_says_so(home) -> None:
+    script = [say("Hello.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(lambda _seen: refuse(402, "you have no credit left")) as main,
+        LoopbackEndpoint(script) as spare,
+    ):
+        ended = await run(
+            home,
+            main,
+            *("run", "hello"),
+            settings='fallback = "tiny-3b@spare"\nwindow = 64_000\n'
+            f'[endpoints.spare]\nbase_url = "{spare.base_url}"',
+        )
+    assert ended.code == 0, ended
+    assert len(tools(spare.seen[0])) > len(SIX)
+    words = " ".join((ended.stdout + ended.stderr).split())
+    assert "this session keeps the long prompt and all tools that it began with" in words

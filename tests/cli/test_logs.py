@@ -124,7 +124,7 @@ def test_the_log_is_not_loaded_before_initialize_is_answered() -> None:
     """Editors wait for that answer, and the log imports what hides secrets."""
     program = (
         "import sys, indwell.cli.serve.command\n"
-        "print(sorted({'indwell.cli.serve.logs', 'indwell.secrets.detector'} & set(sys.modules)))"
+        "print(sorted({'indwell.cli.serve.logs', 'indwell.secrets'} & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert ended.stdout.decode().strip() == "[]"

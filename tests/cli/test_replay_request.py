@@ -12,11 +12,10 @@ import pytest
 from indwell.cli.stored.sessions import replay
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import CompactionStep
-from indwell.context.conversation import counted
+from indwell.context.conversation import Tally, counted
 from indwell.context.history import MessageSplice, spliced, transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
-from indwell.context.tally import Tally
 from indwell.messages import Message
 from indwell.sessions.conversation_restore import folded, rebuilt
 from indwell.sessions.records import Prefixed, Repaired, RequestRecord, Rewound

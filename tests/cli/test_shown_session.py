@@ -10,8 +10,7 @@ import pytest
 
 from indwell.cli.stored.sessions import show_session
 from indwell.messages import Message, Meta, ToolUse
-from indwell.sessions.display_records import CallEnded
-from indwell.sessions.records import MessageRecord, TurnStartRecord
+from indwell.sessions.records import CallEnded, MessageRecord, TurnStartRecord
 from indwell.sessions.storage.store import SessionStore
 
 META = Meta(tier=3, source="assistant", tokens=1)

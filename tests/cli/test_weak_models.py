@@ -186,3 +186,40 @@ async def test_login_warns_of_a_small_window_and_says_how_to_start_with_more(
     assert (
         "`-c 32768` for llama.cpp, `OLLAMA_CONTEXT_LENGTH=32768` for" in ended.stdout
     ) == is_said
+
+
+@pytest.mark.parametrize(("name", "n_params", "is_stored"), [
+    ("llama3.2", 3_212_749_888, True), ("llama3.2:3b", 3_212_749_888, False),
+    ("qwen3-coder", 30_532_122_624, False),
+])  # fmt: skip
+async def test_login_stores_the_lean_profile_for_a_small_model_whose_name_does_not_tell(
+    home, name, n_params, is_stored
+) -> None:
+    shown = {
+        "capabilities": ["tools"],
+        "model_info": {"general.parameter_count": n_params, "llama.context_length": 131_072},
+    }
+    script = answering(listed(name, owned_by="library"), more={"/api/show": shown})
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await indwell(
+            "login", endpoint.base_url, environment=home.environment(), folder=home.workspace
+        )
+    assert ended.code == 0, ended
+    said = f"{name} has 3.2 billion parameters, so sessions with it are lean"
+    assert (said in ended.stdout) == is_stored
+    config = (home.config / "indwell" / "config.toml").read_text()
+    assert ('profile = "lean"' in config) == is_stored
+
+
+async def test_that_a_model_writes_its_calls_is_said_once_in_a_session(home) -> None:
+    said = (LOOK, "I have read it.", LOOK, "I have read it again.")
+    async with LoopbackEndpoint([say(one, usage=USAGE) for one in said]) as endpoint:
+        ended = await indwell(
+            *("run", "--input-format", "jsonl", "--json"),
+            environment=home.environment(endpoint.base_url),
+            folder=home.workspace,
+            stdin=b'{"text": "read it"}\n{"text": "read it again"}\n',
+        )
+    assert ended.code == 0, ended
+    notices = [one["message"] for one in ended.events if one["type"] == "notice"]
+    assert sum("writes its tool calls as text" in one for one in notices) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.audit import HEAD, audited, missing, names, rendered
 from indwell.context.compaction.summarising.task_card import task_card
 from indwell.context.tokens import estimate_tokens
@@ -30,14 +30,14 @@ SOURCE = (
 )
 
 
-def plan(*source: Message) -> SummaryPlan:
+def plan(*source: Message) -> SummarySpan:
     words = tuple(
         block
         for message in source
         for block in message.blocks
         if isinstance(block, Text) and block.meta.source == "user"
     )
-    return SummaryPlan("regions", 0, len(source), source, words, "turn 1", 500)
+    return SummarySpan("regions", 0, len(source), source, words, "turn 1", 500)
 
 
 def test_a_name_that_the_agent_used_comes_back_with_the_line_that_defines_it() -> None:

@@ -4,11 +4,17 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.conversation import Config, Conversation, counted, estimated_tokens
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    Tally,
+    counted,
+    estimated_tokens,
+    extended,
+)
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
 from indwell.context.request.assemble import place_anchors
-from indwell.context.tally import Tally, extended
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message
 from support.requests import assistant, result, use, user

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.compaction.step import TokenRates
-from indwell.context.request.tool_changes import (
+from indwell.context.request.cache_health import (
     ToolChanges,
     change_words,
     changes_between,

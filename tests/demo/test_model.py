@@ -9,7 +9,7 @@ from indwell.agent.core.events import EditApplied
 from indwell.cli.demo.project import Project, make_project
 from indwell.context.attachments import Selection
 from indwell.policy.approvals import Answer
-from indwell.prompt.tasks import task_words
+from indwell.prompt.system import task_words
 from indwell.providers.scripted import CHECK, WHAT_IT_IS, _enclosing, demo_reply
 from indwell.tools.base import Tool, ToolContext, ToolTable
 from indwell.tools.commands.bash import Shell
@@ -18,7 +18,7 @@ from indwell.tools.read import make_read_file
 from indwell.wiring.features import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from support.requests import request, user
 from support.session import Named, World, a_tool, a_world, texts
 

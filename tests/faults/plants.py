@@ -53,7 +53,7 @@ def become_nobody() -> None:
 def protected() -> tuple[str, ...]:
     """Each name of the list, as a path that bears it."""
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
-    words = (one for table in tables for names in table.values() for one in names.split())
+    words = (one for table in tables for names in table.values() for one in names)
     paths = dict.fromkeys(one.removesuffix("/").replace("*", "x") for one in words)
     return tuple(one for one in paths if is_protected(one) and "node_modules" not in one)
 

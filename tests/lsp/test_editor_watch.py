@@ -10,7 +10,7 @@ import pytest
 from indwell.lsp.wire.sync import OpenedDocument, TextChange
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWatch
-from indwell.workspace.base import MemoryWatch
+from support.memory_workspace import MemoryWatch
 
 A, B = Path("/w/a.py"), Path("/w/b.py")
 

@@ -22,8 +22,7 @@ from indwell.errors import UserError
 from indwell.service.sessions.inherited_task import HandingOn, take_again
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
-from indwell.sessions.display_records import PlanSet, TodoSet
-from indwell.sessions.records import TurnEndRecord, TurnStartRecord
+from indwell.sessions.records import PlanSet, TodoSet, TurnEndRecord, TurnStartRecord
 from support.session import World, a_world, says, texts
 
 STEPS = (TodoItem("Count"),)

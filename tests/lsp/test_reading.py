@@ -10,9 +10,8 @@ from typing import Any, cast
 from indwell.agent.core.parts import Log
 from indwell.errors import SessionError
 from indwell.service.service import Service
-from indwell.sessions.display_records import Titled
 from indwell.sessions.log_lines import LogReading
-from indwell.sessions.records import Record
+from indwell.sessions.records import Record, Titled
 from support.session import World, a_world
 
 

@@ -194,6 +194,24 @@ async def test_where_no_document_can_be_shown_an_answer_is_a_short_harmless_mess
                 assert len(shown) < 2_500
 
 
+async def test_an_answer_is_shown_also_where_a_sentence_says_that_no_file_was_changed(
+    tmp_path,
+) -> None:
+    screen = Screen()
+    finished = msgspec.structs.replace(
+        OFFLINE,
+        ending="done",
+        message="no file was changed",
+        answer="Nothing is wrong there.",
+        retryable=False,
+    )
+    async with a_world(tmp_path, []) as world:
+        await Showing(screen, Settings).summary(world.session, finished)
+    answer, sentence = screen.shown
+    assert "Nothing is wrong there." in answer
+    assert sentence.startswith("Indwell: no file was changed")
+
+
 async def test_why_a_turn_failed_is_one_short_line() -> None:
     screen = Screen("Not now")
     evil = msgspec.structs.replace(OFFLINE, message="\x1b[2J\n" + "x" * 10_000)

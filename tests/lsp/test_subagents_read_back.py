@@ -12,10 +12,9 @@ from indwell.lsp.messages.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, sessi
 from indwell.lsp.virtual.markdown import transcript_markdown
 from indwell.messages import Message, Meta, ToolUse
 from indwell.service.sessions.recorded_turns import RecordedTurn
-from indwell.sessions.display_records import CallEnded
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview
-from indwell.sessions.records import MessageRecord, Record, TurnStartRecord
+from indwell.sessions.records import CallEnded, MessageRecord, Record, TurnStartRecord
 from support.recorded_turn import recorded_turn
 
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-<b>\n+```\n"

@@ -78,9 +78,10 @@ def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
     assert matches_any(path, deny)
 
 
-@pytest.mark.parametrize("name", sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"}))
-def test_what_is_put_aside_is_obeyed_by_nothing(name: str) -> None:
-    assert not is_protected(set_aside_name(name))
+def test_what_is_put_aside_is_obeyed_by_nothing() -> None:
+    names = sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"})
+    assert len(names) > 600
+    assert [name for name in names if is_protected(set_aside_name(name))] == []
 
 
 def test_a_package_of_a_build_is_left_and_one_of_the_workspace_is_not() -> None:
@@ -125,11 +126,12 @@ def test_most_names_are_ordinary(name) -> None:
     assert ordinary_of(SECRETS)(name)
 
 
-@pytest.mark.parametrize("name", LISTED_PARTS)
-def test_no_path_of_a_listed_name_is_passed_over(name) -> None:
+def test_no_path_of_a_listed_name_is_passed_over() -> None:
     kind, is_ordinary = kind_of(SECRETS), ordinary_of(SECRETS)
-    assert not (kind(name) and is_ordinary(name))
-    assert not (kind(f"a/{name.upper()}") and is_ordinary(name.upper()))
+    assert len(LISTED_PARTS) > 700
+    assert [one for one in LISTED_PARTS if kind(one) and is_ordinary(one)] == []
+    loud = [one.upper() for one in LISTED_PARTS]
+    assert [one for one in loud if kind(f"a/{one}") and is_ordinary(one)] == []
 
 
 @pytest.mark.parametrize("glob", ["*", "**", "?", "[a-z]*", "x", "*x*", "a\\b"])

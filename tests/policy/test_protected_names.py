@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 import pytest
@@ -159,10 +160,10 @@ def test_each_dot_name_at_the_root_is_guarded_or_stands_as_harmless(name: str) -
         assert not folded or HARMLESS.hold((folded,)) or not path.isascii()
 
 
-def entries() -> list[tuple[str, str, str]]:
+def entries() -> list[tuple[str, Sequence[str], str]]:
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
     every = chain.from_iterable(table.items() for table in tables)
-    return [(who, names, one) for who, names in every for one in names.split()]
+    return [(who, names, one) for who, names in every for one in names]
 
 
 def test_each_entry_has_one_who_loads_it_stands_once_and_is_in_lower_case() -> None:
@@ -174,7 +175,7 @@ def test_each_entry_has_one_who_loads_it_stands_once_and_is_in_lower_case() -> N
 
 
 def test_no_harmless_name_is_a_protected_one() -> None:
-    harmless = [one for names in protected_names.HARMLESS.values() for one in names.split()]
+    harmless = [one for names in protected_names.HARMLESS.values() for one in names]
     assert [one for one in harmless if is_protected(one.replace("*", "x"))] == []
     assert [one for one in harmless if not one.startswith(".")] == []
     assert [one for one in harmless if is_unknown(one.replace("*", "x"))] == []
@@ -195,6 +196,6 @@ def test_folders_that_are_obeyed_at_once_are_marked_among_the_protected_ones() -
     assert set(protected_names.AT_ONCE) == {
         *(".vscode", ".indwell", ".idea", ".cursor", ".zed", ".claude"),
     }
-    listed = " ".join(protected_names.PROTECTED.values())
-    assert "!" not in listed
-    assert {f"{one}/" for one in protected_names.AT_ONCE} <= set(listed.split())
+    listed = set(chain.from_iterable(protected_names.PROTECTED.values()))
+    assert not any("!" in one for one in listed)
+    assert {f"{one}/" for one in protected_names.AT_ONCE} <= listed

@@ -14,7 +14,7 @@ from indwell.prompt.reminders import (
     round_limit_words,
     surroundings_words,
 )
-from indwell.prompt.tasks import TITLES, Task, named, task_words
+from indwell.prompt.system import TITLES, Task, named, task_words
 
 NOW = Surroundings("2026-11-21", "/w", "main", "small")
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
+from indwell.context.compaction.step import CompactionFacts, SummarySpan, TokenRates
 from indwell.context.compaction.transcripts import source_text
 from indwell.context.conversation import prompt_tokens
 from indwell.context.injections import inject
@@ -72,7 +72,7 @@ def test_a_summary_costs_the_cached_prefix_or_the_region_and_its_own_tokens(
 ) -> None:
     course = list(points(session(n=6).messages, ReplayRules(PRESETS["none"], 1_000_000)))
     talk = course[5].conversation
-    plan = SummaryPlan(
+    plan = SummarySpan(
         layer="regions",
         start=1,
         stop=9,

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.review.checkpoints.coverage import Coverage
-from indwell.review.command_order import WAITS, CommandHold, CommandOrder
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
-from indwell.review.ledger import ReviewLedger
+from indwell.review.ledger import WAITS, CommandHold, CommandOrder, ReviewLedger
 from indwell.review.verdicts import COPIES
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import ledger_in

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import CommandLimits, spawn
-from indwell.sandbox.processes import memory_b
+from indwell.sandbox.processes import ram_b
 
 NOBODY = 65_534
 
@@ -40,7 +40,7 @@ async def environ() -> None:
 
 async def memory() -> None:
     """Of a process of root's, such as the one that started this one."""
-    sys.stdout.write(f"{memory_b(os.getppid()) > 1_000_000}\n")
+    sys.stdout.write(f"{ram_b(os.getppid()) > 1_000_000}\n")
 
 
 os.setgroups([])

@@ -31,7 +31,7 @@ async def test_prc_09_a_file_that_fills_the_disk_is_bounded_and_said(tmp_path: P
 
 async def test_prc_09_memory_of_all_processes_together_is_bounded_and_said(tmp_path: Path) -> None:
     hog = f"{sys.executable} -c 'import time; x = bytearray(60 << 20); time.sleep(30)'"
-    finished = await run(f"{hog} & setsid {hog} & {hog} & wait", tmp_path, memory_b=130_000_000)
+    finished = await run(f"{hog} & setsid {hog} & {hog} & wait", tmp_path, ram_b=130_000_000)
     assert (finished.overrun, finished.exit_code) == ("over 130 MB of memory", -9)
     assert finished.seconds < 20
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.secrets.detector import Hider, find, has_mark, kinds_in, values_in
+from indwell.secrets import Hider, find, has_mark, kinds_in, values_in
 from support.made_secrets import made_secrets
 
 ROOT = Path(__file__).resolve().parents[2]

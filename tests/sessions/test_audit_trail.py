@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from indwell.messages import Message, Meta, ToolResult
 from indwell.sessions.audit_trail import Act, acts
-from indwell.sessions.display_records import Decided
-from indwell.sessions.records import Intent, MessageRecord, Record, Rewound, TurnStartRecord
+from indwell.sessions.records import (
+    Decided,
+    Intent,
+    MessageRecord,
+    Record,
+    Rewound,
+    TurnStartRecord,
+)
 from sessions.session_logs import AT
 
 

@@ -15,10 +15,9 @@ from indwell.context.plan import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage
 from indwell.sessions.branches import plan_of
-from indwell.sessions.display_records import PlanSet
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
-from indwell.sessions.records import Forked
-from indwell.sessions.statistics import scanned_figures
+from indwell.sessions.overview import scanned_figures
+from indwell.sessions.records import Forked, PlanSet
 from indwell.sessions.storage.automatic_deletion import CONFIRM, RetentionLimits, sweep
 from indwell.sessions.storage.retention import delete, session_ids, stored
 from indwell.sessions.storage.store import SessionStore

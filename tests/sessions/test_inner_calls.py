@@ -9,8 +9,16 @@ from indwell.messages import Message, Meta, ToolUse
 from indwell.service.sessions.recorded_turns import events_of
 from indwell.sessions import log_lines
 from indwell.sessions.audit_trail import acts
-from indwell.sessions.display_records import FAILURE_CHARACTERS, CallEnded, Decided, kept_failure
-from indwell.sessions.records import MessageRecord, Record, SessionStarted, TurnStartRecord
+from indwell.sessions.records import (
+    FAILURE_CHARACTERS,
+    CallEnded,
+    Decided,
+    MessageRecord,
+    Record,
+    SessionStarted,
+    TurnStartRecord,
+    kept_failure,
+)
 
 AT = "2026-11-21T09:00:00.000+00:00"
 META = Meta(tier=3, source="assistant", tokens=1)

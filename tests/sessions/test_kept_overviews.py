@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from indwell.files.append_log import pieces_of
-from indwell.sessions.display_records import Titled
 from indwell.sessions.overview import scanned
-from indwell.sessions.records import TurnStartRecord
+from indwell.sessions.records import Titled, TurnStartRecord
 from indwell.sessions.storage.retention import delete
 from indwell.sessions.storage.store import NAME, SessionStore, overview_of
 

@@ -23,10 +23,10 @@ from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
-from indwell.sessions.display_records import CallEnded
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import (
+    CallEnded,
     Intent,
     MessageRecord,
     Repaired,

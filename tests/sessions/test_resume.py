@@ -24,7 +24,7 @@ from indwell.tools.editing.edit import EditFile
 from indwell.tools.editing.lost_edits import looked_up, state_of
 from indwell.tools.editing.replace import Replacement
 from indwell.tools.editing.write import WriteFile
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 
 AT = "2026-11-21T09:00:00.000+00:00"
 STARTED = SessionStarted("s1", "/work", "small", AT)

@@ -7,6 +7,13 @@ from indwell.context.history import MessageSplice
 from indwell.context.request.figures import Compactions, UsageFigures
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.log_lines import encode
+from indwell.sessions.overview import (
+    SessionFigures,
+    StatisticsKey,
+    by_turn,
+    scanned_figures,
+    statistics,
+)
 from indwell.sessions.records import (
     CompactionRecord,
     MessageRecord,
@@ -14,13 +21,6 @@ from indwell.sessions.records import (
     SessionStarted,
     Spent,
     TurnStartRecord,
-)
-from indwell.sessions.statistics import (
-    SessionFigures,
-    StatisticsKey,
-    by_turn,
-    scanned_figures,
-    statistics,
 )
 
 NOON = "2026-11-{:02}T12:00:00.000+00:00"

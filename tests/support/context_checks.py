@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import msgspec
 
-from indwell.context.compaction.step import Action, CompactionStep, SummaryPlan
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.compaction.step import Action, CompactionStep, SummarySpan
+from indwell.context.conversation import Conversation, Tally, estimated_tokens, prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.context.pairing import problems
 from indwell.context.request.assemble import assemble
-from indwell.context.tally import Tally
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, tools_tokens
 from indwell.errors import ConversationTooLarge
 from indwell.messages import Message, Text, ToolResult
@@ -125,7 +124,7 @@ def check_step(
         assert known.get(spill.name, spill.text) == spill.text, (
             f"{step.layer} writes another text to the spill {spill.name!r}"
         )
-    if isinstance(action, SummaryPlan):
+    if isinstance(action, SummarySpan):
         check_plan(before, action)
 
 
@@ -152,7 +151,7 @@ def check_results(conversation: Conversation) -> None:
                 )
 
 
-def check_plan(conversation: Conversation, plan: SummaryPlan) -> None:
+def check_plan(conversation: Conversation, plan: SummarySpan) -> None:
     """A summary is made of originals, and of no summary (H26)."""
     history = conversation.history
     told = transcript(conversation.messages, history)

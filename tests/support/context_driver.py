@@ -11,14 +11,14 @@ from indwell.context.compaction.step import (
     Action,
     CompactionFacts,
     CompactionStep,
-    SummaryPlan,
+    SummarySpan,
     full_tokens,
 )
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.conversation import Conversation, prompt_tokens
 
-Summarise = Callable[[SummaryPlan], str]
+Summarise = Callable[[SummarySpan], str]
 Watch = Callable[[Conversation, Action, CompactionStep, Conversation], None]
 """What is told of each step that is taken: before, what was wanted, what it became, after."""
 

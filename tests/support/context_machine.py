@@ -20,13 +20,14 @@ from indwell.context.compaction.step import (
     Action,
     CompactionFacts,
     CompactionStep,
-    SummaryPlan,
+    SummarySpan,
     TokenRates,
 )
 from indwell.context.compaction.summarising.fallback import simulated
 from indwell.context.conversation import (
     Config,
     Conversation,
+    Tally,
     calibrated,
     counted,
     estimated_tokens,
@@ -35,7 +36,6 @@ from indwell.context.conversation import (
 )
 from indwell.context.injections import Kind, inject, is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
-from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
 from indwell.sessions import log_lines
 from indwell.sessions.conversation_restore import folded, join
@@ -239,7 +239,7 @@ class ContextMachine:
             self.records.append(MessageRecord(message, AT))
         self.conversation = counted(after)
 
-    def _summary(self, plan: SummaryPlan) -> str:
+    def _summary(self, plan: SummarySpan) -> str:
         self.tally["summaries"] += 1
         kind = self.dice.random()
         if kind < 0.1:

@@ -11,7 +11,7 @@ from indwell.context.compaction.step import (
     Action,
     CompactionFacts,
     CompactionStep,
-    SummaryPlan,
+    SummarySpan,
     View,
     full_tokens,
 )
@@ -59,7 +59,7 @@ def wanted(
     return act(layer, viewed(now, goal=goal, facts=facts))
 
 
-def summarised(now: Conversation, plan: SummaryPlan, text: str = "It is done.") -> Conversation:
+def summarised(now: Conversation, plan: SummarySpan, text: str = "It is done.") -> Conversation:
     return taken(now, apply_summary(now, plan, text))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.summarising.plans import WORDS_SHARE
+from indwell.context.compaction.summarising.span import WORDS_SHARE
 from indwell.context.history import transcript
 from indwell.context.pairing import problems
 from indwell.context.tokens import BLOCK_OVERHEAD

@@ -45,7 +45,7 @@ from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.base import Workspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SURROUNDINGS = Surroundings("2026-11-21", "/workspace", "main", "small")

@@ -13,7 +13,7 @@ from indwell.errors import ToolError
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Outcome, Succeeded, Tool, ToolContext, ToolFacts
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from tools.calling import Agent
 
 

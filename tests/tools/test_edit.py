@@ -12,7 +12,7 @@ from indwell.workspace.base import AppliedChange, Snapshot, TextStamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
 EDIT = {"path": "a", "edits": [{"old": "two", "new": "2"}]}

@@ -12,7 +12,7 @@ from indwell.errors import EditRefused, ToolError
 from indwell.tools.seen import KEPT_CHARS
 from indwell.workspace.base import AppliedChange, Snapshot, digest
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))

@@ -12,7 +12,7 @@ from indwell.errors import ToolError
 from indwell.tools.base import Outcome
 from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from tools.calling import Agent
 from tools.programs import programs, seen_running
 from tools.shared_data import shared_cases

@@ -9,10 +9,10 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
+from indwell.tools.searching.patterns import LINE_CHARS
 from indwell.tools.searching.ripgrep import Hits
-from indwell.tools.searching.search_place import LINE_CHARS
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from tools.calling import Agent
 from tools.programs import programs, seen_running
 

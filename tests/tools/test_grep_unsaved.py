@@ -8,9 +8,9 @@ import pytest
 
 from indwell.tools.base import Outcome
 from indwell.tools.searching.grep import join, with_context
-from indwell.workspace.memory import MemoryWorkspace
 from support.editing import USAGE, Home, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, say
+from support.memory_workspace import MemoryWorkspace
 from tools.calling import Agent
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
+from indwell.tools.searching.patterns import SearchScope, path_matcher, scope_of
 from indwell.workspace.disk import DiskWorkspace
 from tools.calling import Agent
 
@@ -46,21 +46,21 @@ async def test_narrowing_the_walk_loses_and_adds_nothing(pattern: str, tmp_path:
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("*.py", SearchPlan(names=("*.py",))),
-        ("**/*.py", SearchPlan(names=("*.py",))),
-        ("**/*", SearchPlan()),
-        ("src/**/x*.{ts,tsx}", SearchPlan(folder="src", names=("x*.ts", "x*.tsx"))),
-        ("src/deep/*.go", SearchPlan(folder="src/deep", names=("*.go",), depth=1)),
-        ("src/deep/**", SearchPlan(folder="src/deep")),
-        ("Makefile", SearchPlan(names=("Makefile",))),
+        ("*.py", SearchScope(names=("*.py",))),
+        ("**/*.py", SearchScope(names=("*.py",))),
+        ("**/*", SearchScope()),
+        ("src/**/x*.{ts,tsx}", SearchScope(folder="src", names=("x*.ts", "x*.tsx"))),
+        ("src/deep/*.go", SearchScope(folder="src/deep", names=("*.go",), depth=1)),
+        ("src/deep/**", SearchScope(folder="src/deep")),
+        ("Makefile", SearchScope(names=("Makefile",))),
     ],
 )
-def test_a_plain_pattern_leaves_nothing_to_match(pattern: str, expected: SearchPlan) -> None:
-    assert plan(pattern) == expected
+def test_a_plain_pattern_leaves_nothing_to_match(pattern: str, expected: SearchScope) -> None:
+    assert scope_of(pattern) == expected
 
 
 def test_a_pattern_that_says_more_is_matched_on_what_is_left() -> None:
-    way = plan("src/*/[ab]?.go")
+    way = scope_of("src/*/[ab]?.go")
     assert (way.folder, way.names, way.depth) == ("src", ("*.go",), 2)
     assert way.matches is not None
     assert (way.matches("src/x/a1.go"), way.matches("src/x/c1.go")) == (True, False)
@@ -68,4 +68,4 @@ def test_a_pattern_that_says_more_is_matched_on_what_is_left() -> None:
 
 def test_too_many_alternatives_are_said() -> None:
     with pytest.raises(ToolError, match="too many alternatives"):
-        plan("{a,b}" * 20)
+        scope_of("{a,b}" * 20)

@@ -8,7 +8,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 from tools.calling import Agent
 
 

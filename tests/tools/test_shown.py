@@ -11,7 +11,7 @@ from indwell.errors import EditRefused
 from indwell.tools.editing.rebase import Collision, propose
 from indwell.tools.editing.replace import Replacement
 from indwell.workspace.base import AppliedChange, Snapshot, TextStamp, digest
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
 PATH = ROOT / "a"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.workspace.git.repository import branch_of
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 
 
 @pytest.mark.parametrize(

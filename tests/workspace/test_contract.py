@@ -10,7 +10,7 @@ from indwell.errors import EditRefused, ToolError
 from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStamp, Workspace, digest
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import ByteSplice, Large
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 
 FILES = {"a.txt": "one\r\ntwo", "src/main.py": "pass\n"}
 

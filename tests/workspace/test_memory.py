@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from indwell.workspace.base import AppliedChange, Settlement, Snapshot, TextStamp, digest
-from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.memory_workspace import ROOT, MemoryWorkspace
 
 
 async def test_an_open_buffer_wins_over_the_disk() -> None:

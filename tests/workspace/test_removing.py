@@ -10,7 +10,7 @@ import pytest
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.user_files import delete_exactly
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.memory import MemoryWorkspace
+from support.memory_workspace import MemoryWorkspace
 
 LATIN = "größer\r\n".encode("latin-1")
 

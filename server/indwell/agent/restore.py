@@ -24,11 +24,11 @@ from indwell.errors import SessionError
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
 from indwell.sessions.conversation_restore import folded, rebuilt, rewritten
-from indwell.sessions.display_records import Inherited, Titled
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
     CompactionRecord,
     Forked,
+    Inherited,
     Intent,
     MessageRecord,
     Prefixed,
@@ -39,6 +39,7 @@ from indwell.sessions.records import (
     SessionStarted,
     Spent,
     SteeringRecord,
+    Titled,
     TurnEndRecord,
     TurnStartRecord,
     was_interrupted,

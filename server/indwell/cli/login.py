@@ -69,7 +69,7 @@ def _why_lean(settings: Settings, offered: OfferedModel) -> str:
     """Why a session with an offered model tells it as little as possible; empty if not."""
     if settings.provider == "scripted":
         return ""
-    return why_lean(in_force(settings, offered.name), offered.window)
+    return why_lean(in_force(settings, offered.name), offered.window, offered.size)
 
 
 _OF_LEAN = (

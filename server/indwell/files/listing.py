@@ -210,9 +210,9 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
     """
     hashed = hashlib.blake2b(digest_size=16)
     n_files = 0
-    todo = [str(folder)]
-    while todo:
-        here = todo.pop()
+    pending = [str(folder)]
+    while pending:
+        here = pending.pop()
         try:
             with os.scandir(here) as entries:
                 listed = sorted(entries, key=lambda one: one.name)
@@ -225,7 +225,7 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
             try:
                 if one.is_dir(follow_symlinks=False):
                     if not one.name.startswith("."):
-                        todo.append(one.path)
+                        pending.append(one.path)
                     continue
                 found = one.stat(follow_symlinks=False)
             except OSError:

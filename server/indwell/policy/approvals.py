@@ -19,7 +19,7 @@ from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
 from indwell.policy.rules import NOTHING_MORE
-from indwell.secrets.detector import kinds_in
+from indwell.secrets import kinds_in
 from indwell.workspace.comparing.diff import DiffHunk
 
 MOST_RISKY = 8  # parts of a command that are named as the reason; of more, only the number is told

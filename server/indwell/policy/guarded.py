@@ -88,7 +88,7 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
         edits: As in ``kind_of``.
     """
     tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
-    listed = (one for table in tables for names in table.values() for one in names.split())
+    listed = (one for table in tables for names in table.values() for one in names)
     parts = [one.split("/")[0] for one in listed] + [BARE.casefold(), *HOLD_PROGRAMS]
     parts += [_telling(one) for one in (*deny, *edits) if not one.startswith("!")]
     exact = frozenset(one for one in parts if not _SPECIAL.search(one))

@@ -66,7 +66,7 @@ def _begins_with(components: tuple[str, ...], rest: tuple[str, ...]) -> bool:
 
 
 def _compiled(*tables: protected_names.Names) -> _Names:
-    every = [one for table in tables for names in table.values() for one in names.split()]
+    every = [one for table in tables for names in table.values() for one in names]
     runs: dict[str, list[tuple[str, ...]]] = {}
     for one in every:
         first, *rest = one.split("/")

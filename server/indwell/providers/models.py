@@ -14,6 +14,7 @@ import msgspec
 
 MAX_MODELS = 2_000  # OpenRouter lists some 400; nobody reads a longer list
 MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
+MAX_PARAMETERS = 10**14  # a larger number is a mistake
 TRAINED = "as trained"
 _MAX_NAME = 200  # characters
 
@@ -30,6 +31,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
         tools: Whether it takes tools.
         source: The source of the window: ``endpoint``, ``TRAINED`` if the model was trained for it
             and may run with less, or the name of a data set.
+        size: Billions of parameters, as the server reports them.
     """
 
     name: str
@@ -39,6 +41,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
     price_out: float | None = None
     tools: bool | None = None
     source: str = "endpoint"
+    size: float | None = None
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
@@ -87,6 +90,7 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
         window=own or trained,
         tools=tools,
         source="endpoint" if own or not trained else TRAINED,
+        size=_size(information.get("general.parameter_count")),
     )
 
 
@@ -141,6 +145,7 @@ def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
         price_out=_price(pricing.get("completion")),
         tools=_tools(entry),
         source=TRAINED if trained and not running else "endpoint",
+        size=_size(meta.get("n_params")),
     )
 
 
@@ -179,6 +184,12 @@ def _first_count(*values: object) -> int | None:
 def _count(value: object) -> int | None:
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9
     return value if is_count and isinstance(value, int) else None
+
+
+def _size(value: object) -> float | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return round(value / 1e9, 1) if 0 < value <= MAX_PARAMETERS else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ from indwell.context.compaction.step import (
     CompactionStep,
     NothingPays,
     SpilledText,
-    SummaryPlan,
+    SummarySpan,
     nothing_pays,
     refusal,
 )
@@ -341,9 +341,9 @@ class WrittenSummary(msgspec.Struct, frozen=True):
 
 
 Summarise: TypeAlias = Callable[
-    [Conversation, SummaryPlan, CompactionFacts, Preset], WrittenSummary
+    [Conversation, SummarySpan, CompactionFacts, Preset], WrittenSummary
 ]
-"""Lets the summary of a plan be written."""
+"""Lets the summary of a span be written."""
 
 
 def simulating(ratio: float) -> Summarise:
@@ -355,26 +355,26 @@ def simulating(ratio: float) -> Summarise:
     """
 
     def summarise(
-        conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset
+        conversation: Conversation, span: SummarySpan, facts: CompactionFacts, preset: Preset
     ) -> WrittenSummary:
         if ratio:
-            text = simulated(plan, ratio)
-            price = price_of(conversation, plan, facts, estimate_tokens(text))
+            text = simulated(span, ratio)
+            price = price_of(conversation, span, facts, estimate_tokens(text))
         else:
-            text, price = extract(plan), 0.0
-        return WrittenSummary(_step(conversation, plan, facts, preset, text), price)
+            text, price = extract(span), 0.0
+        return WrittenSummary(_step(conversation, span, facts, preset, text), price)
 
     return summarise
 
 
 def price_of(
-    conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, output: int
+    conversation: Conversation, span: SummarySpan, facts: CompactionFacts, output: int
 ) -> float:
     """Return the main model's price for a summary of ``output`` tokens: appended, if possible."""
-    live = conversation.messages[plan.start : plan.stop]
+    live = conversation.messages[span.start : span.stop]
     sizes = SummarySizes(
         prefix=prompt_tokens(conversation),
-        region=part_tokens(conversation, source_text(plan)) + INSTRUCTIONS,
+        region=part_tokens(conversation, source_text(span)) + INSTRUCTIONS,
         instructions=INSTRUCTIONS,
         output=output,
         main_budget=conversation.config.budget,
@@ -388,7 +388,7 @@ def price_of(
 
 
 def _step(
-    conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset, text: str
+    conversation: Conversation, span: SummarySpan, facts: CompactionFacts, preset: Preset, text: str
 ) -> CompactionStep:
     """Build the step as ``agent.compaction.summary`` does: audited, with card and files."""
     card: Text | None = None
@@ -397,8 +397,8 @@ def _step(
         budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
         whole = transcript(conversation.messages, conversation.history)
         card, least = task_card(whole, budget_tokens=budget), least_card(whole)
-        live = conversation.messages[: plan.start] + conversation.messages[plan.stop :]
-        text = audited(plan, text, card, live=live)
-    files = transcript_files(conversation, plan.start, plan.stop, facts.spill_folder)
-    step = apply_summary(conversation, plan, text, card=card, least=least, transcript=files.named)
+        live = conversation.messages[: span.start] + conversation.messages[span.stop :]
+        text = audited(span, text, card, live=live)
+    files = transcript_files(conversation, span.start, span.stop, facts.spill_folder)
+    step = apply_summary(conversation, span, text, card=card, least=least, transcript=files.named)
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills))

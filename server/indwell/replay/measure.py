@@ -30,7 +30,7 @@ _SHOWN = 120  # characters of a closing line by which it is recognised inside a 
 _TELLING = 20  # characters of a line that can occur nowhere else by chance
 _SUMMED_UP = lazy_pattern(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
 _RUN = lazy_pattern(r"(\d+)(?: to (\d+))?")
-_WORDS = "words-"  # files with the user's words have such names (``summarising.plans``)
+_WORDS = "words-"  # files with the user's words have such names (``summarising.span``)
 
 
 def replayed(

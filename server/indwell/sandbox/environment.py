@@ -18,7 +18,7 @@ from typing import Any
 
 from indwell.own_path import lies_in, own_path
 from indwell.sandbox.leftovers import prepare
-from indwell.secrets.detector import is_proxy, is_secret
+from indwell.secrets import is_proxy, is_secret
 
 ALLOWED = frozenset(
     [

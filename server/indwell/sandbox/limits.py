@@ -30,7 +30,7 @@ from indwell.sandbox.leftovers import (
     end_descendants,
     signal_group,
 )
-from indwell.sandbox.processes import children, machine_memory_b, memory_b, n_tasks, processes
+from indwell.sandbox.processes import children, machine_ram_b, n_tasks, processes, ram_b
 
 if sys.platform != "win32":
     import resource
@@ -38,7 +38,7 @@ if sys.platform != "win32":
 _LOCKS = 10  # RLIMIT_LOCKS, which Linux ignores since 2.4.25; Python has no name for it
 _GRACE_CPU_S = 5  # between the catchable signal and KILL
 _DISK_SHARE = 0.8
-_OUT_OF_MEMORY = 500  # of 1,000: the kernel kills a command before the editor and us
+_OOM_SCORE = 500  # of 1,000: the kernel kills a command before the editor and us
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
         cpu_s: Processor seconds of each process. Default: all cores until the timeout, so that only
             leftover processes hit it; unlimited without a timeout.
         file_b: Size of each file that it writes; at most 80 % of the free disk space.
-        memory_b: Memory of all its processes; None is 80 % of the machine's.
+        ram_b: Memory of all its processes; None is 80 % of the machine's.
         n_processes: Processes and threads in total; a build on 64 cores has some hundreds.
         n_files: Open files of each process. Watchers of big trees need tens of thousands; old
             programs close every possible one, which takes seconds at 10 ** 9.
@@ -56,7 +56,7 @@ class CommandLimits(msgspec.Struct, frozen=True):
 
     cpu_s: int | None = None
     file_b: int = 10_000_000_000
-    memory_b: int | None = None
+    ram_b: int | None = None
     n_processes: int = 2_000
     n_files: int = 65_536
 
@@ -81,7 +81,7 @@ def shell_prefix(limits: CommandLimits, mark: str, cwd: Path, timeout_s: float |
         # does so for everyone but root; for root, `watch` counts.
         now = n_tasks()
         settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
-        settings.append(f"echo {_OUT_OF_MEMORY} >/proc/self/oom_score_adj")
+        settings.append(f"echo {_OOM_SCORE} >/proc/self/oom_score_adj")
     return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
 
 
@@ -135,7 +135,7 @@ class LimitWatch:
         self.overrun = ""  # the exceeded limit in words, once the run is ended for it
         self._pid = pid
         self._run = run
-        self._most_b = limits.memory_b or int(machine_memory_b()[0] * _SHARE)
+        self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
         self._most_processes = limits.n_processes
 
     async def until_too_much(self) -> None:
@@ -147,7 +147,7 @@ class LimitWatch:
             guard.renew()
             if len(children() or ()) > _MANY:
                 await asyncio.to_thread(bury, self._run)
-            is_full = 0 < self._most_b <= machine_memory_b()[1]
+            is_full = 0 < self._most_b <= machine_ram_b()[1]
             if is_full or n_tasks() - before >= self._most_processes:
                 began = time.monotonic()
                 # End it in this same thread: a growing bomb starves the event loop.
@@ -162,7 +162,7 @@ class LimitWatch:
             own = descendants(self._pid, self._run, young) | {self._pid}
             if sum(one.n_threads for one in young if one.pid in own) >= self._most_processes:
                 self.overrun = f"over {self._most_processes:,} processes and threads"
-            elif sum(map(memory_b, own)) >= self._most_b:
+            elif sum(map(ram_b, own)) >= self._most_b:
                 self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
             if self.overrun:
                 signal_group(self._pid, "SIGKILL")

@@ -102,7 +102,7 @@ def has_words(pid: int) -> bool:
     return process is None or process.is_dead or bool(_read(f"/proc/{pid}/cmdline"))
 
 
-def memory_b(pid: int) -> int:
+def ram_b(pid: int) -> int:
     """Return the memory of a process, with its share of shared memory.
 
     If that is unreadable, as for some programs, all of its shared memory counts.
@@ -120,7 +120,7 @@ def n_tasks() -> int:
     return int(words[3].partition(b"/")[2]) if len(words) > 3 else 0  # noqa: PLR2004 - the fourth
 
 
-def machine_memory_b() -> tuple[int, int]:
+def machine_ram_b() -> tuple[int, int]:
     """Return the memory available to us, and how much is used; zeros if unknown.
 
     In a container these are the limits of its control group, which counts caches as used.

@@ -17,8 +17,8 @@ from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
 from indwell.service.secrets import OtherNames
 from indwell.settings.model import Settings
+from indwell.tools.searching.patterns import SearchPlace
 from indwell.tools.searching.ripgrep import listen
-from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import document_lines

@@ -14,7 +14,7 @@ from indwell.files import linked_mark
 from indwell.files.watch.tree import FoundChanges, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
-from indwell.secrets.detector import Hider, secrets_of
+from indwell.secrets import Hider, secrets_of
 from indwell.settings.model import Settings
 from indwell.workspace.git.repository import nested
 

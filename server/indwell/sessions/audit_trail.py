@@ -10,8 +10,14 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import ToolResult
 from indwell.sessions.branches import lived
-from indwell.sessions.display_records import Decided, Verdict
-from indwell.sessions.records import Intent, MessageRecord, Record, TurnStartRecord
+from indwell.sessions.records import (
+    Decided,
+    Intent,
+    MessageRecord,
+    Record,
+    TurnStartRecord,
+    Verdict,
+)
 
 End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
 """``denied``: by a rule. ``refused``: by the user, or nobody answered. ``unknown``: the log has no

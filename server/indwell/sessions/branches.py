@@ -14,13 +14,15 @@ from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import SessionError
 from indwell.lazy_pattern import lazy_pattern
-from indwell.sessions.display_records import CommandSet, PlanSet, TodoSet
 from indwell.sessions.records import (
+    CommandSet,
     Forked,
+    PlanSet,
     Record,
     Rewound,
     SessionStarted,
     Spent,
+    TodoSet,
     TurnEndRecord,
     TurnStartRecord,
 )

@@ -28,9 +28,10 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
-from indwell.sessions.display_records import Inherited, PlanSet
 from indwell.sessions.records import (
     Forked,
+    Inherited,
+    PlanSet,
     Record,
     Rewound,
     SessionStarted,

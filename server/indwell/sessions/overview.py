@@ -1,25 +1,40 @@
-"""Summary of a session for lists: time, model, first words, turns, cost (H61). Pure."""
+"""Summary of a session for lists (H61), and sums by day, session, turn and model (H37). Pure.
+
+For the sums, only the short records of a log are decoded, and the compactions for their numbers.
+Messages and requests stay undecoded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 
+from indwell.context.request.figures import UsageFigures, of_call, of_compaction
 from indwell.messages import Usage
-from indwell.sessions.display_records import Titled
 from indwell.sessions.log_lines import BULKY, LogReading, read
 from indwell.sessions.records import (
     IMPORTED,
+    CompactionRecord,
     Forked,
+    Record,
     Repaired,
     Rewound,
     SessionStarted,
     Spent,
+    Titled,
     TurnStartRecord,
 )
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
+_Key = TypeVar("_Key")
+_NEEDED = (CompactionRecord, Forked, SessionStarted, Spent)
+_PASSED = tuple(
+    f'{{"type":"{kind.__struct_config__.tag}",'.encode()
+    for kind in get_args(Record)
+    if kind not in _NEEDED
+)
 
 
 class Overview(msgspec.Struct, frozen=True):
@@ -103,3 +118,114 @@ def overview(session: str, reading: LogReading) -> Overview:
         reading.notices,
         imported,
     )
+
+
+class StatisticsKey(NamedTuple):
+    """The key of a sum; ``day`` is a date in the user's time zone, such as ``2026-11-21``."""
+
+    day: str
+    model: str
+    turn: int
+
+
+class SessionFigures(msgspec.Struct, frozen=True):
+    """The usage of one session.
+
+    Attributes:
+        id: Session id.
+        workspace: The workspace folder; empty if the log does not name it.
+        model: The newest model.
+        parts: The sums by day, model and turn.
+        notices: What could not be read, a sentence each.
+    """
+
+    id: str
+    workspace: str = ""
+    model: str = ""
+    parts: Mapping[StatisticsKey, UsageFigures] = {}
+    notices: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> UsageFigures:
+        """The sum of all parts."""
+        return sum(self.parts.values(), UsageFigures())
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """The usage of several sessions.
+
+    Attributes:
+        total: The sum of all sessions.
+        days: By the user's date, newest first.
+        models: By model name, most prompt tokens first.
+        sessions: The sessions with any usage, newest first.
+    """
+
+    total: UsageFigures
+    days: Mapping[str, UsageFigures]
+    models: Mapping[str, UsageFigures]
+    sessions: tuple[SessionFigures, ...]
+
+
+def scanned_figures(
+    session: str, pieces: Iterable[bytes], day_of: Callable[[str], str], *, since: str = ""
+) -> SessionFigures:
+    """Sum up a log from pieces of bytes.
+
+    Args:
+        session: Session id.
+        pieces: The log's bytes, split anywhere.
+        day_of: Converts a record's time to the user's date.
+        since: The first day to include; empty: all days.
+    """
+    reading = read(pieces, passing=_PASSED)
+    parts: dict[StatisticsKey, UsageFigures] = {}
+    workspace = model = ""
+    for record in reading.records:
+        match record:
+            case SessionStarted():
+                workspace, model = record.workspace, record.model
+                continue
+            case Forked():
+                parts.clear()  # copied records count in the original session
+                continue
+            case Spent():
+                model = record.model
+                figures = of_call(record.usage, record.cost)
+            case CompactionRecord():
+                figures = of_compaction(record.layer, record.before, record.after)
+            case _:
+                continue
+        day = day_of(record.at)
+        if day >= since:
+            part = StatisticsKey(day, model, record.turn)
+            parts[part] = parts.get(part, UsageFigures()) + figures
+    return SessionFigures(session, workspace, model, parts, reading.notices)
+
+
+def statistics(sessions: Iterable[SessionFigures]) -> Statistics:
+    """Combine the sums of several sessions."""
+    shown = sorted((one for one in sessions if one.parts), key=lambda one: one.id, reverse=True)
+    parts = [item for one in shown for item in one.parts.items()]
+    days = _grouped(parts, lambda part: part.day)
+    models = _grouped(parts, lambda part: part.model)
+    return Statistics(
+        total=sum((figures for _, figures in parts), UsageFigures()),
+        days=dict(sorted(days.items(), reverse=True)),
+        models=dict(sorted(models.items(), key=lambda item: (-item[1].usage.input, item[0]))),
+        sessions=tuple(shown),
+    )
+
+
+def by_turn(session: SessionFigures) -> Mapping[int, UsageFigures]:
+    """Return the sums of each turn, in order; 0 stands for work between turns."""
+    return dict(sorted(_grouped(session.parts.items(), lambda part: part.turn).items()))
+
+
+def _grouped(
+    parts: Iterable[tuple[StatisticsKey, UsageFigures]], key: Callable[[StatisticsKey], _Key]
+) -> dict[_Key, UsageFigures]:
+    groups: dict[_Key, UsageFigures] = {}
+    for part, figures in parts:
+        groups[key(part)] = groups.get(key(part), UsageFigures()) + figures
+    return groups

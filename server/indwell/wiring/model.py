@@ -178,18 +178,21 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
 LEAN_BELOW = 16_000  # tokens of a window
 
 
-def why_lean(settings: Settings, window: int | None) -> str:
+def why_lean(settings: Settings, window: int | None, size: float | None = None) -> str:
     """Why a new session tells the model as little as possible; empty if it tells everything.
 
     Args:
         settings: The settings of the model's endpoint.
         window: Tokens of the model's window, if they are known.
+        size: Billions of parameters, if the endpoint tells; else the name may.
     """
     if settings.profile != "auto":
         return "your settings say so" if settings.profile == "lean" else ""
     if window is not None and window < LEAN_BELOW:
         return f"its window has {window:,} tokens"
-    size = size_in_name(settings.counts_as or split_name(settings.model, settings.endpoints)[0])
+    size = size or size_in_name(
+        settings.counts_as or split_name(settings.model, settings.endpoints)[0]
+    )
     if size is None or size >= SMALL:
         return ""
     return f"it has {size:g} billion parameters"

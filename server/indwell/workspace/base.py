@@ -133,16 +133,16 @@ class Workspace(Protocol):
         ...
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
-        """Replace a file on disk that is too large for ``read`` by the result of ``plan``.
+        """Replace a file on disk that is too large for ``read`` by the result of ``change``.
 
-        ``plan`` runs in a thread; its second result is returned.
+        ``change`` runs in a thread; its second result is returned.
 
         Raises:
-            TextMoved: The file changed after ``plan`` read it; nothing was written.
+            TextMoved: The file changed after ``change`` read it; nothing was written.
             EditRefused: It is open in the editor, where its buffer takes precedence.
-            ToolError: As for ``within``, from ``plan``, or the file cannot be written.
+            ToolError: As for ``within``, from ``change``, or the file cannot be written.
         """
         ...
 
@@ -219,32 +219,6 @@ class Watch(Protocol):
     def close(self) -> None:
         """End the watch; may be called twice."""
         ...
-
-
-class MemoryWatch:
-    """A watch with changes set by hand, for tests and replays. Implements ``Watch``."""
-
-    def __init__(self) -> None:
-        self.followed: set[Path] = set()
-        self._changed: set[Path] = set()
-
-    def follow(self, path: Path) -> None:
-        """Watch a file."""
-        self.followed.add(path)
-
-    def note(self, path: Path) -> None:
-        """Record that this file was changed."""
-        if path in self.followed:
-            self._changed.add(path)
-
-    def changed(self) -> frozenset[Path]:
-        """Return the recorded files."""
-        changed, self._changed = frozenset(self._changed), set()
-        return changed
-
-    def close(self) -> None:
-        """Forget all files."""
-        self.followed.clear()
 
 
 class PathLocks:

@@ -101,14 +101,14 @@ class DiskWorkspace:
         )
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
         """Change a file that is too large for ``read``; see ``Workspace``."""
         del label
         stopping = threading.Event()
         async with self._locks.hold(path):
             return await _to_the_end(
-                lambda: self._large.splice(path, plan, lambda: self._charset(path), stopping),
+                lambda: self._large.splice(path, change, lambda: self._charset(path), stopping),
                 stopping,
             )
 
@@ -325,19 +325,19 @@ class LargeFiles:
     def splice(
         self,
         path: Path,
-        plan: Callable[[Large], tuple[Large, R]],
+        change: Callable[[Large], tuple[Large, R]],
         project: Callable[[], str | None],
         stopping: threading.Event,
     ) -> tuple[TextStamp, R]:
-        """Replace the file by the result of ``plan``; the kernel copies unchanged parts.
+        """Replace the file by the result of ``change``; the kernel copies unchanged parts.
 
         Raises:
-            TextMoved: The file changed after ``plan`` read it; nothing was written.
-            ToolError: As for ``within``, from ``plan``, or the file cannot be written.
+            TextMoved: The file changed after ``change`` read it; nothing was written.
+            ToolError: As for ``within``, from ``change``, or the file cannot be written.
             Stopped: It was told to stop.
         """
         with opened_beneath(path, self._roots, private=self._private) as opened:
-            made, result = plan(self._large(opened, project, stopping))
+            made, result = change(self._large(opened, project, stopping))
 
             def write(target: int) -> None:
                 for piece in made.pieces:

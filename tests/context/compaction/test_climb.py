@@ -16,7 +16,7 @@ from indwell.context.compaction.ladder import (
     next_step,
 )
 from indwell.context.compaction.presets import PRESETS, Collapse, Preset, Rung
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
 from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.history import freed
 from support.context_driver import fitted
@@ -93,7 +93,7 @@ def test_under_force_the_words_have_the_room_of_the_window_and_not_of_what_there
     plan = next_step(
         Climb(tokens, force=True), now, Preset("", (Rung(Collapse(), 0.5, 0.3),)), FACTS
     )
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     words = [one for one in plan.kept if one.meta.source == "user"]
     assert tokens // 8 < sum(one.meta.tokens for one in words) < 64_000 // 8
     assert plan.spills == ()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.fallback import (
     ERROR_LENGTH,
     MOST_ERRORS,
@@ -19,9 +19,9 @@ from indwell.messages import Reply, ToolCall
 from support.long_talks import code, empty, turned, wanted
 
 
-def plan_of(now: Conversation) -> SummaryPlan:
+def plan_of(now: Conversation) -> SummarySpan:
     plan = wanted(Collapse(), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     return plan
 
 

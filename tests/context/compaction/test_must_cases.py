@@ -7,7 +7,7 @@ import pytest
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import CompactionFacts, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, SummarySpan
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -101,24 +101,24 @@ def test_words_larger_than_the_window_are_a_clear_error_that_names_them(preset: 
         turned(now, preset, 2, "short", words="word and word " * 10_000)
 
 
-def _page(plan: SummaryPlan) -> str:
+def _page(plan: SummarySpan) -> str:
     return "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
 
-def _longer(plan: SummaryPlan) -> str:
+def _longer(plan: SummarySpan) -> str:
     return "and so it went on\n" * (20_000 + 20 * plan.target)
 
 
-def _empty(plan: SummaryPlan) -> str:
+def _empty(plan: SummarySpan) -> str:
     return " \n"
 
 
 @pytest.mark.parametrize("summary", [_empty, _longer, _page])
 @pytest.mark.parametrize("preset", sorted({"default", "ladder-a", "auto-b", "regions-d"}))
 def test_a_summary_of_no_use_never_gets_into_the_conversation(preset: str, summary) -> None:
-    asked: list[SummaryPlan] = []
+    asked: list[SummarySpan] = []
 
-    def summarise(plan: SummaryPlan) -> str:
+    def summarise(plan: SummarySpan) -> str:
         asked.append(plan)
         return summary(plan)
 

@@ -14,8 +14,16 @@ from indwell.context.compaction.step import (
     nothing_pays,
     refusal,
 )
-from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
-from indwell.context.tally import Sums, Tally, added
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    Sums,
+    Tally,
+    added,
+    counted,
+    prompt_tokens,
+    system_block,
+)
 from indwell.messages import Message
 from support.requests import assistant, result, use, user
 

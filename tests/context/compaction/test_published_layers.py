@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Micro, Slide, Snip, Summarise
-from indwell.context.compaction.step import CompactionStep, SummaryPlan
+from indwell.context.compaction.step import CompactionStep, SummarySpan
 from indwell.context.conversation import estimated_tokens
 from indwell.context.injections import inject
 from support.long_talks import (
@@ -136,7 +136,7 @@ def test_slide_never_drops_the_newest_exchange_nor_a_pin() -> None:
 def test_summarise_takes_all_but_the_newest_messages_in_whole_exchanges() -> None:
     now = turned(empty(), 1, [LONG] * 9)
     plan = wanted(Summarise(over=10, keep=7), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     assert (plan.start, plan.stop) == (0, len(now.messages) - 8)
     after = summarised(now, plan)
     assert users_words(after.messages) == ["Do number 1."]
@@ -150,7 +150,7 @@ def test_summarise_waits_for_enough_messages() -> None:
 def test_everything_can_become_one_summary_and_the_words_that_were_said() -> None:
     now = turned(turned(empty(), 1, [LONG], reply="Done."), 2, [LONG])
     plan = wanted(Summarise(over=0, keep=0), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     after = summarised(now, plan)
     assert [message.role for message in after.messages] == ["user"]
     assert users_words(after.messages) == ["Do number 1.", "Do number 2."]

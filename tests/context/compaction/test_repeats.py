@@ -9,8 +9,8 @@ from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.digesting.repeats import repeats
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Collapse, Digest
-from indwell.context.compaction.step import CompactionFacts, SummaryPlan, View
-from indwell.context.compaction.summarising.plans import collapse
+from indwell.context.compaction.step import CompactionFacts, SummarySpan, View
+from indwell.context.compaction.summarising.span import collapse
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
 from indwell.context.history import transcript
@@ -141,5 +141,5 @@ def test_a_summary_of_what_was_pointed_at_puts_the_lines_back():
         conversation=now, facts=CompactionFacts(), tokens=prompt_tokens(now), goal=2_000, must=True
     )
     plan = collapse(Collapse(), view)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     assert newest(take(now, apply_summary(now, plan, "They were read."))) == "\n".join(BODY)

@@ -6,7 +6,7 @@ import pytest
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.presets import Regions
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
 from indwell.context.compaction.summarising.summary import apply_summary, without_stale
 from indwell.context.injections import inject
 from indwell.messages import Message, Source
@@ -34,7 +34,7 @@ def test_beside_the_users_words_only_the_plan_that_holds_outlives_a_summary(
         now = turned(now, turn, ["short"], reply="Ok.")
     assert plans(now.messages) == ["old", "new"]
     plan = wanted(Regions(tail_tokens=0), now, facts=facts)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     step = apply_summary(now, plan, "It is done.")
     after = taken(now, without_stale(now.messages, step, facts))
     assert plans(after.messages) == left

@@ -17,7 +17,7 @@ from indwell.context.compaction.presets import (
     Snip,
     Summarise,
 )
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.compaction.transcripts import pieces, source_text
 from indwell.context.conversation import Conversation, estimated_tokens
@@ -38,9 +38,9 @@ from support.long_talks import (
 LONG = code(300)
 
 
-def plan_of(layer: Layer, now: Conversation, *, goal: int = 0) -> SummaryPlan:
+def plan_of(layer: Layer, now: Conversation, *, goal: int = 0) -> SummarySpan:
     plan = wanted(layer, now, goal=goal)
-    assert isinstance(plan, SummaryPlan), plan
+    assert isinstance(plan, SummarySpan), plan
     return plan
 
 
@@ -93,7 +93,7 @@ def test_regions_have_nothing_to_do_when_the_goal_is_reached() -> None:
     now = turned(turned(empty(), 1, [LONG] * 4, reply="One."), 2, ["a"] * 8)
     assert wanted(Regions(), now, goal=100_000) is None
     forced = wanted(Regions(tail_tokens=0), now, goal=100_000, facts=CompactionFacts(force=True))
-    assert isinstance(forced, SummaryPlan)
+    assert isinstance(forced, SummarySpan)
 
 
 def test_a_summary_is_never_summarised_again() -> None:
@@ -268,7 +268,7 @@ def test_whatever_is_done_nothing_is_orphaned_larger_or_forgotten(
         said.append(f"Do number {turn}.")
         for layer in layers:
             action = wanted(layer, now)
-            if isinstance(action, SummaryPlan):
+            if isinstance(action, SummarySpan):
                 assert not any(map(_holds_summary, action.source))
                 now = _with(now, apply_summary(now, action, "A short summary."))
             elif action:

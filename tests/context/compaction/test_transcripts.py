@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import FILE_LENGTH, source_text, transcript_files
 from indwell.context.conversation import Conversation
@@ -19,9 +19,9 @@ def files_of(now):
     return transcript_files(now, plan.start, plan.stop, FOLDER)
 
 
-def planned(now: Conversation) -> SummaryPlan:
+def planned(now: Conversation) -> SummarySpan:
     plan = wanted(Collapse(), now)
-    assert isinstance(plan, SummaryPlan), plan
+    assert isinstance(plan, SummarySpan), plan
     return plan
 
 
@@ -68,7 +68,7 @@ def test_a_later_wider_summary_names_the_same_files_and_no_more_than_the_ends_of
 def test_a_part_in_the_middle_names_only_the_files_that_it_stands_in() -> None:
     now = turned(empty(), 1, [code(1_500, f"f{n}") for n in range(6)])
     whole = files_of(now)
-    plan = SummaryPlan("regions", 5, 7, now.messages[5:7], (), "part of turn 1", 100)
+    plan = SummarySpan("regions", 5, 7, now.messages[5:7], (), "part of turn 1", 100)
     (spill,) = transcript_files(now, plan.start, plan.stop, FOLDER).spills
     assert spill in whole.spills
     assert "def f2_1(): return 1" in spill.text

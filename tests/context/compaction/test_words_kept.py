@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from indwell.context import conversation as talk
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Collapse
-from indwell.context.compaction.step import CompactionStep, SummaryPlan
-from indwell.context.compaction.summarising.plans import plan_summary
+from indwell.context.compaction.step import CompactionStep, SummarySpan
+from indwell.context.compaction.summarising.span import summary_span
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import FILE_LENGTH
 from indwell.context.conversation import Conversation
@@ -30,8 +30,8 @@ LONG = code(200)
 PASTE = "and this pasted line " * 900
 
 
-def planned(now: Conversation, start: int, stop: int, *, keep_replies: bool = False) -> SummaryPlan:
-    plan = plan_summary("regions", viewed(now), start, stop, keep_replies=keep_replies)
+def planned(now: Conversation, start: int, stop: int, *, keep_replies: bool = False) -> SummarySpan:
+    plan = summary_span("regions", viewed(now), start, stop, keep_replies=keep_replies)
     assert plan is not None
     return plan
 
@@ -48,7 +48,7 @@ def test_words_that_a_summary_took_into_the_message_before_it_are_found_by_the_n
     assert users_words(now.messages) == said
     n = len(now.messages)
     for start in filter(partial(is_boundary, now.messages), range(n)):
-        plan = plan_summary("regions", viewed(now), start, n)
+        plan = summary_span("regions", viewed(now), start, n)
         if plan is not None:
             assert users_words(summarised(now, plan).messages) == said, start
 
@@ -77,7 +77,7 @@ def test_the_words_in_a_file_go_on_to_the_next_file() -> None:
         said.append(f"Number {turn}: " + "more and more of it. " * 40)
         now = turned(now, turn, [LONG] * 2, words=said[-1])
         plan = wanted(Collapse(), now)
-        if isinstance(plan, SummaryPlan):
+        if isinstance(plan, SummarySpan):
             step = apply_summary(now, plan, "It is done.")
             spills |= {spill.name: spill.text for spill in step.spills}
             now = take(now, step)
@@ -92,7 +92,7 @@ def test_a_long_paste_leaves_its_room_to_the_short_words_before_it() -> None:
     for turn, said in enumerate(("Never touch b.py.", PASTE, "Go on.", "And now?"), 1):
         now = turned(now, turn, [LONG] * 2, words=said)
     plan = wanted(Collapse(), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     assert users_words(summarised(now, plan).messages) == [
         "Never touch b.py.", "Go on.", "And now?",
     ]  # fmt: skip
@@ -108,7 +108,7 @@ def test_the_prompt_stays_though_much_was_said_while_its_turn_ran() -> None:
     for number in range(12):
         now = turned(now, 1, [LONG], words=f"Mind {number}, too. " * 30)
     plan = wanted(Collapse(), now)
-    assert isinstance(plan, SummaryPlan)
+    assert isinstance(plan, SummarySpan)
     kept = users_words((Message("user", plan.kept, 1),))
     assert kept[0] == "Move the cart. " * 30
     assert len(kept) < 12
@@ -120,7 +120,7 @@ def test_a_long_prompt_leaves_when_its_turn_is_over() -> None:
     over = talk.with_reply(under_way, Reply("Done."), turn=1)
     for now, stays in ((under_way, True), (over, False)):
         plan = wanted(Collapse(), now)
-        assert isinstance(plan, SummaryPlan)
+        assert isinstance(plan, SummarySpan)
         assert (users_words(summarised(now, plan).messages) == [prompt]) == stays
         assert [spill.text for spill in plan.spills] == ([] if stays else [f"[turn 1]\n{prompt}"])
 
@@ -186,7 +186,7 @@ def test_any_row_of_summaries_keeps_all_words(window, lengths, replies, cuts) ->
             at, stop = snapped(now.messages, at), snapped(now.messages, stop)
             if at >= stop:
                 continue
-            plan = plan_summary("regions", viewed(now), at, stop, keep_replies=keep)
+            plan = summary_span("regions", viewed(now), at, stop, keep_replies=keep)
             if plan is None:
                 continue
             step = apply_summary(now, plan, "It is done.")
@@ -205,7 +205,7 @@ def test_the_files_of_the_users_words_grow_with_what_was_said_and_not_with_each_
         said.append(f"Number {turn}: " + "more and more of it. " * 60)
         now = turned(now, turn, [LONG] * 2, words=said[-1])
         plan = wanted(Collapse(), now)
-        if isinstance(plan, SummaryPlan):
+        if isinstance(plan, SummarySpan):
             step = apply_summary(now, plan, "It is done.")
             fresh = {one.name: one.text for one in step.spills if one.name not in written}
             n_written.append(sum(len(text) for name, text in fresh.items() if "words-" in name))

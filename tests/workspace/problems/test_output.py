@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.attachments import MESSAGE_LIMIT
-from indwell.workspace.problems.output import LINE_LIMIT, MOST, read_output
+from indwell.workspace.problems.difference import LINE_LIMIT, MOST, read_output
 
 FORMS = {
     "ruff, concise": (

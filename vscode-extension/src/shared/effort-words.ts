@@ -7,11 +7,11 @@ const WORDS: Readonly<Record<string, string>> = {
   auto: "The model decides",
   none: "It answers at once",
   minimal: "Hardly any thinking",
-  low: "Little thinking: sooner and for less",
+  low: "Little thinking: faster and cheaper",
   medium: "As much thinking as usual",
   high: "Much thinking, for hard work",
-  xhigh: "Very much thinking: slow and dear",
-  max: "As much thinking as it can: slowest and dearest",
+  xhigh: "Very much thinking: slow and expensive",
+  max: "As much thinking as possible: slowest and most expensive",
 };
 
 /** What an effort means; empty for one that this version does not know. */

@@ -8,9 +8,9 @@ export function modeWords(mode: string): string {
     case "ask":
       return "Asks before each edit";
     case "review":
-      return "Edits at once; each change waits for your verdict";
+      return "Edits at once; you accept or reject each change afterwards";
     case "auto":
-      return "Edits at once; nothing waits";
+      return "Edits at once, without review";
     default:
       return "";
   }

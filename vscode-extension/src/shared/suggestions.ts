@@ -99,7 +99,7 @@ function ofFile(file: NonNullable<Surroundings["file"]>): readonly Suggestion[] 
 function general(): readonly Suggestion[] {
   return [
     {
-      title: "Explain how this project is built up",
+      title: "Explain the structure of this project",
       prompt: "Explain how this project is built up: its parts, where it starts, how data flows.",
     },
     {
@@ -107,7 +107,7 @@ function general(): readonly Suggestion[] {
       prompt: "Say how this project is built, run and tested, from its files.",
     },
     {
-      title: "Find what is left to do",
+      title: "Find remaining work",
       prompt: "Find what is left to do here: TODO notes, missing tests, stale documentation.",
     },
   ];

@@ -138,7 +138,7 @@ test("UI-12 until a card takes keys it says so, and then which", async () => {
   await armed(panel);
   await panel.page.getByText("Keys: N, O, S, A").waitFor();
   const hints = await panel.page.evaluate(() => Reflect.get(window, "hints"));
-  assert.deepEqual(hints, ["Takes keys in a moment", "Keys: N, O, S, A"]);
+  assert.deepEqual(hints, ["Ready for keys in a moment", "Keys: N, O, S, A"]);
 });
 
 for (const act of ["Enter", "Escape"] as const)

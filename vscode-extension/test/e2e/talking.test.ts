@@ -113,7 +113,7 @@ describe("talking with the model", () => {
       .first()
       .waitFor();
     await chat.composer.press("Enter");
-    const chip = chat.panel.getByLabel("Goes with the prompt").getByText("README.md");
+    const chip = chat.panel.getByLabel("Attached to the prompt").getByText("README.md");
     await chip.waitFor();
     await chat.composer.press("Enter");
     await chat.idle();
@@ -126,7 +126,7 @@ describe("talking with the model", () => {
       const editor = vscode.window.visibleTextEditors[0];
       if (editor !== undefined) editor.selection = new vscode.Selection(14, 0, 19, 34);
     }, null);
-    const chips = chat.panel.getByLabel("Goes with the prompt");
+    const chips = chat.panel.getByLabel("Attached to the prompt");
     const chip = chips.getByText(/invoice\.py:15.20/);
     await chip.waitFor();
     await chat.ask("say seen");

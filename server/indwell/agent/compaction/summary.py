@@ -18,7 +18,7 @@ from indwell.agent.core.events import Listener
 from indwell.agent.core.session import Session, TurnState
 from indwell.agent.requests.sending import idle_s, log_alone, log_attempt, log_request
 from indwell.agent.requests.spending import charge, leave
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan
 from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import (
@@ -56,23 +56,23 @@ _QUOTED = 80  # characters of the quotes that mark the ends of the part
 
 
 def sizes_of(
-    conversation: Conversation, plan: SummaryPlan, *, small_window: int, whole: bool
+    conversation: Conversation, span: SummarySpan, *, small_window: int, whole: bool
 ) -> SummarySizes:
-    """The tokens that a summary of ``plan`` would read and write.
+    """The tokens that a summary of ``span`` would read and write.
 
     Args:
         conversation: The main model's conversation.
-        plan: The part to summarise.
+        span: The part to summarise.
         small_window: The window of the small model in tokens; 0 without one.
-        whole: Whether ``plan`` is the whole part. A piece of it needs a request of its own.
+        whole: Whether ``span`` is the whole part. A piece of it needs a request of its own.
     """
-    output = output_limit(plan.target)
-    instructions = part_tokens(conversation, appended_words(plan)) + BLOCK_OVERHEAD
-    live = conversation.messages[plan.start : plan.stop]
+    output = output_limit(span.target)
+    instructions = part_tokens(conversation, appended_words(span)) + BLOCK_OVERHEAD
+    live = conversation.messages[span.start : span.stop]
     summaries = (one.meta.source == "compactor" for message in live for one in message.blocks)
     return SummarySizes(
         prefix=prompt_tokens(conversation),
-        region=part_tokens(conversation, source_text(plan)) + instructions,
+        region=part_tokens(conversation, source_text(span)) + instructions,
         instructions=instructions,
         output=output,
         main_budget=max(0, conversation.config.window - output),
@@ -82,12 +82,12 @@ def sizes_of(
 
 
 def appended(
-    conversation: Conversation, plan: SummaryPlan, *, idle_s: float | None = None
+    conversation: Conversation, span: SummarySpan, *, idle_s: float | None = None
 ) -> Request:
     """A request to the main model: its last request byte for byte, then the instructions."""
     turn = conversation.messages[-1].turn
     asking = msgspec.structs.replace(
-        conversation, pending=(inject("reminder", appended_words(plan), turn=turn),)
+        conversation, pending=(inject("reminder", appended_words(span), turn=turn),)
     )
     asking = with_input(asking, words=None, turn=turn)
     return Request(
@@ -95,7 +95,7 @@ def appended(
         system=conversation.system,
         tools=conversation.tools,
         messages=asking.messages,
-        max_output=output_limit(plan.target),
+        max_output=output_limit(span.target),
         # Endpoints with cache marks look up a prefix only at a mark. The summary changes what
         # follows, so this tail is never read from the cache.
         anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
@@ -107,32 +107,32 @@ def appended(
     )
 
 
-def alone(model: str, plan: SummaryPlan) -> Request:
+def alone(model: str, span: SummarySpan) -> Request:
     """A request to any model: the instructions, and the part as data."""
-    words, turn = _words(plan), plan.source[-1].turn
-    said = user_words(source_text(plan), turn=turn)
+    words, turn = _words(span), span.source[-1].turn
+    said = user_words(source_text(span), turn=turn)
     block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
     return Request(
         model=model,
         system=(system_block(words),),
         tools=(),
         messages=(Message("user", (block,), turn),),
-        max_output=output_limit(plan.target),
+        max_output=output_limit(span.target),
         tokens=estimate_tokens(words) + block.meta.tokens + 2 * BLOCK_OVERHEAD,
     )
 
 
-def appended_words(plan: SummaryPlan) -> str:
+def appended_words(span: SummarySpan) -> str:
     """The instructions, with quotes that mark the part, because a conversation shows no turns."""
-    first, last = _quoted(plan.source[0]), _quoted(plan.source[-1])
+    first, last = _quoted(span.source[0]), _quoted(span.source[-1])
     return (
-        f"{_words(plan)}\n\nThat part begins with {first} and ends with {last}; what comes after "
+        f"{_words(span)}\n\nThat part begins with {first} and ends with {last}; what comes after "
         "it stays as it is and belongs to no summary."
     )
 
 
-def _words(plan: SummaryPlan) -> str:
-    return summary_words(target=plan.target, range_words=plan.range)
+def _words(span: SummarySpan) -> str:
+    return summary_words(target=span.target, range_words=span.range)
 
 
 def _quoted(message: Message) -> str:
@@ -156,14 +156,14 @@ LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, tokens, and 1/20 o
 
 
 async def summary_step(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
+    session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> CompactionStep:
-    """The compaction step that replaces the blocks of ``plan`` by a summary.
+    """The compaction step that replaces the blocks of ``span`` by a summary.
 
     All replaced texts go to files that the summary names, so they stay readable (H31).
     """
-    text, trouble = await _summary(session, turn, plan, facts, emit)
-    make = partial(_step, session, plan, facts, text, trouble, pending=pending_hunks(session))
+    text, trouble = await _summary(session, turn, span, facts, emit)
+    make = partial(_step, session, span, facts, text, trouble, pending=pending_hunks(session))
     return await asyncio.to_thread(make)
 
 
@@ -185,7 +185,7 @@ def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ())
 
 def _step(
     session: Session,
-    plan: SummaryPlan,
+    span: SummarySpan,
     facts: CompactionFacts,
     text: str,
     trouble: str,
@@ -199,22 +199,22 @@ def _step(
     if session.parts.compaction.preset.card:
         card = card_of(now, pending)
         least = least_card(transcript(now.messages, now.history))
-        live = now.messages[: plan.start] + now.messages[plan.stop :]
-        text = audited(plan, text, card, live=live)
-    files = transcript_files(now, plan.start, plan.stop, facts.spill_folder)
-    step = apply_summary(now, plan, text, card=card, least=least, transcript=files.named)
+        live = now.messages[: span.start] + now.messages[span.stop :]
+        text = audited(span, text, card, live=live)
+    files = transcript_files(now, span.start, span.stop, facts.spill_folder)
+    step = apply_summary(now, span, text, card=card, least=least, transcript=files.named)
     step = without_stale(now.messages, step, facts)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
 
 
 async def _summary(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
+    session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> tuple[str, str]:
-    """The summary text for ``plan``, and why no model wrote it, if none did."""
+    """The summary text for ``span``, and why no model wrote it, if none did."""
     try:
         async with asyncio.timeout(session.parts.compaction.summary_timeout_s):
-            text = await _by_model(session, turn, plan, facts, emit)
+            text = await _by_model(session, turn, span, facts, emit)
     except TimeoutError:
         trouble = f"no answer within {session.parts.compaction.summary_timeout_s:g} s"
     except UserError as error:
@@ -222,28 +222,28 @@ async def _summary(
             0
         ]  # without the advice, because the turn goes on anyway
     else:
-        trouble = f"what came is no summary: {why}" if (why := is_usable(plan, text)) else ""
+        trouble = f"what came is no summary: {why}" if (why := is_usable(span, text)) else ""
         if not trouble:
             return text, ""
-    return await asyncio.to_thread(extract, plan), trouble
+    return await asyncio.to_thread(extract, span), trouble
 
 
 async def _by_model(
-    session: Session, turn: TurnState, plan: SummaryPlan, facts: CompactionFacts, emit: Listener
+    session: Session, turn: TurnState, span: SummarySpan, facts: CompactionFacts, emit: Listener
 ) -> str:
     """Ask a model for the whole summary, or for pieces that fit its window.
 
     Raises:
         UserError: No model can write it, or the model failed.
     """
-    reader, most = await asyncio.to_thread(_reader, session, plan, facts, whole=True)
-    parts = (plan,) if reader else pieces(plan, most)
+    reader, most = await asyncio.to_thread(_reader, session, span, facts, whole=True)
+    parts = (span,) if reader else pieces(span, most)
     if len(parts) > MOST_PIECES:
         raise BadReply(f"it would take {len(parts)} calls")
-    emit(events.Notice(turn.number, "info", f"summing up {plan.range}"))
+    emit(events.Notice(turn.number, "info", f"summing up {span.range}"))
     texts: list[str] = []
     for part in parts:
-        if not reader or part is not plan:
+        if not reader or part is not span:
             reader, _ = await asyncio.to_thread(_reader, session, part, facts, whole=False)
         if not reader:
             raise BadReply("it is too long for any model here")
@@ -255,18 +255,18 @@ async def _by_model(
 
 
 def _reader(
-    session: Session, plan: SummaryPlan, facts: CompactionFacts, *, whole: bool
+    session: Session, span: SummarySpan, facts: CompactionFacts, *, whole: bool
 ) -> tuple[Reader | None, int]:
     """The model that writes the summary, and the most source tokens for one request."""
     small, now = session.parts.model.small, session.conversation
-    sizes = sizes_of(now, plan, small_window=small.window if small else 0, whole=whole)
+    sizes = sizes_of(now, span, small_window=small.window if small else 0, whole=whole)
     room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
     estimated = room / now.calibration.ratio_of(now.config.model)
     return next(iter(readers(sizes, facts)), None), max(1, int(estimated * 3 / 4))
 
 
 async def _ask(
-    session: Session, turn: TurnState, plan: SummaryPlan, reader: Reader, emit: Listener
+    session: Session, turn: TurnState, span: SummarySpan, reader: Reader, emit: Listener
 ) -> str:
     """Make one call within the budgets, and charge it.
 
@@ -280,9 +280,9 @@ async def _ask(
         assert small is not None
         model, provider, cost, window = small.name, small.provider, small.cost, small.window
     if reader == "main":
-        request = appended(now, plan, idle_s=idle_s(session))
+        request = appended(now, span, idle_s=idle_s(session))
     else:
-        request = alone(model, plan)
+        request = alone(model, span)
     last = session.spending.last_usage if reader == "main" else Usage()
     usage = expected_usage(request.tokens, last, request.max_output)
     said: list[str] = []
@@ -300,10 +300,10 @@ async def _ask(
                 charge(session, turn, emit, begun, model=model, cost=cost(begun))
             raise
         charge(session, turn, emit, reply.usage, model=model, cost=cost(reply.usage))
-    return _whole(reply, plan)
+    return _whole(reply, span)
 
 
-def _whole(reply: Reply, plan: SummaryPlan) -> str:
+def _whole(reply: Reply, span: SummarySpan) -> str:
     """The text of a reply, if it is complete enough for a summary.
 
     Raises:
@@ -314,7 +314,7 @@ def _whole(reply: Reply, plan: SummaryPlan) -> str:
     if reply.finish == "filtered":
         raise BadReply("the provider's filter stopped the summary")
     if reply.finish == "length":
-        if estimate_tokens(reply.text) * LEAST_CUT < plan.target:
+        if estimate_tokens(reply.text) * LEAST_CUT < span.target:
             raise BadReply("the summary reached the output limit")
         return reply.text.rpartition("\n")[0] or reply.text  # the last line is incomplete
     return reply.text

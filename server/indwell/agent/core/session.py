@@ -26,21 +26,21 @@ from indwell.agent.core.prompt import (
 )
 from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.step import CompactionStep, NothingPays
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation, Tally, prompt_tokens
 from indwell.context.history import spliced
 from indwell.context.request.cache_health import Health, after_compaction
-from indwell.context.tally import Tally
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Block, Message, Text, ToolSpec, Usage
 from indwell.sessions.conversation_restore import rewritten
-from indwell.sessions.display_records import FeatureState, Titled
 from indwell.sessions.records import (
     CompactionRecord,
+    FeatureState,
     MessageRecord,
     Prefixed,
     Record,
     SteeringRecord,
+    Titled,
     prefixed,
     repairs,
 )
@@ -69,7 +69,6 @@ class TurnState:
         n_agents: Number of sub-agents started.
         agents: Number of sub-agents started, by name; it numbers those of one name.
         held: Tokens and US dollars reserved for calls under way, including sub-agents' calls.
-        told_written: Whether the user was told that the model writes its calls as text.
         shown_format: Whether the model was just asked to call properly.
     """
 
@@ -93,7 +92,6 @@ class TurnState:
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)
     changes: list[AppliedChange] = field(default_factory=list)
-    told_written: bool = False
     shown_format: bool = False
 
 
@@ -217,6 +215,7 @@ class Session:
         titles: Its title, for lists of sessions.
         under_way: The running turn, or the last one.
         helping: The turn that a sub-agent's session works for; None for other sessions.
+        writers: The models that write their calls as text, of which the user was told.
     """
 
     id: str
@@ -237,6 +236,7 @@ class Session:
     titles: Titles = field(default_factory=Titles)
     under_way: TurnState | None = None
     helping: Helping | None = None
+    writers: set[str] = field(default_factory=set)
 
     def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Send the user's ``words`` to the running turn, with its next model call.

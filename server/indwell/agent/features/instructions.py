@@ -18,9 +18,8 @@ from indwell.agent.core.feature import Feature, Moment, Reminder
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session import Session
 from indwell.agent.permission.redaction import hidden
-from indwell.context.conversation import Conversation, sent_texts
+from indwell.context.conversation import Conversation, sent_texts, state_of
 from indwell.context.injections import inject
-from indwell.context.tally import state_of
 from indwell.errors import ToolError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Text

@@ -21,7 +21,7 @@ from indwell.context.memory import FACT_CHARACTERS, Fact, MemoryQuery, Scope, al
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import one_line, short_line
-from indwell.secrets.detector import has_mark, kinds_in
+from indwell.secrets import has_mark, kinds_in
 from indwell.tools.base import Outcome, Preview, Tool, ToolContext, ToolFacts
 
 NAME = "remember"

@@ -28,8 +28,7 @@ from indwell.messages import Source, Text
 from indwell.policy.approvals import narrow
 from indwell.prompt.system import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of
-from indwell.sessions.display_records import PlanSet
-from indwell.sessions.records import Record, TurnStartRecord
+from indwell.sessions.records import PlanSet, Record, TurnStartRecord
 from indwell.settings.model import Mode
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 

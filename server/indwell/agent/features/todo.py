@@ -29,7 +29,7 @@ from indwell.errors import ToolError
 from indwell.messages import Message, Text, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.branches import todo_of
-from indwell.sessions.display_records import TodoSet
+from indwell.sessions.records import TodoSet
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 

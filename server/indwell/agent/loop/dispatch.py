@@ -17,16 +17,6 @@ from indwell.agent.core.events import EditApplied, Listener, ToolFinished, ToolO
 from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import (
-    apart,
-    before_command,
-    changed_marks,
-    command_begins,
-    command_ended,
-    command_turn,
-    covered,
-    report,
-)
 from indwell.agent.permission.decision import Permit
 from indwell.agent.permission.permit import (
     Previewing,
@@ -34,15 +24,24 @@ from indwell.agent.permission.permit import (
     permitted,
     record_not_given,
 )
-from indwell.agent.permission.recorded_workspace import recorded
+from indwell.agent.permission.recorded_changes import (
+    apart,
+    before_command,
+    changed_marks,
+    command_begins,
+    command_ended,
+    command_turn,
+    covered,
+    recorded,
+    report,
+)
 from indwell.agent.permission.redaction import check_no_marks, hidden, kept_back, remember
 from indwell.context.conversation import tool_result
 from indwell.context.request.assemble import tool_picture
 from indwell.errors import ToolError, UserError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
-from indwell.sessions.display_records import CallEnded, kept_diff, kept_failure
-from indwell.sessions.records import Intent
+from indwell.sessions.records import CallEnded, Intent, kept_diff, kept_failure
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import compare, unified

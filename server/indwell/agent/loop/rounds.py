@@ -69,7 +69,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
             await features.answered(moment)
             return "failed", f"the reply broke off: {reply.problem}; ask to go on"
         if uses:
-            _tell_of_written(turn, reply, emit)
+            _tell_of_written(session, turn, reply, emit)
             ending = await _run_calls(moment, turn, uses)
         else:
             await features.answered(moment)
@@ -254,11 +254,12 @@ _UNREAD = (
 )
 
 
-def _tell_of_written(turn: TurnState, reply: Reply, emit: Listener) -> None:
-    """Tell the user once in a turn that calls were read from the model's text."""
+def _tell_of_written(session: Session, turn: TurnState, reply: Reply, emit: Listener) -> None:
+    """Tell the user once for each model that calls are read from its text."""
     turn.shown_format = False
-    if reply.written == "read" and not turn.told_written:
-        turn.told_written = True
+    model = session.conversation.config.model
+    if reply.written == "read" and model not in session.writers:
+        session.writers.add(model)
         what = "this model writes its tool calls as text; they are read from there"
         emit(events.Notice(turn.number, "info", what))
 

@@ -43,9 +43,8 @@ from indwell.context.pairing import tool_uses
 from indwell.context.request.cache_health import named, of_turn
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.installation import installation
-from indwell.sessions.display_records import FileLines
 from indwell.sessions.overview import preview_of
-from indwell.sessions.records import ENDED, Ending, TurnEndRecord, TurnStartRecord
+from indwell.sessions.records import ENDED, Ending, FileLines, TurnEndRecord, TurnStartRecord
 from indwell.workspace.base import AppliedChange
 from indwell.workspace.comparing.diff import count_changes
 

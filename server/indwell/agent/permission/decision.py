@@ -26,7 +26,7 @@ from indwell.policy.approvals import Chosen, Question, Reply
 from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, CallFacts, Decision, Deny, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import NOTHING_MORE, Widening
-from indwell.sessions.display_records import Verdict
+from indwell.sessions.records import Verdict
 from indwell.tools.base import ToolFacts
 
 VERDICTS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}

@@ -39,7 +39,7 @@ from indwell.policy.approvals import (
     why_uncovered,
 )
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
-from indwell.sessions.display_records import Decided
+from indwell.sessions.records import Decided
 from indwell.tools.base import Call, Preview, ToolFacts
 from indwell.workspace.comparing.diff import diff_hunks, is_same_change
 

@@ -11,7 +11,7 @@ from indwell.errors import ToolError
 from indwell.policy.approvals import Question
 from indwell.policy.paths import matches_any
 from indwell.policy.rules import Widening
-from indwell.secrets.detector import MARK, has_mark, values_in
+from indwell.secrets import MARK, has_mark, values_in
 from indwell.settings.model import SECRETS
 from indwell.tools.base import Call, Outcome
 

@@ -20,12 +20,14 @@ from indwell.agent.requests.sending import has_cache, idle_s
 from indwell.context import conversation as talk
 from indwell.context.attachments import is_cut, picture_blocks
 from indwell.context.injections import inject, is_oversize, oversize_words
-from indwell.context.request.cache_health import LIFE_S, first_difference, total_tokens
-from indwell.context.request.tool_changes import (
+from indwell.context.request.cache_health import (
+    LIFE_S,
     ToolChanges,
     change_words,
     changes_between,
+    first_difference,
     is_rebuild_cheaper,
+    total_tokens,
 )
 from indwell.errors import UserError
 from indwell.messages import Block, Text

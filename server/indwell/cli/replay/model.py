@@ -25,7 +25,7 @@ from indwell.agent.core.session import Session, TurnState
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.cli.terminal.output import cost_words
 from indwell.context.compaction.presets import Preset
-from indwell.context.compaction.step import CompactionFacts, SummaryPlan, TokenRates
+from indwell.context.compaction.step import CompactionFacts, SummarySpan, TokenRates
 from indwell.context.conversation import Conversation
 from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.private import NOWHERE
@@ -89,7 +89,7 @@ class _Asking:
         return self._watched.n_calls
 
     def __call__(
-        self, conversation: Conversation, plan: SummaryPlan, facts: CompactionFacts, preset: Preset
+        self, conversation: Conversation, plan: SummarySpan, facts: CompactionFacts, preset: Preset
     ) -> WrittenSummary:
         session, model = self._session, self._model
         config = msgspec.structs.replace(conversation.config, model=model.name)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from indwell.secrets.detector import Hider, secrets_of
+from indwell.secrets import Hider, secrets_of
 from indwell.settings.credentials import redacted
 
 LINES_A_SECOND = 20  # on average

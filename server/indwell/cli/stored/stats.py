@@ -26,7 +26,7 @@ from indwell.context.request.figures import UsageFigures
 from indwell.errors import SessionError
 from indwell.files.append_log import pieces_of
 from indwell.policy.approvals import one_line
-from indwell.sessions.statistics import (
+from indwell.sessions.overview import (
     SessionFigures,
     Statistics,
     by_turn,

@@ -37,11 +37,10 @@ from indwell.context.compaction.step import (
     View,
     full_tokens,
 )
-from indwell.context.compaction.summarising.plans import collapse, cut_results, regions, summarise
-from indwell.context.conversation import Conversation, counted
+from indwell.context.compaction.summarising.span import collapse, cut_results, regions, summarise
+from indwell.context.conversation import Conversation, Tally, counted
 from indwell.context.history import freed, spliced
 from indwell.context.pairing import problems
-from indwell.context.tally import Tally
 
 
 def next_action(

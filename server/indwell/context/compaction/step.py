@@ -17,9 +17,17 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.compaction.presets import Digest, Preset, Rung
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.conversation import (
+    STRIDE,
+    Conversation,
+    Sums,
+    Tally,
+    added,
+    estimated_tokens,
+    extended,
+    prompt_tokens,
+)
 from indwell.context.history import MessageSplice, is_boundary, last_exchange, place_of, transcript
-from indwell.context.tally import STRIDE, Sums, Tally, added, extended
 from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, Source
 
@@ -58,7 +66,7 @@ class CompactionStep(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class SummaryPlan(msgspec.Struct, frozen=True):
+class SummarySpan(msgspec.Struct, frozen=True):
     """A summary to be written by a model or by extraction; ``apply_summary`` makes the step.
 
     Attributes:
@@ -86,7 +94,7 @@ class SummaryPlan(msgspec.Struct, frozen=True):
     spills: tuple[SpilledText, ...] = ()
 
 
-Action: TypeAlias = CompactionStep | SummaryPlan
+Action: TypeAlias = CompactionStep | SummarySpan
 
 
 class View(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.compaction.cuts import called, spill_path, stamp
-from indwell.context.compaction.step import SpilledText, SummaryPlan
+from indwell.context.compaction.step import SpilledText, SummarySpan
 from indwell.context.conversation import Conversation
 from indwell.context.history import boundaries, place_of, tokens_of, transcript
 from indwell.context.injections import LEFT_OUT, inject
@@ -102,12 +102,12 @@ _IMITATION = lazy_pattern(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than one token
 
 
-def source_text(plan: SummaryPlan) -> str:
-    """Return what a summariser reads of the plan's source, in one tag that it cannot close."""
-    parts = [shown(message, plan.most_of_message) for message in plan.source]
+def source_text(span: SummarySpan) -> str:
+    """Return what a summariser reads of the span's source, in one tag that it cannot close."""
+    parts = [shown(message, span.most_of_message) for message in span.source]
     text = "\n\n".join(part for part in parts if part)
-    if plan.most_characters:
-        text = text[: plan.most_characters]
+    if span.most_characters:
+        text = text[: span.most_characters]
     return as_data(text)
 
 
@@ -117,21 +117,21 @@ def as_data(text: str) -> str:
     return f"<{_TAG}>\n{safe}\n</{_TAG}>"
 
 
-def pieces(plan: SummaryPlan, most_tokens: int) -> tuple[SummaryPlan, ...]:
-    """Split a plan into plans whose sources a summariser takes, between exchanges, in order.
+def pieces(span: SummarySpan, most_tokens: int) -> tuple[SummarySpan, ...]:
+    """Split a span into spans whose sources a summariser takes, between exchanges, in order.
 
-    Their texts, joined, are one summary of the whole plan. An exchange that is too large by itself
+    Their texts, joined, are one summary of the whole span. An exchange that is too large by itself
     is shown in part.
     """
-    if plan.most_characters or tokens_of(plan.source) <= most_tokens:
-        return (plan,)
-    groups = list(_groups(plan.source, most_tokens))
-    whole = max(1, tokens_of(plan.source))
+    if span.most_characters or tokens_of(span.source) <= most_tokens:
+        return (span,)
+    groups = list(_groups(span.source, most_tokens))
+    whole = max(1, tokens_of(span.source))
     return tuple(
         msgspec.structs.replace(
-            plan,
+            span,
             source=group,
-            target=max(1, plan.target * tokens_of(group) // whole),
+            target=max(1, span.target * tokens_of(group) // whole),
             most_characters=0
             if tokens_of(group) <= most_tokens
             else most_tokens * _CHARACTERS_A_TOKEN,

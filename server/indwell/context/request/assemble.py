@@ -13,9 +13,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.conversation import Conversation, counted, estimated_tokens
+from indwell.context.conversation import (
+    MILESTONE_TOKENS,
+    Conversation,
+    Tally,
+    counted,
+    estimated_tokens,
+    extended,
+)
 from indwell.context.pairing import problems, tool_uses
-from indwell.context.tally import MILESTONE_TOKENS, Tally, extended
 from indwell.context.tokens import (
     BLOCK_OVERHEAD,
     IMAGE_TOKENS,

@@ -1,4 +1,4 @@
-"""Measures how well the prompt cache works, call by call, and what broke it (H36, H37). Pure.
+"""Measures how well the prompt cache works (H36, H37), and if other tools pay for a new one. Pure.
 
 A sent message never changes (H35), so the cache should serve all of the last request in the next
 one. This module knows no clock: idle times are arguments.
@@ -6,6 +6,11 @@ one. This module knows no clock: idle times are arguments.
 Messages are frozen and shared between requests, so an unchanged message is the same object. One
 pass over the identities finds where to look for the first difference. Only what a provider sees
 counts; other metadata of a block is no change.
+
+The tools stand at the beginning of every request, so other tools there cost the prompt cache of
+the whole conversation. Until that is cheap, a reminder at the end of the conversation describes
+what has changed. The reminder always compares with the tools of the request, so the newest one
+replaces all earlier ones, and a compacted, resumed or rewound conversation needs no other record.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
+from indwell.context.compaction.step import TokenRates
 from indwell.context.request.figures import UsageFigures, of_call, of_compaction
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
@@ -36,6 +42,11 @@ from indwell.messages import (
 LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
 LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
 THRASH_AT = 3  # calls in a row (H36)
+CALLS_TO_COME = 36
+"""Model calls that follow: half of the 73 that one of the 129 recorded sessions has on average."""
+_HEAD = "Your tools have changed since the list of functions in front of this conversation."
+_ADDED = "These are new or have changed; call them by name like the others:"
+_SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -178,7 +189,11 @@ def added(health: Health, turn: int, figures: UsageFigures) -> Health:
 
 
 EXCERPT = 60  # characters of each of the two texts
+
+
 _LEAD = 20  # characters before the first one that differs
+
+
 GONE = ""
 
 
@@ -382,3 +397,63 @@ def named(figures: UsageFigures) -> dict[str, object]:
         },
         "indwell.compaction.tokens_saved": figures.saved,
     }
+
+
+class ToolChanges(NamedTuple):
+    """What the tools of a request lack, compared with the tools of the moment.
+
+    Attributes:
+        added: Tools that the request lacks, or has with another description or schema.
+        departed: Tools of the request that can no longer be called.
+    """
+
+    added: tuple[ToolSpec, ...] = ()
+    departed: tuple[ToolSpec, ...] = ()
+
+
+def changes_between(sent: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> ToolChanges:
+    """Compare the tools of the request with the tools of the moment; their order does not count."""
+    before = {spec.name: spec for spec in sent}
+    names = {spec.name for spec in now}
+    return ToolChanges(
+        tuple(spec for spec in now if before.get(spec.name) != spec),
+        tuple(spec for spec in sent if spec.name not in names),
+    )
+
+
+def change_words(changes: ToolChanges) -> str:
+    """The reminder for the model; without changes it says that earlier reminders no longer hold."""
+    added, departed = changes
+    if not added and not departed:
+        return _SAME
+    parts = [_HEAD]
+    if departed:
+        parts.append(f"No longer available: {', '.join(spec.name for spec in departed)}.")
+    if added:
+        parts.append(_ADDED)
+        parts += [f"{one.name}: {one.description}\n  {one.parameters}" for one in added]
+    return "\n".join(parts)
+
+
+def is_rebuild_cheaper(
+    changes: ToolChanges, *, cached: int, reminder: int, rates: TokenRates
+) -> bool:
+    """Whether the request should have the new tools, rather than a reminder of the changes.
+
+    A rebuilt request writes to the cache again what the cache holds. A reminder keeps the departed
+    tools in each of the calls to come. If the cache holds nothing, a rebuild loses nothing.
+
+    Args:
+        changes: What the reminder would describe.
+        cached: Tokens that the next request could read from the cache if its tools stayed.
+        reminder: Tokens of the reminder; 0 if the conversation has it already.
+        rates: The prices of the model's tokens.
+    """
+    lost = cached * (rates.cache_write - rates.cached)
+    if lost <= 0:
+        return True
+    kept = rates.cached * CALLS_TO_COME
+    added, departed = tools_tokens(changes.added), tools_tokens(changes.departed)
+    rebuild = lost + added * (rates.cache_write + kept)
+    remind = reminder * (rates.cache_write + kept) + departed * kept
+    return rebuild < remind

@@ -86,14 +86,14 @@ class Showing:
         """Show nothing: the answer to the request has the end."""
 
     async def summary(self, session: Session, finished: TurnFinished) -> None:
-        """Show one sentence, or the answer if nothing was changed."""
+        """Show one sentence; if nothing was changed, the answer, and its sentence if it has one."""
         if self._is_rich:
             return
-        is_answer = finished.ending == "done" and not finished.message
-        if is_answer and not finished.changes:
-            await self.answer(session, finished)
-            return
         is_good = finished.ending == "done"
+        if is_good and not finished.changes:
+            await self.answer(session, finished)
+            if not finished.message:
+                return
         level = types.MessageType.Info if is_good else types.MessageType.Error
         if not (finished.retryable or finished.outgrown):  # the offer to try again has the reason
             self._client.show(level, f"Indwell: {summary(finished)}")

@@ -21,7 +21,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.messages.methods import AskParams, MemoryArguments, MemoryResult
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import short_line
-from indwell.prompt.tasks import Task
+from indwell.prompt.system import Task
 from indwell.service.turns.queue import Ticket
 
 

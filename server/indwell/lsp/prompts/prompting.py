@@ -32,7 +32,7 @@ from indwell.lsp.prompts.attention import Attention, lines_of, problem_of, touch
 from indwell.lsp.workspace.documents import Document, Documents, name_in, path_of
 from indwell.policy.approvals import one_line, short_line
 from indwell.policy.paths import matches_any
-from indwell.prompt.tasks import TITLES, Task, named, task_words
+from indwell.prompt.system import TITLES, Task, named, task_words
 from indwell.service.mentions import attachments, mention_of
 from indwell.service.turns.queue import title_of
 from indwell.settings.model import Settings

@@ -164,13 +164,13 @@ class EditorWorkspace:
         return await self._disk.within(path, look)
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
         """Change a large file on disk, or through its buffer if it is open."""
         async with self._locks.hold(path):
             if self._documents.at(path) is not None:
                 raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
-            return await self._disk.splice(path, plan, label=label)
+            return await self._disk.splice(path, change, label=label)
 
     async def keep(self, snapshot: Snapshot) -> Path | None:
         """As the disk does."""

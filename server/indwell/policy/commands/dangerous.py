@@ -104,17 +104,17 @@ class _DangerReader:
 
     def judge(self) -> str:
         """Say why the text is dangerous; empty if it is not."""
-        todo: list[Node | str] = [self._root]  # a text stands for the folder to return to
-        while todo:
-            node = todo.pop()
+        pending: list[Node | str] = [self._root]  # a text stands for the folder to return to
+        while pending:
+            node = pending.pop()
             if isinstance(node, str):
                 self._cwd = node
                 continue
             if why := self._judge_node(node):
                 return why
             if node.type in _OWN_FOLDER:
-                todo.append(self._cwd)
-            todo.extend(reversed(node.named_children))
+                pending.append(self._cwd)
+            pending.extend(reversed(node.named_children))
         return ""
 
     def _survey(self) -> None:
@@ -268,12 +268,12 @@ class _DangerReader:
 
 def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
     """Return a node and all beneath it in source order, but nothing within some kinds."""
-    todo = [node]
-    while todo:
-        one = todo.pop()
+    pending = [node]
+    while pending:
+        one = pending.pop()
         yield one
         if one.type not in no_deeper:
-            todo.extend(reversed(one.named_children))
+            pending.extend(reversed(one.named_children))
 
 
 def _takes_text(option: str) -> bool:

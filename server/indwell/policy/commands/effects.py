@@ -1,7 +1,8 @@
-"""What running a program does: change files, use the network, delete, need more rights."""
+"""What running a program does: change files, use the network, delete, run another program."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 
@@ -10,24 +11,111 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.git import git
 from indwell.policy.commands.path_rules import TEMPORARY, Grounds
+from indwell.policy.commands.programs import LISTS, TABLES
 from indwell.policy.commands.readers import reading
 from indwell.policy.commands.verdict import Use, hosts_of, working, writing
-from indwell.policy.commands.wrappers import (
-    QUIET,
-    SHELLS,
-    base_name,
-    fed_by_xargs,
-    is_unknown_option,
-    program_name,
-    read_by_xargs,
-    sets_variables,
-    shell_text,
-    unwrapped,
-)
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import ANY_HOST
-from indwell.policy.shell.items import Simple, UnknownOption, names
-from indwell.policy.shell.words import Word
+from indwell.policy.shell.items import ParsedOptions, Simple, UnknownOption, given, names
+from indwell.policy.shell.words import UNKNOWN, Word
+
+SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
+_WRAPPERS = TABLES.wrappers
+QUIET = frozenset(
+    ["command", "nohup", "nice", "ionice", "timeout", "stdbuf", "time", "xargs", "env"]
+)
+"""Wrappers that add nothing to what they run."""
+_ASSIGNED = lazy_pattern(r"\w+\+?=")
+
+
+def program_name(word: Word) -> str:
+    """Return the name of a well-known program; empty for one in the workspace or an unknown one."""
+    if not word.is_literal:
+        return ""
+    folder, _, name = word.text.rpartition("/")
+    if folder and posixpath.normpath(folder) not in {"/bin", "/usr/bin", "/usr/local/bin"}:
+        return ""
+    return name if "/" not in word.text or word.text.startswith("/") else ""
+
+
+def base_name(word: Word) -> str:
+    """Return the last part of a program's path."""
+    return posixpath.basename(word.text)
+
+
+def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
+    """Return what a wrapper runs; None if it is no wrapper, empty if it runs nothing.
+
+    Raises:
+        UnknownOption: The wrapper has an unknown option.
+    """
+    if not words:
+        return None
+    name = base_name(words[0])
+    if name not in _WRAPPERS:
+        return None
+    known = _WRAPPERS[name]
+    behind = list(words[1:])
+    if name == "command" and behind and behind[0].text in {"-v", "-V"}:
+        return None
+    inner = list(given(behind, known, permutes=False).operands)
+    if name in {"env", "sudo", "doas"}:
+        while inner and _ASSIGNED.match(inner[0].text):
+            inner.pop(0)
+    return tuple(inner[known.n_before :])
+
+
+def sets_variables(words: Sequence[Word]) -> bool:
+    """Does ``env`` set variables for what it runs?"""
+    return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
+
+
+def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
+    """Return what ``xargs`` runs, with marks for the words that it inserts or appends."""
+    places = [one for one in _given_to_xargs(words).values("-I") if one]
+    fed = [
+        Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
+        for word in inner
+    ]
+    return (*fed, Word("…", (UNKNOWN,), splits=True))
+
+
+def read_by_xargs(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Return the file from which ``xargs -a`` takes words."""
+    return tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
+
+
+def _given_to_xargs(words: Sequence[Word]) -> ParsedOptions:
+    return given(words[1:], _WRAPPERS["xargs"], permutes=False)
+
+
+def _with_marks(text: str, places: Sequence[str]) -> str:
+    for place in places:
+        text = text.replace(place, UNKNOWN)
+    return text
+
+
+def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
+    """Return all commands that a wrapper's words may mean, to look for what is denied."""
+    name = base_name(words[0]) if words else ""
+    if name not in _WRAPPERS and not words[0].could_be_option:
+        return []
+    return [tuple(words[at:]) for at in range(1, min(len(words), 24))]
+
+
+def shell_text(words: Sequence[Word]) -> Word | None:
+    """Return the text that a shell is given with ``-c``."""
+    if not words or base_name(words[0]).lower() not in SHELLS | {"su", "script"}:
+        return None
+    for at, word in enumerate(words[1:-1], start=1):
+        if re.fullmatch(r"-[a-zA-Z]*c|--command", word.text):
+            return words[at + 1]
+    return None
+
+
+def is_unknown_option(error: UnknownOption) -> str:
+    """Word the refusal of an unknown option."""
+    return f"its option {str(error)!r} is not known"
 
 
 def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
@@ -106,69 +194,36 @@ def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
 
 Words = Sequence[Word]
 
-_WORKERS = names(
-    "make gmake ninja cmake ctest meson bazel gradle gradlew mvn mvnw ant sbt go gofmt"
-    " goimports golangci-lint staticcheck gotestsum cargo rustc rustfmt clippy-driver python"
-    " python2 python3 pypy3 pytest py.test tox nox mypy pyright ruff black isort flake8 pylint"
-    " bandit coverage pre-commit node deno bun npm yarn pnpm tsc tsx ts-node eslint prettier"
-    " biome jest vitest mocha ava playwright webpack rollup vite esbuild swc turbo nx lerna"
-    " next ng vue-tsc ruby rake rspec rubocop bundle php phpunit phpstan composer perl prove"
-    " lua luajit dotnet msbuild swift swiftc xcodebuild java javac kotlinc kotlin scala scalac"
-    " ghc cabal stack elixir mix erl rebar3 gcc g++ cc c++ clang clang++ ld as ar ranlib strip"
-    " objdump objcopy readelf clang-format clang-tidy cppcheck valgrind gdb protoc buf"
-    " shellcheck shfmt hadolint yamllint markdownlint terraform tflint mise just task uv"
-    " poetry pdm hatch pipenv nix-instantiate dart flutter zig nim crystal ocaml dune julia"
-    " Rscript R octave latexmk pdflatex xelatex pandoc sphinx-build mkdocs doxygen dot gofumpt"
-    " air watchexec entr time hyperfine awk sed find xxd jq yq sqlite3 protoc-gen-go wire"
-    " mockgen stringer templ sqlc lefthook commitlint hugo jekyll alembic flask django-admin"
-    " uvicorn gunicorn cypress karma tap nyc c8 depcheck knip oxlint dprint taplo pyupgrade"
-    " autoflake vulture deptry import-linter lint-imports twine-check rails bc nm size ldd c++filt"
-    " addr2line tput clear"
-)
-_FILERS = names(
-    "mkdir touch cp mv tee install rsync-local tar unzip zip gzip gunzip bzip2 bunzip2 xz"
-    " unxz zstd unzstd zcat bzcat xzcat patch split csplit mktemp mkfifo ln chmod dos2unix"
-    " unix2dos ed ex sponge iconv rename uuidgen openssl base64 base32 sort uniq shuf cpio 7z"
-)
+
+_WORKERS = LISTS["workers"]
+
+
+_FILERS = LISTS["filers"]
 """Programs that write to the files in their words."""
 
-_NO_TARGETS = frozenset(["uuidgen", "openssl", "mktemp", "iconv", "base64", "base32", "shuf"])
 
-_LOADERS = names(
-    "curl wget aria2c http https xh gh glab hub ftp sftp lftp telnet nc ncat netcat socat ssh"
-    " scp rsync dig nslookup host ping traceroute whois fetch aws gcloud az kubectl helm"
-    " heroku vercel netlify fly flyctl doctl firebase wrangler cloudflared ngrok twine docker"
-    " podman nerdctl docker-compose skopeo crane terraform-cloud sentry-cli claude codex"
-    " gemini aider ollama brew apt apt-get apk dnf yum pacman zypper snap port gem pip pip3"
-    " pipx npx bunx uvx easy_install conda mamba nix nix-env nix-shell mail sendmail mutt"
-    " git-lfs stripe supabase psql mysql mongosh redis-cli winget choco scoop bitsadmin"
-    " powershell pwsh openssl-client"
-)
-_UNBOUND = names(
-    "docker podman nerdctl docker-compose ssh scp sftp brew apt apt-get apk dnf yum pacman"
-    " zypper snap port kubectl nix nix-env psql mysql mongosh redis-cli ngrok cloudflared"
-)
+_NO_TARGETS = LISTS["filers without targets"]
+
+
+_LOADERS = LISTS["loaders"]
+
+
+_UNBOUND = LISTS["unbound"]
 """Programs that reach other machines or all of this one, by sockets, keys or rights."""
 
-_REMOVERS = names("rm rmdir unlink shred srm trash truncate wipe del erase rd ri")
-_PRIVILEGED = names(
-    "sudo doas su pkexec runuser systemctl service launchctl initctl update-rc.d crontab at"
-    " batch useradd usermod userdel groupadd passwd chpasswd visudo mount umount losetup"
-    " swapon mkfs fdisk parted dd sysctl modprobe insmod rmmod iptables ip6tables nft ufw"
-    " firewall-cmd ifconfig ip route hostnamectl timedatectl localectl loginctl shutdown"
-    " reboot halt poweroff init kill killall pkill renice chown chgrp chattr setfacl setcap"
-    " chroot unshare nsenter bwrap strace ltrace ptrace tmux screen open xdg-open osascript"
-    " defaults pmset security gpg gpg2 ssh-add ssh-keygen ssh-agent dscl diskutil hdiutil"
-    " csrutil spctl xattr at now wall write mesg logger mknod icacls takeown reg net sc cipher"
-    " format taskkill schtasks attrib vssadmin"
-)
-_STATEFUL = names(
-    "export declare typeset local readonly unset set shopt trap source . eval exec alias"
-    " unalias enable hash bind complete compgen compopt read mapfile readarray let getopts"
-    " shift return exit break continue wait jobs fg bg disown suspend umask ulimit history fc"
-    " dirs pushd popd printf test builtin coproc times caller logout"
-)
-_HARMLESS_STATE = frozenset(["exit", "break", "continue", "wait", "return", "shift", "jobs"])
+
+_REMOVERS = LISTS["removers"]
+
+
+_PRIVILEGED = LISTS["privileged"]
+
+
+_STATEFUL = LISTS["stateful"]
+
+
+_HARMLESS_STATE = LISTS["harmless state"]
+
+
 _INSTALLS = lazy_pattern(
     r"(?:install|i|ci|add|update|upgrade|up|publish|login|logout|adduser|audit|outdated|view|info"
     r"|search|deprecate|unpublish|dist-tag|owner|pack|link|exec|x|dlx|create|init|get|mod|fetch|sync"
@@ -176,33 +231,43 @@ _INSTALLS = lazy_pattern(
     r"|restore|workload|nuget|require|plan|apply|destroy|dedupe|star|token|team|access|hook|doctor"
     r"|fund|ping|prune|repo|docs|bugs|explore|org|profile|whoami|down|refresh|download)"
 )
+
+
 _CHANGES = lazy_pattern(
     r"--(?:in-?place|write|overwrite|fix|apply|update-?snapshots?)(?:[=-].*)?|-w|-i|-i\..*"
     r"|clean|distclean|fmt|format|fix|tidy|new|generate|install(?:[-:].*)?|uninstall|version|prune"
 )
+
+
 _FED = lazy_pattern(r"<\(|/dev/(?:stdin|fd)|/proc/(?:self|\d+)/fd|-$")
-_FORMATTERS = names("black isort rustfmt gofumpt autoflake pyupgrade swiftformat taplo dprint")
+
+
+_FORMATTERS = LISTS["formatters"]
+
+
 _NODE = names("npm yarn pnpm bun")
-_REWRITES = names(
-    "install i add update upgrade up remove uninstall un rm link init create dedupe import"
-)
+
+
+_REWRITES = LISTS["rewriting"]
 """With these words they write ``package.json``, which is protected."""
+
+
 _INSTALLING = names("install i add link dedupe")
 """With these words they do so only if a package is named; else they install the listed ones."""
-_INSTALLERS = names(
-    "npm yarn pnpm bun uv poetry pdm pipenv hatch composer pip pip3 conda mamba virtualenv"
-)
+
+
+_INSTALLERS = LISTS["installers"]
 """They install programs into the workspace, which the user's yes permits …"""
-_PLACING = names(
-    "install i add ci update upgrade up link remove uninstall un rm sync require dedupe init create"
-    " run env prune import"
-)
+
+
+_PLACING = LISTS["placing"]
 """… with these words, if the program has other uses as well."""
+
+
 _RELINKING = frozenset([("npm", "rebuild"), ("npm", "rb"), ("pnpm", "rebuild"), ("uv", "venv")])
-_MANAGERS = names(
-    "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
-    " gem terraform deno hatch swift cabal stack rebar3 mise helm"
-)
+
+
+_MANAGERS = LISTS["managers"]
 
 
 def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answers

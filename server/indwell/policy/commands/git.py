@@ -12,23 +12,27 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.commands.programs import LISTS, TABLES
 from indwell.policy.commands.verdict import Use, with_port, writing
 from indwell.policy.rules import ANY_HOST
-from indwell.policy.shell.items import Options, UnknownOption, given, names, options
+from indwell.policy.shell.items import Options, UnknownOption, given
 from indwell.policy.shell.words import STAR, Word
 
-_CHANGES = names(
-    "add commit mv merge rebase cherry-pick revert tag branch init apply am stash notes"
-    " switch bisect gc maintenance pack-refs repack update-index write-tree commit-tree"
-    " hash-object worktree format-patch bundle archive rerere mktree mktag update-ref"
-    " symbolic-ref reset checkout stripspace interpret-trailers fmt-merge-msg sparse-checkout"
-    " config read-tree merge-tree merge-file checkout-index replace prune mergetool difftool"
-    " citool instaweb restore clean rm"
-)
-_NETWORK = names("push fetch pull clone ls-remote send-email svn p4 fetch-pack send-pack")
+_CHANGES = LISTS["git changes"]
+_NETWORK = LISTS["git network"]
 _OVER = lazy_pattern(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
 _BY_KEY = lazy_pattern(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
 """Addresses: ``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
+_LOOKS: Mapping[str, Options] = {
+    **dict.fromkeys(
+        [
+            *("log", "show", "diff", "whatchanged", "diff-tree", "diff-index", "diff-files"),
+            *("rev-list", "shortlog"),
+        ],
+        TABLES.git_log,
+    ),
+    **TABLES.git_looks,
+}
 _PLACES = frozenset(["fetch", "pull", "clone", "ls-remote"])
 _MAGIC = lazy_pattern(r"\([\w,:=]*\)|^[/!^]+")
 """Prefixes of a path: ``:(glob)``, ``:/``, ``:!``."""
@@ -90,13 +94,17 @@ def _looking(name: str, words: Sequence[Word]) -> Use | None:
         return Use("reads")
     if name == "help" and all(re.fullmatch(r"\w[\w-]*", word.source) for word in words):
         return Use("reads")
-    if name in LOOKS:
-        return _looks(name, words, LOOKS[name])
+    if name in _LOOKS:
+        return _looks(name, words, _LOOKS[name])
     if name == "reflog" and (not words or second not in {"expire", "delete", "drop", "write"}):
-        return _looks(name, words[second in SECOND["reflog"] :], LOG)
-    if second in SECOND.get(name, ()):
-        return _looks(name, words[1:], LOG if name in {"stash", "notes"} else LISTING["config"][0])
-    if name in LISTING and _lists(name, words):
+        return _looks(name, words[second in TABLES.git_second["reflog"] :], TABLES.git_log)
+    if second in TABLES.git_second.get(name, ()):
+        return _looks(
+            name,
+            words[1:],
+            TABLES.git_log if name in {"stash", "notes"} else TABLES.git_listing["config"],
+        )
+    if name in TABLES.git_listing and _lists(name, words):
         return Use("reads", is_here=True)
     return None
 
@@ -145,12 +153,12 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
 
 
 def _lists(name: str, words: Sequence[Word]) -> bool:
-    known, with_names = LISTING[name]
+    known = TABLES.git_listing[name]
     try:
         found = given(words, known)
     except UnknownOption:
         return False
-    if not found.operands or found.has(*with_names.split()):
+    if not found.operands or found.has(*known.with_names):
         return True
     # One name alone is looked up; with two, the second is set.
     return name == "config" and len(found.operands) == 1 and found.operands[0].is_literal
@@ -186,16 +194,7 @@ def _changes(name: str, words: Sequence[Word]) -> Use:
     return changes
 
 
-_ALWAYS = names(
-    "rebase merge cherry-pick revert am pull read-tree checkout-index sparse-checkout"
-    " filter-branch filter-repo mergetool"
-)
-_UNLESS_SECOND = {
-    "stash": names("list show drop clear create store"),
-    "bisect": names("log view visualize terms"),
-    "worktree": names("list prune lock unlock repair"),
-    "submodule": names("status summary foreach sync init"),
-}
+_ALWAYS = LISTS["git takes up"]
 _HARD = ("--h", "--me", "--k")  # of `git reset`: `--hard`, `--merge`, `--keep`, also abbreviated
 
 
@@ -210,8 +209,8 @@ def takes_up(name: str, words: Sequence[Word]) -> bool:
     flags = [text for text in texts if text.startswith("-")]
     if name in _ALWAYS:
         return True
-    if name in _UNLESS_SECOND:
-        return not texts or texts[0] not in _UNLESS_SECOND[name]
+    if name in TABLES.git_takes_up_unless:
+        return not texts or texts[0] not in TABLES.git_takes_up_unless[name]
     match name:
         case "switch" | "checkout":
             return not _only_names(texts, flags, "cC" if name == "switch" else "bB")
@@ -333,158 +332,3 @@ _JUDGED: Mapping[str, Callable[[Sequence[str], Sequence[str]], str]] = {
     "checkout": _checks_out,
     "switch": _switches,
 }
-
-
-LOG = options(
-    "pqsuzabcgimnwBCDMRWtrEUlX#",
-    "GSnL",
-    "oneline graph all stat shortstat numstat dirstat summary name-only name-status patch no-patch"
-    " raw decorate no-decorate abbrev-commit no-abbrev-commit no-abbrev merges no-merges"
-    " first-parent reverse topo-order date-order author-date-order follow no-color color cached"
-    " staged branches"
-    " tags remotes not left-right cherry-pick cherry-mark cherry left-only right-only boundary"
-    " walk-reflogs source pickaxe-all pickaxe-regex ignore-all-space ignore-space-change"
-    " ignore-blank-lines ignore-space-at-eol function-context word-diff color-words no-renames"
-    " find-renames find-copies no-prefix full-index binary text quiet exit-code check no-index"
-    " merge-base minimal patience histogram compact-summary root no-ext-diff no-textconv full-diff"
-    " ancestry-path simplify-by-decoration dense sparse full-history children parents count"
-    " objects all-match invert-grep regexp-ignore-case fixed-strings extended-regexp"
-    " perl-regexp relative no-relative notes no-notes show-pulls tree use-mailmap mailmap"
-    " clear-decorations ignore-submodules submodule bisect disk-usage pretty abbrev unified",
-    "format pretty date since until after before author committer grep max-count skip"
-    " decorate-refs decorate-refs-exclude diff-filter encoding exclude glob stat-width"
-    " inter-hunk-context diff-algorithm anchored src-prefix dst-prefix line-prefix min-parents"
-    " max-parents ignore-matching-lines",
-)
-LOOKS: Mapping[str, Options] = {
-    **dict.fromkeys(
-        [
-            *("log", "show", "diff", "whatchanged", "diff-tree", "diff-index", "diff-files"),
-            *("rev-list", "shortlog"),
-        ],
-        LOG,
-    ),
-    "status": options(
-        "sbvuz",
-        "",
-        "short branch show-stash porcelain long verbose untracked-files"
-        " ignored ignore-submodules column no-column ahead-behind no-ahead-behind renames"
-        " no-renames find-renames null",
-    ),
-    "rev-parse": options(
-        "q",
-        "",
-        "short abbrev-ref show-toplevel verify git-dir is-inside-work-tree"
-        " symbolic-full-name absolute-git-dir show-prefix show-cdup all branches tags"
-        " git-common-dir is-bare-repository sq-quote quiet symbolic is-inside-git-dir"
-        " is-shallow-repository"
-        " show-superproject-working-tree revs-only no-revs flags no-flags remotes",
-        "git-path path-format default",
-    ),
-    "ls-files": options(
-        "cdmoistukzvfr",
-        "xX",
-        "cached deleted modified others ignored stage"
-        " unmerged killed directory no-empty-directory exclude-standard error-unmatch full-name"
-        " abbrev deduplicate eol recurse-submodules",
-        "exclude exclude-from format",
-    ),
-    "ls-tree": options(
-        "drtlz", "", "name-only name-status full-name full-tree long abbrev", "format"
-    ),
-    "cat-file": options("tpse", "", "batch batch-check batch-all-objects unordered buffer", ""),
-    "blame": options(
-        "wlstefnpcbMCb",
-        "L",
-        "show-stats root porcelain line-porcelain incremental"
-        " show-name show-number show-email color-lines",
-        "date since ignore-rev abbrev",
-    ),
-    "describe": options(
-        "",
-        "",
-        "tags always all long dirty contains first-parent exact-match",
-        "abbrev match exclude candidates",
-    ),
-    "merge-base": options("a", "", "all octopus is-ancestor fork-point independent"),
-    "name-rev": options("", "", "tags all name-only always", "refs exclude"),
-    "for-each-ref": options(
-        "", "", "ignore-case", "format sort count points-at merged no-merged contains no-contains"
-    ),
-    "show-ref": options("sqd", "", "heads tags head hash dereference verify quiet branches"),
-    "show-branch": options("a", "", "all list"),
-    "count-objects": options("vH", "", "verbose human-readable"),
-    "check-ignore": options("qvzn", "", "verbose non-matching no-index quiet"),
-    "check-attr": options("az", "", "all"),
-    "grep": options(
-        "nilcwvEFPGhHrqIzpWo#",
-        "eABCfm",
-        "line-number ignore-case files-with-matches"
-        " name-only count word-regexp invert-match extended-regexp fixed-strings perl-regexp"
-        " cached untracked no-index heading break show-function function-context and or not"
-        " all-match no-color color only-matching full-name column text",
-        "context after-context before-context max-depth max-count threads",
-    ),
-    "cherry": options("v", "", "abbrev verbose"),
-    "range-diff": options("s", "", "no-color color no-patch", "creation-factor"),
-    "var": options("l"),
-    "version": options("", "", "build-options"),
-    "fsck": options(
-        "",
-        "",
-        "full no-dangling dangling unreachable connectivity-only no-reflogs"
-        " strict verbose no-progress root tags cache",
-    ),
-    "verify-pack": options("vs", "", "verbose stat-only"),
-}
-"""Commands that only read, and the options with which that is so."""
-
-LISTING: Mapping[str, tuple[Options, str]] = {
-    "branch": (
-        options(
-            "avrlqi",
-            "",
-            "list all remotes verbose show-current no-color color column"
-            " no-column ignore-case contains no-contains merged no-merged",
-            "sort format points-at abbrev",
-        ),
-        "--list -l --contains --no-contains --merged --no-merged --points-at",
-    ),
-    "tag": (
-        options(
-            "lni#",
-            "",
-            "list contains no-contains merged no-merged column no-column color ignore-case",
-            "sort format points-at",
-        ),
-        "--list -l --contains --no-contains --merged --no-merged --points-at -n",
-    ),
-    "remote": (options("v", "", "verbose"), ""),
-    "config": (
-        options(
-            "lz",
-            "",
-            "list get get-all get-regexp get-urlmatch global local system worktree"
-            " show-origin show-scope name-only null",
-            "type default",
-        ),
-        "--get --get-all --get-regexp --get-urlmatch --list -l",
-    ),
-}
-"""Commands that only read with these options and no operands.
-
-With one of the options in the second text, their operands are only read too.
-"""
-
-SECOND: Mapping[str, frozenset[str]] = {
-    "stash": frozenset(["list", "show"]),
-    "worktree": frozenset(["list"]),
-    "submodule": frozenset(["status", "summary"]),
-    "remote": frozenset(["get-url"]),
-    "reflog": frozenset(["show", "exists", "list"]),
-    "notes": frozenset(["list", "show"]),
-    "bisect": frozenset(["log"]),
-    "config": frozenset(["get", "list"]),
-    "bundle": frozenset(["list-heads"]),
-}
-"""Commands that only read, by their second word."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.commands.effects import use_of
+from indwell.policy.commands.effects import base_name, program_name, use_of
 from indwell.policy.commands.path_rules import SINKS, Grounds, PathRules
 from indwell.policy.commands.patterns import UserPatterns
 from indwell.policy.commands.readers import TELL_OF_PROGRAMS
@@ -23,7 +23,6 @@ from indwell.policy.commands.verdict import (
     joined,
     worst,
 )
-from indwell.policy.commands.wrappers import base_name, program_name
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import ANY_HOST, Widening
 from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple

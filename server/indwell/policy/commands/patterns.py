@@ -17,9 +17,9 @@ from functools import lru_cache
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.policy.commands.effects import loosely_unwrapped
 from indwell.policy.commands.path_rules import covers, matches
 from indwell.policy.commands.verdict import PartFinding, ask, forbidden
-from indwell.policy.commands.wrappers import loosely_unwrapped
 from indwell.policy.rules import PatternRules
 from indwell.policy.shell.items import names
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word

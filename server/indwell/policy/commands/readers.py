@@ -6,20 +6,169 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.commands.text_tools import awk, find, jq, sed
+from indwell.policy.commands.programs import LISTS, TABLES
 from indwell.policy.commands.verdict import Use, working, writing
-from indwell.policy.shell.items import Options, UnknownOption, given, names, options
+from indwell.policy.shell.items import Options, UnknownOption, given, names
 from indwell.policy.shell.words import STAR, Word
 
 Words = Sequence[Word]
-
 _RG_VALUED = "ABCEefgjmMTtrd"
 _GREPS = frozenset(["grep", "egrep", "fgrep"])
-_VERSIONED = names(
-    "python python3 node npm ruby java javac php gcc g++ cc clang make cmake docker curl wget"
-    " tar perl jq rg git bash sqlite3 psql gh kubectl terraform"
-)
+_VERSIONED = LISTS["versioned"]
 """Programs whose ``--version`` no file of a workspace can change."""
+# A set in brackets may contain the delimiter for one program and end at it for another.
+_ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
+_SED_COMMAND = lazy_pattern(
+    rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
+    r"(?:[pdq=]|s(?P<by>[/|,:#@!%~;_])"
+    r"(?:\\[^\n]|\[\^?(?:(?!(?P=by))\])?(?:\[:\w+:\]|\\[nt]|(?!(?P=by))[^\]\[\\\n])*\]"
+    r"|(?!(?P=by))[^\\\n\[])*(?P=by)"
+    r"(?:\\[^\n]|(?!(?P=by))[^\\\n])*(?P=by)[gpIi\d]*)\s*(?:;|\n|$)"
+)
+_SED, _AWK, _JQ = (TABLES.languages[name] for name in ("sed", "awk", "jq"))
+_AWK_DANGER = lazy_pattern(
+    r"system|getline|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|FS\s*=.*@|@|\||close|fflush"
+)
+_AWK_PATTERN = lazy_pattern(
+    r'!?/(?:\\.|[^\\/"\n])*/\s*(?:\{\s*print(?:\s+\$\w+(?:\s*,\s*\$\w+)*)?\s*\})?'
+)
+_JQ_VALUES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1}
+_JQ_LOADS = lazy_pattern(r"import|include|input_filename|get_search_list")
+_FIND_ALONE = LISTS["find alone"]
+_FIND_VALUED = LISTS["find valued"]
+_FIND_RUNS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+
+
+def sed(words: Sequence[Word]) -> Use:
+    """Judge ``sed``: printing, deleting and replacing in the output; no ``w``, ``e``, ``-i``."""
+    try:
+        found = given(words, _SED)
+    except UnknownOption as option:
+        return writing(f"'sed' with {str(option)!r} may change files", *_changed(words))
+    scripts = list(found.values("-e", "--expression"))
+    operands = found.operands
+    if not scripts and operands:
+        if not operands[0].is_literal:
+            return writing("'sed' with a script that only a run can tell")
+        scripts, operands = [operands[0].text], operands[1:]
+    if not scripts or not all(map(_is_quiet, scripts)):
+        return writing("'sed' with such a script may write files or run programs")
+    return Use("reads", reads=operands)
+
+
+def _is_quiet(script: str) -> bool:
+    at = 0
+    while at < len(script):
+        found = _SED_COMMAND.match(script, at)
+        if found is None or found.end() == at:
+            return not script[at:].strip()
+        at = found.end()
+    return bool(script)
+
+
+def _changed(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Return what may be changed in place: the words behind the script."""
+    rest = [word for word in words if word.text and not word.text.startswith("-")]
+    has_script = any(re.match(r"-[a-zA-Z]*[ef]|--expr|--file", word.text) for word in words)
+    return tuple(rest[0 if has_script else 1 :])
+
+
+def awk(words: Sequence[Word]) -> Use:
+    """Judge ``awk``: programs that print, without pipes, files, ``system`` and the like."""
+    try:
+        found = given(words, _AWK, permutes=False)
+    except UnknownOption as option:
+        return writing(f"'awk' with {str(option)!r} may run or write anything")
+    if not found.operands or not found.operands[0].is_literal:
+        return writing("'awk' with a program that only a run can tell")
+    program, *reads = found.operands
+    if not _only_prints(program.text):
+        return writing("'awk' with such a program may run or write anything")
+    if any("\\" in value for value in found.values("-v", "--assign")):
+        return writing("'awk' with such a value")
+    return Use("reads", reads=tuple(word for word in reads if not re.match(r"\w+=", word.text)))
+
+
+def _only_prints(program: str) -> bool:
+    if _AWK_PATTERN.fullmatch(program):
+        return True
+    plain = program.replace("||", "&&")
+    if _AWK_DANGER.search(plain):
+        return False
+    first = program.find("print")
+    return first < 0 or ">" not in program[first:]
+
+
+def jq(words: Sequence[Word]) -> Use:
+    """Judge ``jq``, which writes and runs nothing and reads what follows its program."""
+    rest: list[Word] = []
+    reads: list[Word] = []
+    at = 0
+    while at < len(words):
+        if words[at].source == "--":  # no options behind it
+            rest += words[at:]
+            break
+        n_values = _JQ_VALUES.get(words[at].source, 0)
+        if not n_values:
+            rest.append(words[at])
+        elif words[at].source.endswith("file"):
+            reads += words[at + 2 : at + 3]
+        elif any(word.splits for word in words[at + 1 : at + n_values + 1]):
+            return writing("'jq' with words that only a run can tell")
+        at += n_values + 1
+    try:
+        found = given(rest, _JQ)
+    except UnknownOption as option:
+        return writing(f"'jq' with {str(option)!r} may read other files")
+    program, operands = found.operands[:1], found.operands[1:]
+    if found.has("-f", "--from-file"):
+        operands = found.operands
+    elif not all(one.is_literal and not _JQ_LOADS.search(one.text) for one in program):
+        return writing("'jq' with such a program may read other files")
+    return Use("reads", reads=(*reads, *operands))
+
+
+def find(words: Sequence[Word]) -> Use:
+    """Judge ``find``: tests and printing only read; ``-delete``, ``-exec`` and others do more."""
+    starts: list[Word] = []
+    at = 0
+    while at < len(words) and not (words[at].could_be_option or words[at].text in {"!", "(", ")"}):
+        starts.append(words[at])
+        at += 1
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if not word.is_literal:
+            return writing("'find' with words that only a run can tell")
+        if word.text in _FIND_ALONE or not word.text.startswith("-"):
+            if not word.text.startswith("-") and word.text not in _FIND_ALONE:
+                starts.append(word)
+        elif word.text in _FIND_VALUED:
+            at += 1
+        else:
+            return _finds_more(words, at - 1)
+    return Use("reads", reads=tuple(starts), is_here=not starts)
+
+
+def _finds_more(words: Sequence[Word], at: int) -> Use:
+    """Return what ``find`` does beyond finding: run, delete or write."""
+    inner: list[tuple[Word, ...]] = []
+    for index in range(at, len(words)):
+        text = words[index].text
+        if text == "-delete":
+            return Use("destroys", "'find -delete' removes files")
+        if text in _FIND_RUNS:
+            end = index + 1
+            while end < len(words) and words[end].text not in {";", "+"}:
+                end += 1
+            if end == index + 1:
+                return Use("unknown", "'find' runs nothing that can be seen")
+            inner.append(tuple(words[index + 1 : end]))
+        elif text.startswith(("-fprint", "-fls", "-files0")):
+            return writing(f"'find {text}' writes a file", *words[index + 1 : index + 2])
+    if inner:
+        return Use("writes", "'find' runs a program on what it finds", inner=tuple(inner))
+    return writing(f"'find' with {words[at].text!r} may do more than find")
 
 
 def reading(name: str, words: Words) -> Use | None:
@@ -40,13 +189,13 @@ def reading(name: str, words: Words) -> Use | None:
     special = _SPECIAL.get(name)
     if special is not None:
         return special(words)
-    if name in TABLE:
+    if name in TABLES.readers:
         return _by_table(name, words)
     return None
 
 
 def _by_table(name: str, words: Words) -> Use:
-    known, most = TABLE[name]
+    known: Options = (program := TABLES.readers[name])
     if name == "rg":
         known = Options(
             "".join(one for one in known.short if one not in _RG_VALUED),
@@ -58,7 +207,7 @@ def _by_table(name: str, words: Words) -> Use:
         found = given(words, known)
     except UnknownOption as option:
         return writing(f"{name!r} with {str(option)!r} may do more than read")
-    if most is not None and len(found.operands) > most:
+    if program.most_operands is not None and len(found.operands) > program.most_operands:
         return writing(f"{name!r} writes to its second file, or changes what it names")
     reads = found.operands
     if name in {"date", "ps", "man", "which", "pgrep", "whereis", "printenv"}:
@@ -95,10 +244,9 @@ def _named(name: str, operands: Words) -> Use:
 
 
 _GREP_VALUED = "ABCDdefm"
-_GREP_NAMES = names(
-    "regexp file include exclude exclude-dir exclude-from max-count context label after-context"
-    " before-context binary-files devices directories group-separator"
-)
+
+
+_GREP_NAMES = LISTS["grep names"]
 """Options of ``grep`` with a value behind ``=`` or in the next word; they may be abbreviated."""
 
 
@@ -184,6 +332,8 @@ def _xxd(words: Words) -> Use:
 
 
 _XXD_VALUED = frozenset(["-c", "-cols", "-g", "-l", "-len", "-n", "-o", "-s", "-seek"])
+
+
 _XXD = lazy_pattern(r"-(?:[abCeEipuv]|ps|plain|(?:[cglo]|s)[+-]?(?:0x)?\d+)")
 
 
@@ -194,8 +344,14 @@ def _getconf(words: Words) -> Use | None:
 
 
 _UNARY = frozenset(f"-{one}" for one in "bcdefgGhkLnNOprsStuwxz")
+
+
 _BINARY = names("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >")
+
+
 _NUMERIC = names("-eq -ne -lt -le -gt -ge")
+
+
 _JOINING = frozenset(["!", "(", ")", "-a", "-o", "]"])
 
 
@@ -271,125 +427,19 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
 }
 
 
-ANY_PATHS = names(
-    "cat tac head tail wc nl ls dir vdir stat cut rev expand unexpand fold fmt paste join"
-    " comm cmp od hexdump md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum md5"
-    " b2sum cksum sum du df realpath readlink diff column pr tsort"
-)
+ANY_PATHS = LISTS["readers of any paths"]
 """Programs without any option that writes or runs (coreutils, util-linux, BSD, busybox)."""
 
-ANY_TEXT = names(
-    "echo basename dirname seq true false : yes whoami id groups pwd nproc uname uptime free"
-    " tty logname users who expr tr numfmt factor sleep cal locale"
-)
+
+ANY_TEXT = LISTS["readers of any text"]
 """Like the programs above, and their words are no paths."""
 
-HERE = names("ls dir vdir du tree rg fd find df stat")
+
+HERE = LISTS["readers of the folder"]
 """Programs that read the folder in which they run."""
 
-TABLE: Mapping[str, tuple[Options, int | None]] = {
-    "sort": (
-        options(
-            "bdfgiMhnRrVcCmsuz",
-            "ktS",
-            "ignore-leading-blanks dictionary-order ignore-case"
-            " general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort"
-            " random-sort reverse version-sort check merge stable unique zero-terminated debug",
-            "key field-separator buffer-size sort parallel batch-size",
-        ),
-        None,
-    ),
-    "uniq": (
-        options(
-            "cdDiuz#",
-            "fsw",
-            "count repeated all-repeated ignore-case unique group zero-terminated",
-            "skip-fields skip-chars check-chars",
-        ),
-        1,
-    ),
-    "base64": (options("dDi", "wb", "decode ignore-garbage", "wrap break"), 1),
-    "base32": (options("di", "w", "decode ignore-garbage", "wrap"), 1),
-    "shuf": (options("erz", "n", "echo repeat zero-terminated", "head-count"), None),
-    "file": (
-        options(
-            "bhikLNnprsv0",
-            "FP",
-            "brief mime mime-type mime-encoding extension dereference"
-            " no-dereference no-pad keep-going raw",
-            "separator",
-        ),
-        None,
-    ),
-    "tree": (
-        options(
-            "adlfxqNQpugshDFvtUrcCASnJX",
-            "LPI",
-            "noreport dirsfirst filesfirst du si inodes"
-            " device gitignore prune nolinks matchdirs ignore-case sort",
-            "filelimit charset",
-        ),
-        None,
-    ),
-    "which": (options("a", "", "all", ""), None),
-    "whereis": (options("bmsu", "", "", ""), None),
-    "ps": (
-        options(
-            "aAdefFHjlLmTwxcv",
-            "CGgopqstuU",
-            "forest no-headers headers",
-            "pid ppid sort user format",
-        ),
-        1,
-    ),
-    "date": (options("uRI", "d", "utc universal rfc-email iso-8601 debug", "date rfc-3339"), 1),
-    "hostname": (options("fisdIA", "", "fqdn long short", ""), 0),
-    "man": (options("kfaw", "", "apropos whatis all where path", ""), None),
-    "printenv": (options("0", "", "null", ""), None),
-    "pgrep": (options("flaxnoiv", "uP", "", ""), 1),
-    "ss": (options("tulnpaxosemH", "", "", ""), 0),
-    "netstat": (options("tulnpaxr", "", "", ""), 0),
-    "lsof": (options("nPlt", "ip", "", ""), None),
-    "fd": (
-        options(
-            "HIsigpalLFuq01",
-            "tedEcSj",
-            "hidden no-ignore glob full-path absolute-path"
-            " follow list-details case-sensitive ignore-case fixed-strings print0 unrestricted",
-            "type extension max-depth min-depth exclude color size max-results changed-within",
-        ),
-        None,
-    ),
-    "rg": (
-        options(
-            "ceFgHhIilLnNopPqrSsUuvwx.a0",
-            "",
-            "count count-matches fixed-strings"
-            " files-with-matches files-without-match files with-filename no-filename heading"
-            " no-heading hidden ignore-case invert-match json line-number no-line-number"
-            " line-regexp"
-            " multiline multiline-dotall no-ignore no-ignore-vcs null only-matching passthru pcre2"
-            " pretty quiet smart-case case-sensitive stats text trim type-list unrestricted vimgrep"
-            " word-regexp column byte-offset debug no-messages no-config glob-case-insensitive"
-            " follow one-file-system sort-files",
-            "after-context before-context context color colors"
-            " encoding glob iglob max-columns max-count max-depth max-filesize regexp replace sort"
-            " sortr threads type type-not file context-separator",
-        ),
-        None,
-    ),
-    "gofmt": (options("desl", "", "", ""), None),
-    "ldconfig": (options("p", "", "", ""), 0),
-    "lscpu": (options("", "", "", ""), 0),
-    "lsblk": (options("afl", "", "", ""), None),
-    "findmnt": (options("l", "", "", ""), 0),
-}
-"""Harmless options, and the possible number of operands."""
 
-TELL_OF_PROGRAMS = names(
-    "ps pgrep pidof pstree pmap pwdx top htop atop btop glances w lsof fuser ss netstat"
-    " sockstat tasklist"
-)
+TELL_OF_PROGRAMS = LISTS["tell of programs"]
 """They list the processes of the machine with their arguments, which often hold passwords. They
 need no question only where the sandbox shows no other process.
 """

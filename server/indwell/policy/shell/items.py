@@ -175,17 +175,6 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def options(short: str = "", valued: str = "", long: str = "", long_valued: str = "") -> Options:
-    """Return options from texts with blanks between them; ``#`` in ``short`` stands for numbers."""
-    return Options(
-        short.replace("#", ""),
-        valued,
-        frozenset(long.split()),
-        frozenset(long_valued.split()),
-        has_numbers="#" in short,
-    )
-
-
 def given(words: Sequence[Word], known: Options, *, permutes: bool = True) -> ParsedOptions:
     """Sort the words behind a program's name into options and operands.
 

@@ -124,15 +124,15 @@ class ShellReading(CommandReading):
 
     def _read_inside(self, node: Node) -> None:
         """Read what runs within a node that is no command itself."""
-        todo = [node]
-        while todo:
-            one = todo.pop()
+        pending = [node]
+        while pending:
+            one = pending.pop()
             if one.type in SUBSTITUTIONS:
                 self._read_nested(one)
             elif one.type in {"command", "pipeline", "list", "redirected_statement"}:
                 self._read(one)
             else:
-                todo.extend(reversed(one.named_children))
+                pending.extend(reversed(one.named_children))
 
     def _read_nested(self, node: Node) -> None:
         before, piped = self._folders, self._piped

@@ -92,13 +92,13 @@ class WordReading(ABC):
     def _without_substitutions(self, node: Node) -> str:
         """Return the source of a word with a mark for each separately read substitution."""
         found = []
-        todo = [node]
-        while todo:
-            one = todo.pop()
+        pending = [node]
+        while pending:
+            one = pending.pop()
             if one.type in SUBSTITUTIONS or one.type == "arithmetic_expansion":
                 found.append(one)
             else:
-                todo.extend(reversed(one.named_children))
+                pending.extend(reversed(one.named_children))
         pieces, at = [], node.start_byte
         for one in found:
             self.expands = True
@@ -331,9 +331,9 @@ def changed_again(root: Node) -> frozenset[str]:
     """Return names that are set more than once, by assignments, loops or builtins."""
     found: Counter[str] = Counter()
     sets_any = False
-    todo = [root]
-    while todo:
-        node = todo.pop()
+    pending = [root]
+    while pending:
+        node = pending.pop()
         if node.type in {"variable_assignment", "for_statement"}:
             name = node.child_by_field_name(
                 "name" if node.type == "variable_assignment" else "variable"
@@ -346,7 +346,7 @@ def changed_again(root: Node) -> frozenset[str]:
             found.update({word.removeprefix("-v"): 2 for word in words})
             if not all(_PLAIN.fullmatch(word) for word in words):  # it may set any
                 sets_any = True
-        todo.extend(node.named_children)
+        pending.extend(node.named_children)
     return frozenset(name for name, n_times in found.items() if sets_any or n_times > 1)
 
 

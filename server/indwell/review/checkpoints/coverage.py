@@ -17,10 +17,9 @@ from indwell.review.checkpoints.folder_comparison import (
     Lookout,
     entry_of,
 )
-from indwell.review.command_order import WAITS, CommandHold
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
-from indwell.review.ledger import ReviewLedger
+from indwell.review.ledger import WAITS, CommandHold, ReviewLedger
 from indwell.review.record_builder import CommandChange
 from indwell.workspace.base import Noted, Workspace
 from indwell.workspace.paths import display

@@ -12,12 +12,15 @@ import contextlib
 import errno
 import functools
 import os
+import pkgutil
 import platform
 import stat
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
+
+import msgspec
 
 from indwell.sandbox.confinement import Confinement
 
@@ -208,137 +211,10 @@ AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  #
 LAST_KNOWN = 469
 """``file_setattr`` of Linux 6.17: what came later does not exist for a confined program."""
 
-_SHARED: Mapping[str, int] = {
-    "clone3": 435,
-    "fchmodat2": 452,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fsopen": 430,
-    "fspick": 433,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "io_uring_setup": 425,
-    "mount_setattr": 442,
-    "move_mount": 429,
-    "open_tree": 428,
-    "open_tree_attr": 467,
-    "openat2": 437,
-    "pidfd_getfd": 438,
-    "process_madvise": 440,
-    "quotactl_fd": 443,
-}
-_X86_64: Mapping[str, int] = {
-    "_sysctl": 156,
-    "acct": 163,
-    "add_key": 248,
-    "adjtimex": 159,
-    "bpf": 321,
-    "chmod": 90,
-    "chroot": 161,
-    "clock_adjtime": 305,
-    "clock_settime": 227,
-    "clone": 56,
-    "creat": 85,
-    "create_module": 174,
-    "delete_module": 176,
-    "fanotify_init": 300,
-    "fchmod": 91,
-    "fchmodat": 268,
-    "finit_module": 313,
-    "init_module": 175,
-    "ioctl": 16,
-    "ioperm": 173,
-    "iopl": 172,
-    "kcmp": 312,
-    "kexec_file_load": 320,
-    "kexec_load": 246,
-    "keyctl": 250,
-    "lookup_dcookie": 212,
-    "mknod": 133,
-    "mknodat": 259,
-    "modify_ldt": 154,
-    "mount": 165,
-    "nfsservctl": 180,
-    "open": 2,
-    "open_by_handle_at": 304,
-    "openat": 257,
-    "perf_event_open": 298,
-    "personality": 135,
-    "pivot_root": 155,
-    "process_vm_readv": 310,
-    "process_vm_writev": 311,
-    "ptrace": 101,
-    "quotactl": 179,
-    "reboot": 169,
-    "request_key": 249,
-    "setdomainname": 171,
-    "sethostname": 170,
-    "setns": 308,
-    "settimeofday": 164,
-    "socket": 41,
-    "socketpair": 53,
-    "swapoff": 168,
-    "swapon": 167,
-    "syslog": 103,
-    "umount2": 166,
-    "unshare": 272,
-    "uselib": 134,
-    "userfaultfd": 323,
-    "vhangup": 153,
-}
-_AARCH64: Mapping[str, int] = {
-    "acct": 89,
-    "add_key": 217,
-    "adjtimex": 171,
-    "bpf": 280,
-    "chroot": 51,
-    "clock_adjtime": 266,
-    "clock_settime": 112,
-    "clone": 220,
-    "delete_module": 106,
-    "fanotify_init": 262,
-    "fchmod": 52,
-    "fchmodat": 53,
-    "finit_module": 273,
-    "init_module": 105,
-    "ioctl": 29,
-    "kcmp": 272,
-    "kexec_file_load": 294,
-    "kexec_load": 104,
-    "keyctl": 219,
-    "lookup_dcookie": 18,
-    "mknodat": 33,
-    "mount": 40,
-    "nfsservctl": 42,
-    "open_by_handle_at": 265,
-    "openat": 56,
-    "perf_event_open": 241,
-    "personality": 92,
-    "pivot_root": 41,
-    "process_vm_readv": 270,
-    "process_vm_writev": 271,
-    "ptrace": 117,
-    "quotactl": 60,
-    "reboot": 142,
-    "request_key": 218,
-    "setdomainname": 162,
-    "sethostname": 161,
-    "setns": 268,
-    "settimeofday": 170,
-    "socket": 198,
-    "socketpair": 199,
-    "swapoff": 225,
-    "swapon": 224,
-    "syslog": 116,
-    "umount2": 39,
-    "unshare": 97,
-    "userfaultfd": 282,
-    "vhangup": 58,
-}
-NUMBERS: Mapping[str, Mapping[str, int]] = {
-    "x86_64": {**_SHARED, **_X86_64},
-    "aarch64": {**_SHARED, **_AARCH64},
-}
+_CALLS = msgspec.json.decode(
+    pkgutil.get_data(__name__, "system_calls.json") or b"", type=dict[str, dict[str, int]]
+)
+NUMBERS = {one: _CALLS["all machines"] | _CALLS[one] for one in ("x86_64", "aarch64")}
 """By machine, as ``platform.machine()`` has it."""
 
 

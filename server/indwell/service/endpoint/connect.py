@@ -14,7 +14,14 @@ import msgspec
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.lazy_pattern import lazy_pattern
-from indwell.providers.catalogue import BY_NAME, LOOPBACK, row_of, title_of
+from indwell.providers.catalogue import (
+    BY_NAME,
+    LOOPBACK,
+    SMALL,
+    row_of,
+    size_in_name,
+    title_of,
+)
 from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
@@ -205,7 +212,15 @@ async def _tested(
                 _MORE.get(row.name if (row := row_of(base_url)) is not None else "", _MORE_OF_ANY),
             )
         )
+    if _is_secretly_small(model):
+        words = f"{name} has {model.size:g} billion parameters, so sessions with it are lean"
+        tell(EndpointStep("profile", "ok", words))
     return model
+
+
+def _is_secretly_small(model: OfferedModel) -> bool:
+    """Is it a small model whose name does not tell it? Then the settings have to."""
+    return model.size is not None and model.size < SMALL and size_in_name(model.name) is None
 
 
 LEAST_WINDOW = 16_000  # tokens
@@ -298,6 +313,8 @@ def _store(
     }
     if _is_running_window(model):
         changes["window"] = model.window
+    if _is_secretly_small(model) and "profile" not in given:
+        changes["profile"] = "lean"
     from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
 
     text = edited(before or "", changes, places.config.name)
@@ -386,6 +403,8 @@ def _notes(
         stale = [name for name in ("window", "price_in", "price_out") if name in given]
         if "window" in stale and _is_running_window(model):
             stale.remove("window")
+        if given.get("profile") == "lean" and not _is_secretly_small(model):
+            stale.append("profile")
         notes += [f"{name} in config.toml was for the earlier model; check it" for name in stale]
     return tuple(notes)
 

@@ -18,7 +18,7 @@ from indwell.errors import UserError
 from indwell.messages import Text
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.branches import lived
-from indwell.sessions.display_records import Inherited
+from indwell.sessions.records import Inherited
 from indwell.sessions.storage.store import SessionStore
 
 

@@ -26,24 +26,22 @@ from indwell.agent.features.subagents.definition import NAME, subject_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
-from indwell.sessions.display_records import (
-    FAILURE_CHARACTERS,
-    CallEnded,
-    Decided,
-    PlanSet,
-    TodoSet,
-)
 from indwell.sessions.records import (
     ENDED,
+    FAILURE_CHARACTERS,
+    CallEnded,
     CompactionRecord,
+    Decided,
     Forked,
     MessageRecord,
+    PlanSet,
     Record,
     Repaired,
     Rewound,
     SessionStarted,
     Spent,
     SteeringRecord,
+    TodoSet,
     TurnEndRecord,
     TurnStartRecord,
     was_interrupted,

@@ -15,11 +15,10 @@ from indwell.errors import SessionError, UserError
 from indwell.service.chores import Chores
 from indwell.service.front_door import FrontDoor
 from indwell.sessions.branches import Fork, Rewind
-from indwell.sessions.display_records import Titled
 from indwell.sessions.forking import was_handed_on
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
-from indwell.sessions.records import SteeringRecord, TurnStartRecord
+from indwell.sessions.records import SteeringRecord, Titled, TurnStartRecord
 from indwell.sessions.storage import retention
 from indwell.sessions.storage.drafts import DraftStore, LeftTask
 from indwell.sessions.storage.store import SessionStore, timestamp

@@ -16,17 +16,19 @@ from indwell.files.listing import Newest
 from indwell.sandbox import Finished
 from indwell.tools.arguments import of_struct, renaming
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
-from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.ripgrep import listen, together
-from indwell.tools.searching.search_place import (
+from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
+    SearchScope,
     beneath,
     counted,
     path_line,
+    path_matcher,
+    scope_of,
     search_places,
     with_notes,
 )
+from indwell.tools.searching.ripgrep import listen, together
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50
@@ -94,7 +96,7 @@ class _Walk(msgspec.Struct, frozen=True):
 
 async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk:
     roots = context.workspace.roots
-    way = plan(pattern)
+    way = scope_of(pattern)
     inner = await asyncio.to_thread(beneath, place, way.folder)
     if inner is None:
         return _Walk({}, 0, missing=way.folder)
@@ -173,7 +175,7 @@ def _relative(pattern: str, folder: Path) -> str:
 class _Listing:
     """Takes file names as ripgrep writes them, and keeps those that match."""
 
-    def __init__(self, way: SearchPlan, newest: Newest) -> None:
+    def __init__(self, way: SearchScope, newest: Newest) -> None:
         self._matches = way.matches
         self._newest = newest
         self._rest = b""

@@ -19,9 +19,8 @@ from indwell.sandbox import Finished
 from indwell.tools.arguments import Given, of_struct, renamed
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.searching.grep_report import FoundMatches, GrepQuery, report
-from indwell.tools.searching.patterns import SearchPlan
+from indwell.tools.searching.patterns import SearchPlace, SearchScope, beneath, search_places
 from indwell.tools.searching.ripgrep import Hits, Mode, RawLine, listen, together
-from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
 from indwell.workspace.paths import display
 
 _NAMES = {
@@ -116,7 +115,7 @@ async def search(query: GrepQuery, place: SearchPlace, context: ToolContext) -> 
     """Search on disk and in buffers at the same time."""
     roots = context.workspace.roots
     is_root = place.start == place.root
-    way = query.plan if is_root else SearchPlan(names=query.plan.names, matches=query.wanted)
+    way = query.scope if is_root else SearchScope(names=query.scope.names, matches=query.wanted)
     inner = await asyncio.to_thread(beneath, place, way.folder)
     skipped = [name for name in SKIPPED if inner is None or name not in inner.parts]
     wanted = _from_either(query.wanted, place)

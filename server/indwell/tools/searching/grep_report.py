@@ -8,16 +8,18 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.searching.patterns import SearchPlan, path_matcher, plan
-from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
-from indwell.tools.searching.search_place import (
+from indwell.tools.searching.patterns import (
     UNSAVED,
     SearchPlace,
+    SearchScope,
     counted,
     path_line,
+    path_matcher,
+    scope_of,
     text_line,
     with_notes,
 )
+from indwell.tools.searching.ripgrep import MAX_SHOWN, OPTIONS, Hits, Mode
 from indwell.workspace.paths import display
 
 _ALWAYS = ("--with-filename", "--null", "--crlf")  # --crlf: $ matches before a carriage return
@@ -193,11 +195,11 @@ class GrepQuery(msgspec.Struct, frozen=True):
     is_plain: bool = False
 
     @property
-    def plan(self) -> SearchPlan:
+    def scope(self) -> SearchScope:
         """Return how to find the files, seen from where ``glob`` starts."""
         if self.glob.startswith("!"):
-            return SearchPlan(matches=self.wanted)
-        return plan(self.glob) if self.glob else SearchPlan()
+            return SearchScope(matches=self.wanted)
+        return scope_of(self.glob) if self.glob else SearchScope()
 
     @property
     def wanted(self) -> Callable[[str], bool]:

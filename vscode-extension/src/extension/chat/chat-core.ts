@@ -201,13 +201,14 @@ export class ChatCore {
       exportSession: ({ session }) => exportSession(room, session),
       answer: ({ nonce, answer, hunks }) => {
         if (!this.questions.answer(nonce, answer, hunks))
-          this.#log("An answer came to no question");
+          this.#log("An answer arrived without a question");
       },
       said: ({ nonce, text }) => {
-        if (!this.questions.said(nonce, text)) this.#log("An answer came to no question");
+        if (!this.questions.said(nonce, text)) this.#log("An answer arrived without a question");
       },
       chosen: ({ nonce, option }) => {
-        if (!this.questions.chosen(nonce, option)) this.#log("An answer came to no question");
+        if (!this.questions.chosen(nonce, option))
+          this.#log("An answer arrived without a question");
       },
       openQuestion: async ({ nonce }) => {
         const question = this.questions.find(nonce);

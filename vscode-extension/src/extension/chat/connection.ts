@@ -15,7 +15,7 @@ export function connectionOf(state: ServerState, now: number): Connection | null
       return null;
     case "waiting": {
       const seconds = Math.max(0, Math.ceil((state.at - now) / 1000));
-      return { kind: "restarting", reason: `The server ended; it starts again in ${seconds} s.` };
+      return { kind: "restarting", reason: `The server stopped; it starts again in ${seconds} s.` };
     }
     case "stopped":
       return { kind: "stopped", reason: state.reason, byUser: !state.crashed };

@@ -4,7 +4,7 @@ import type { AskParams, AskResult } from "../../protocol.ts";
 import { plainWords } from "../plain-words.ts";
 import { askForWords } from "../say.ts";
 
-const OWN_WORDS = "Answer in words of your own…";
+const OWN_WORDS = "Answer in your own words…";
 
 /** What was typed; null if the box was closed. `token` takes the question back. */
 export async function askInABox(

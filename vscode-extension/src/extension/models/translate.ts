@@ -78,7 +78,7 @@ export function refusalOf(error: unknown): CompleteResult {
     one = one instanceof Error ? one.cause : undefined;
   }
   const code = isRecord(error) && typeof error["code"] === "string" ? error["code"] : "";
-  return { code, message: words.join(": ") || code || "The model failed without a word" };
+  return { code, message: words.join(": ") || code || "The model failed without a message" };
 }
 
 function partOf(

@@ -36,7 +36,7 @@ export async function findServer(finding: Finding): Promise<Found> {
   const { context, log } = finding;
   const bundle = await findBundle(context.asAbsolutePath("server"));
   if (bundle === undefined) {
-    throw new CannotStart("This build of the extension brings no server. Choose one.");
+    throw new CannotStart("This build of the extension contains no server. Choose one.");
   }
   const site = { folder: context.globalStorageUri.fsPath, platform: process.platform };
   const python = (await installed(bundle, site)) ?? (await installShowing(bundle, finding, site));
@@ -57,7 +57,7 @@ export function emptyFolder(context: vscode.ExtensionContext): string {
 function checked(path: string): string {
   const whole = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
   if (!isAbsolute(whole)) {
-    throw new CannotStart(`The setting indwell.serverPath is no absolute path: ${path}`);
+    throw new CannotStart(`The setting indwell.serverPath is not an absolute path: ${path}`);
   }
   if (!existsSync(whole) || !statSync(whole).isFile()) {
     throw new CannotStart(`The setting indwell.serverPath names no file: ${path}`);

@@ -45,7 +45,7 @@ export function Chips(props: ChipsProps) {
   return (
     <div class="chips" ref={box}>
       {attachments.length > 0 && (
-        <ul class="chip-list" aria-label="Goes with the prompt" onKeyDown={onKeyDown}>
+        <ul class="chip-list" aria-label="Attached to the prompt" onKeyDown={onKeyDown}>
           {attachments.map((attachment, index) => (
             <Chip
               key={attachment.id}
@@ -61,7 +61,7 @@ export function Chips(props: ChipsProps) {
       <button
         type="button"
         class="add-context"
-        title="Choose files, symbols or problems to go along"
+        title="Choose files, symbols or problems to attach"
         onClick={props.onAdd}
       >
         <Icon name="add" />

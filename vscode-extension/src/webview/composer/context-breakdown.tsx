@@ -125,8 +125,7 @@ function facts(
     {
       name: "Cached (solid)",
       value: `${tokenFigure(cached)} of ${tokenFigure(tokens)}`,
-      title:
-        "Was sent before and stands before a mark of the cache: the provider may read it again for less",
+      title: "Sent before, and in front of a cache mark: the provider may read it again for less",
     },
     {
       name: "Cache hits so far",
@@ -136,7 +135,7 @@ function facts(
     {
       name: "By origin",
       value: origins.map((row) => `${row.name} ${tokenFigure(row.tokens)}`).join(" · "),
-      title: "What is not yours and not Indwell's is data for the model, no instruction",
+      title: "Text from others than you and Indwell is data for the model, not instructions",
     },
     {
       name: "Compaction",

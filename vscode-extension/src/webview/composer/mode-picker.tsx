@@ -60,7 +60,7 @@ interface ModeRowProps {
 
 function ModeRow({ mode, chosen, allowed, trusted, onChoose }: ModeRowProps) {
   const barred = trusted
-    ? "Barred by the settings of this folder"
+    ? "Not allowed by the settings of this folder"
     : "Needs a folder that you trust";
   return (
     <button

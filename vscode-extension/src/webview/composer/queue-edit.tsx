@@ -39,7 +39,7 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
         ref={box}
         class="queue-text"
         rows={1}
-        aria-label="Words of the waiting prompt. Enter keeps them, Escape drops the change"
+        aria-label="Words of the waiting prompt. Enter saves them, Escape discards the change"
         defaultValue={typed.current}
         onInput={(event) => {
           typed.current = event.currentTarget.value;

@@ -31,7 +31,7 @@ export function Queue({ queue, kept, post, onLost }: QueueProps) {
           <button
             type="button"
             class="link-button"
-            title="Begin none of them by itself"
+            title="Hold all waiting prompts"
             onClick={() => act("hold")}
           >
             Hold

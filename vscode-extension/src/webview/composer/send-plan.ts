@@ -10,7 +10,7 @@ export function steerProblem(state: PanelState): string {
   if (!canSteer(state)) return "The turn has not begun yet. Send next";
   // What steers a turn carries nothing: the server attaches things to prompts only.
   if (state.attachments.some((one) => one.kind !== "context")) {
-    return "Words for the running turn carry nothing. Remove the chips, or send next";
+    return "Words for the running turn cannot have attachments. Remove the chips, or send next";
   }
   return "";
 }

@@ -4,7 +4,7 @@ import type { SteeringWords } from "./steering-words.ts";
 export function Steering({ waiting }: { readonly waiting: readonly SteeringWords[] }) {
   if (waiting.length === 0) return null;
   return (
-    <ul class="steering" aria-label="Words that the running turn hears at its next step">
+    <ul class="steering" aria-label="Words that the model gets at its next step">
       {waiting.map((one, index) => (
         <li key={`${index}:${one.words}`} title={one.words}>
           <span class="muted">At the next step: </span>

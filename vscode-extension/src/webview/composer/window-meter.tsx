@@ -41,7 +41,7 @@ export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) 
         <Popup
           role="dialog"
           id="window-breakdown"
-          label="What fills the window"
+          label="Content of the context window"
           anchor={anchor}
           align="end"
           onClose={close}

@@ -129,7 +129,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
               <button
                 type="button"
                 class="button"
-                title="Goes on from where the turn was interrupted; nothing is run again by itself"
+                title="Continues the interrupted turn; nothing runs again by itself"
                 aria-disabled={once.pressed}
                 onClick={() => once.press(() => post({ type: "command", command: "continue" }))}
               >

@@ -147,7 +147,7 @@ function sameButFor(groups: readonly DiffGroup[]): string | null {
   if (equal((text) => text.replace(UNSEEN, ""))) return "Only invisible characters change.";
   if (equal((text) => text.replace(BLANK, ""))) return "Only blanks change.";
   if (pairs.some(([old, fresh]) => old.replace(UNSEEN, "") === fresh.replace(UNSEEN, ""))) {
-    return "Some changes are only of invisible characters.";
+    return "Some changes affect only invisible characters.";
   }
   return otherEnds(pairs);
 }

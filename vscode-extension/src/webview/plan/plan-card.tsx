@@ -39,7 +39,7 @@ export function PlanCard({ plan, post, channel }: Props) {
             type="button"
             class="button"
             aria-disabled={once.pressed}
-            title="Carry the plan out, in the mode of before"
+            title="Carry the plan out, in the earlier mode"
             onClick={() => say("approve", null)}
           >
             Approve
@@ -47,7 +47,7 @@ export function PlanCard({ plan, post, channel }: Props) {
           <button
             type="button"
             class="button secondary"
-            title="Open the plan as a document. What stands there counts"
+            title="Open the plan as a document. Its text is what you approve"
             onClick={() => post({ type: "plan", action: "open", text: null, words: null })}
           >
             Edit

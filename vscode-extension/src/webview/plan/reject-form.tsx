@@ -39,7 +39,7 @@ export function RejectForm({ kept, draft, waits, reject, close }: Props) {
         type="text"
         value={text}
         aria-label="What should be different"
-        placeholder="What should be different? It may stay empty"
+        placeholder="What should be different? (optional)"
         onInput={(event) => {
           setText(event.currentTarget.value);
           kept.keepDraft(draft, event.currentTarget.value);

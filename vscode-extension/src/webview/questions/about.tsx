@@ -88,10 +88,10 @@ export function Beyond({ asked }: { readonly asked: PermissionParams }) {
         <p>
           <Icon name={asked.wanted ? "warning" : "unlock"} />{" "}
           {isSaid ? (
-            `The model asks for this itself${span}`
+            `The model itself requests this${span}`
           ) : (
             <>
-              {asked.wanted ? "The model asks for more" : `A yes allows${span}`}:{" "}
+              {asked.wanted ? "The model requests more access" : `A yes allows${span}`}:{" "}
               <strong>{visible(more)}</strong>
               {asked.wanted && span}
             </>

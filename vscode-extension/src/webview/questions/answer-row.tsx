@@ -36,7 +36,7 @@ export function AnswerRow({ offers, armed, early, sent, no, give }: Props) {
       <div class="muted answers-hint">
         <span class="hint-outside">Shift+Tab leads here; then {keys}</span>
         <span class="hint-inside">
-          {armed || sent ? `Keys: ${keys}` : "Takes keys in a moment"}
+          {armed || sent ? `Keys: ${keys}` : "Ready for keys in a moment"}
         </span>
         <Early words={sent ? "" : early} />
       </div>

@@ -8,7 +8,7 @@ import { Early } from "./early.tsx";
 import { offerFocus } from "./focus.ts";
 import { useArming } from "./use-arming.ts";
 
-const OWN_WORDS = "Or in words of your own";
+const OWN_WORDS = "Or in your own words";
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "ask" }>;
@@ -74,7 +74,7 @@ export function AskCard({ question, place, post, channel }: Props) {
         <div class="question-body">
           {isModel && <Prompt question={question} />}
           {options.length > 0 && (
-            <ul class="asked-options" aria-label="Answers to choose from">
+            <ul class="asked-options" aria-label="Available answers">
               {options.map((option, index) => (
                 <li key={`${index}:${option}`}>
                   <button

@@ -31,9 +31,9 @@ test("errors in other files count where the open one has none", () => {
 
 test("with nothing open they are about the project", () => {
   assert.deepEqual(titles({}), [
-    "Explain how this project is built up",
+    "Explain the structure of this project",
     "Say how to build, run and test it",
-    "Find what is left to do",
+    "Find remaining work",
   ]);
 });
 
@@ -44,7 +44,7 @@ test("a branch of its own without changes is reviewed as a whole, the trunk is n
   );
   assert.equal(
     titles({ git: { branch: "main", changed: 0 } })[0],
-    "Explain how this project is built up",
+    "Explain the structure of this project",
   );
 });
 

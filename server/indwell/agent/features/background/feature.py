@@ -21,7 +21,7 @@ from indwell.agent.features.background.board import (
     lost_words,
     untold_words,
 )
-from indwell.agent.permission.command_changes import cover_beside, uncover_beside
+from indwell.agent.permission.recorded_changes import cover_beside, uncover_beside
 from indwell.context.injections import inject
 from indwell.errors import ToolError
 from indwell.sandbox.gate import (
@@ -31,7 +31,7 @@ from indwell.sandbox.gate import (
     take_untold,
 )
 from indwell.sessions.branches import commands_of
-from indwell.sessions.display_records import CommandSet
+from indwell.sessions.records import CommandSet
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 from indwell.tools.commands.command_output import notes_after
 

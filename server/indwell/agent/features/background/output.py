@@ -13,7 +13,7 @@ import codecs
 from collections.abc import Awaitable, Callable
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.secrets.detector import open_key
+from indwell.secrets import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
 KEPT_CHARACTERS = 8_000_000  # characters of one command's output on disk

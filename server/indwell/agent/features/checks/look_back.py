@@ -23,7 +23,7 @@ from indwell.agent.features.checks.gate import (
 )
 from indwell.agent.features.checks.run_check import run_check
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import changed_marks
+from indwell.agent.permission.recorded_changes import changed_marks
 from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.attachments import Problem

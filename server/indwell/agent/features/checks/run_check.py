@@ -22,7 +22,6 @@ from indwell.agent.core.feature import Moment
 from indwell.agent.core.session import Session
 from indwell.agent.features.checks.gate import CheckCommand, CheckGate, Ran, quoted
 from indwell.agent.permission.call_facts import display
-from indwell.agent.permission.command_changes import around, command_turn, covered_check
 from indwell.agent.permission.decision import (
     FAULT,
     FAULT_OF_COMMAND,
@@ -37,6 +36,7 @@ from indwell.agent.permission.decision import (
     permission,
     still_allowed,
 )
+from indwell.agent.permission.recorded_changes import around, command_turn, covered_check
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
@@ -45,12 +45,12 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sandbox import Finished, spawn
-from indwell.sessions.display_records import Decided
+from indwell.sessions.records import Decided
 from indwell.tools.base import ToolFacts
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
 from indwell.tools.truncate import OUTPUT_LIMIT
 from indwell.workspace.base import Workspace
-from indwell.workspace.problems.output import read_output
+from indwell.workspace.problems.difference import read_output
 
 CHECK = "check"  # its name in the log
 NOT_STARTED, NOT_FOUND = 126, 127  # exit codes of a shell

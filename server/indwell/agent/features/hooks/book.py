@@ -37,7 +37,7 @@ from indwell.policy.approvals import Reply, Said, question_for, short_line
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.rules import NOTHING_MORE, Widening
-from indwell.sessions.display_records import Decided
+from indwell.sessions.records import Decided
 from indwell.settings.model import Hook
 from indwell.tools.base import ToolFacts
 

@@ -40,9 +40,8 @@ from indwell.agent.features.hooks.hook_io import (
     outcome_of,
     shortened,
 )
-from indwell.agent.permission.command_changes import around, command_turn
 from indwell.agent.permission.decision import Permit
-from indwell.agent.permission.recorded_workspace import is_accepted
+from indwell.agent.permission.recorded_changes import around, command_turn, is_accepted
 from indwell.agent.permission.redaction import hidden
 from indwell.context import conversation as talk
 from indwell.context.injections import inject

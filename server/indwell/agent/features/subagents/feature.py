@@ -46,8 +46,7 @@ from indwell.errors import ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import short_line
 from indwell.sessions.audit_trail import DONE
-from indwell.sessions.display_records import CallEnded, Decided
-from indwell.sessions.records import Intent, Record
+from indwell.sessions.records import CallEnded, Decided, Intent, Record
 from indwell.tools.base import Outcome, Tool, ToolContext, ToolFacts
 
 MOST_AGENTS = 32  # sub-agents of one turn; each may take `agent_budget_tokens`

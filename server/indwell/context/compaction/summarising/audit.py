@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.step import SummarySpan
 from indwell.context.compaction.summarising.task_card import constraints
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import answered, asked, call_of, changed, failing
@@ -61,7 +61,7 @@ class AuditedLine(msgspec.Struct, frozen=True):
 
 
 def audited(
-    plan: SummaryPlan,
+    span: SummarySpan,
     text: str,
     card: Text | None,
     *,
@@ -73,18 +73,18 @@ def audited(
     It takes about 0.1 s for 100,000 tokens, so it does not belong on the event loop.
 
     Args:
-        plan: The plan whose source is summarised.
+        span: The span whose source is summarised.
         text: The summary, already found usable.
         card: The task card that accompanies it.
         live: The messages that stay unchanged; the newest words are looked for there first.
         most_tokens: Tokens that may be restored at most.
     """
-    kept = [*plan.kept, *(block for message in live for block in message.blocks)]
+    kept = [*span.kept, *(block for message in live for block in message.blocks)]
     if card is not None:
         kept.append(card)
     shown = "\n".join((text, *map(block_text, kept)))
-    room = min(most_tokens, sum(_tokens(one) for one in plan.source) // SHARE)
-    lines = missing(plan.source, shown, newest=_newest_words((*plan.source, *live)), room=room)
+    room = min(most_tokens, sum(_tokens(one) for one in span.source) // SHARE)
+    lines = missing(span.source, shown, newest=_newest_words((*span.source, *live)), room=room)
     return f"{text.rstrip()}\n\n{HEAD}\n{rendered(lines)}" if lines else text
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summarising.plans import SUMMARY_SHARE
+from indwell.context.compaction.step import SummarySpan
+from indwell.context.compaction.summarising.span import SUMMARY_SHARE
 from indwell.context.history import tokens_of
 from indwell.context.tokens import estimate_tokens
 from indwell.context.work import call_of
@@ -37,31 +37,31 @@ PATH = lazy_pattern(
 )
 
 
-def extract(plan: SummaryPlan) -> str:
-    """Summarise a plan whose summariser failed: files, errors, and the assistant's statements.
+def extract(span: SummarySpan) -> str:
+    """Summarise a span whose summariser failed: files, errors, and the assistant's statements.
 
-    The assistant's words fill the rest of the plan's target, the newest first.
+    The assistant's words fill the rest of the span's target, the newest first.
     """
     parts = ["No model could sum this up; these facts were taken from it."]
-    if files := _files(plan.source):
+    if files := _files(span.source):
         parts.append("Files:\n" + "\n".join(files))
-    if errors := _errors(plan.source):
+    if errors := _errors(span.source):
         parts.append("Errors:\n" + "\n".join(errors))
-    left = plan.target - sum(map(estimate_tokens, parts))
-    if said := _statements(plan.source, left):
+    left = span.target - sum(map(estimate_tokens, parts))
+    if said := _statements(span.source, left):
         parts.append("Said by the assistant:\n" + "\n".join(said))
     return "\n\n".join(parts)
 
 
-def simulated(plan: SummaryPlan, ratio: float) -> str:
+def simulated(span: SummarySpan, ratio: float) -> str:
     """Write what a model could have written, for replays: the telling lines, word for word.
 
     Args:
-        plan: The plan to summarise.
+        span: The span to summarise.
         ratio: Tokens of the summary per token of what it replaces.
     """
-    most = int(ratio * min(tokens_of(plan.source), SUMMARY_SHARE * plan.target))
-    ranked = sorted(_telling(plan.source), key=lambda one: (one[0], -one[1]))
+    most = int(ratio * min(tokens_of(span.source), SUMMARY_SHARE * span.target))
+    ranked = sorted(_telling(span.source), key=lambda one: (one[0], -one[1]))
     text = _chosen(ranked, int(most * _CHARACTERS_A_TOKEN))
     if (tokens := estimate_tokens(text)) > most:
         text = _chosen(ranked, len(text) * most // tokens)

@@ -6,7 +6,7 @@ stand behind it. Roles keep alternating: if a neighbour is the user's message, t
 As one more turn of the conversation, a request to the main model reads the prefix that its cache
 holds. Any other call reads the region alone, at the full price. The instructions are the same.
 
-An outdated plan is removed together with what a summary replaces. It stands beside the user's
+An outdated span is removed together with what a summary replaces. It stands beside the user's
 words, which a fold keeps, and the summary breaks the cache anyway.
 """
 
@@ -21,8 +21,8 @@ import msgspec
 
 from indwell.context.compaction.cuts import head_and_tail, with_blocks
 from indwell.context.compaction.digesting.repeats import whole_again
-from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummaryPlan, TokenRates
-from indwell.context.compaction.summarising.plans import HEAD_TOKENS
+from indwell.context.compaction.step import CompactionFacts, CompactionStep, SummarySpan, TokenRates
+from indwell.context.compaction.summarising.span import HEAD_TOKENS
 from indwell.context.conversation import Conversation
 from indwell.context.history import MessageSplice, tokens_of
 from indwell.context.injections import inject
@@ -42,31 +42,31 @@ _DROPPED = "Dropped to make room; there was none for a summary."
 _CHARACTERS_A_TOKEN = 2  # a cautious number: text cut to this length surely fits
 
 
-def is_usable(plan: SummaryPlan, text: str) -> str:
+def is_usable(span: SummarySpan, text: str) -> str:
     """Say briefly why ``text`` cannot be the summary; empty if it can."""
     if not text.strip():
         return "it is empty"
     if _ERROR_PAGE.match(text):
         return "it is an error page"
-    if estimate_tokens(text) >= tokens_of(plan.source):
+    if estimate_tokens(text) >= tokens_of(span.source):
         return "it is longer than what it sums up"
     return ""
 
 
 def apply_summary(
     conversation: Conversation,
-    plan: SummaryPlan,
+    span: SummarySpan,
     text: str,
     *,
     card: Text | None = None,
     least: Text | None = None,
     transcript: str = "",
 ) -> CompactionStep:
-    """Make the step that puts a summary in the place of the plan's messages.
+    """Make the step that puts a summary in the place of the span's messages.
 
     Args:
-        conversation: The conversation that the plan was made of.
-        plan: What is replaced, and what stays.
+        conversation: The conversation that the span was made of.
+        span: What is replaced, and what stays.
         text: The summary; it is cut if the conversation would not become shorter with all of it.
         card: The task card; it replaces older cards among the messages.
         least: A card of hardly more than a line, for when the first one has no room.
@@ -74,19 +74,19 @@ def apply_summary(
 
     Returns:
         A step without splices if nothing makes the conversation shorter, not even dropping the
-        plan's messages with a note that says so (H28).
+        span's messages with a note that says so (H28).
     """
-    attributes = {"range": plan.range} | ({"transcript": transcript} if transcript else {})
-    turn = conversation.messages[plan.stop - 1].turn
+    attributes = {"range": span.range} | ({"transcript": transcript} if transcript else {})
+    turn = conversation.messages[span.stop - 1].turn
 
     def made(words: str, cards: Sequence[Block]) -> tuple[MessageSplice, int]:
         """Return the splice, and by how many tokens it is too long."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
-        splice = _splice(conversation.messages, plan, summary, cards, card if cards else None)
+        splice = _splice(conversation.messages, span, summary, cards, card if cards else None)
         replaced = conversation.messages[splice.start : splice.stop]
         return splice, tokens_of(splice.messages) - tokens_of(replaced) + 1
 
-    standing = _cards(conversation.messages[plan.start : plan.stop])[-1:]
+    standing = _cards(conversation.messages[span.start : span.stop])[-1:]
     for cards in ((card,) if card else standing, (least,) if least else (), ()):
         splice, over = made(text, cards)
         if over > 0:
@@ -94,21 +94,21 @@ def apply_summary(
             words = head_and_tail(text, room, "") if room > 0 else _DROPPED
             splice, over = made(words, cards)
         if over <= 0:
-            step = CompactionStep(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
+            step = CompactionStep(span.layer, (splice,), span.spills, f"{span.range} summarised")
             return whole_again(conversation, step)
-    return CompactionStep(plan.layer, ())
+    return CompactionStep(span.layer, ())
 
 
 def _splice(
     messages: tuple[Message, ...],
-    plan: SummaryPlan,
+    span: SummarySpan,
     summary: Text,
     cards: Sequence[Block],
     new_card: Text | None,
 ) -> MessageSplice:
-    start, stop = plan.start, plan.stop
-    rest = (one for one in plan.kept if one.meta.source not in _SAID)
-    *earlier, last = _dialogue(plan.kept, messages[stop - 1].turn)
+    start, stop = span.start, span.stop
+    rest = (one for one in span.kept if one.meta.source not in _SAID)
+    *earlier, last = _dialogue(span.kept, messages[stop - 1].turn)
     made = [*earlier, with_blocks(last, (summary, *cards, *rest, *last.blocks))]
     if start and messages[start - 1].role == made[0].role:
         start -= 1

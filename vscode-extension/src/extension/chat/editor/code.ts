@@ -6,7 +6,7 @@ import { consent } from "./consent.ts";
 
 const ASK = "Ask the Model";
 const SEVERAL = "It fits in more than one place.";
-const NONE = "The file does not have enough of its lines to tell.";
+const NONE = "Too few lines of the code match the file.";
 const HOW =
   "The model can make the edit, which you then review. Or mark the lines that the code replaces, and apply it again.";
 
@@ -25,7 +25,7 @@ export function codeHandlers(
     },
     insertCode: async ({ text }) => {
       if ((await documents.insert(text, mayInsert)) === "nowhere") {
-        tell(room, "info", "Open a file and put the cursor where the code is to go.");
+        tell(room, "info", "Open a file and put the cursor where the code should go.");
       }
     },
     applyCode: async ({ text, target }) => {

@@ -4,7 +4,7 @@ import type { Dialogs, MayChange } from "../ports.ts";
 import { isGuarded } from "./guarded.ts";
 
 const WHY =
-  "It is a protected file: programs run or obey what stands in it, or take it for instructions. " +
+  "It is a protected file: programs run it, obey it, or read it as instructions. " +
   "Look at the code first.";
 
 /**

@@ -218,7 +218,9 @@ function fromFolder(uri: vscode.Uri): string {
 /** Restricted mode changes nothing; VS Code itself does not keep an extension from it. */
 function askTrust(): void {
   if (vscode.workspace.isTrusted) return;
-  throw new Error("This folder is in restricted mode: nothing of it is changed. Trust it first.");
+  throw new Error(
+    "This folder is in restricted mode, so Indwell changes nothing in it. Trust it first.",
+  );
 }
 
 /** The editor that the user last wrote in: with the focus in the panel it is still the active one. */

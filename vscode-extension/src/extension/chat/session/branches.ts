@@ -97,7 +97,7 @@ export class Branches {
   async #chooseFiles(turn: number): Promise<boolean | null> {
     const words = turn === 0 ? "Rewind to the beginning?" : `Rewind to the end of turn ${turn}?`;
     const detail =
-      "The conversation goes on from there; what came after it stays in the log. With files, what " +
+      "The conversation continues from there; later turns stay in the log. With files, what " +
       "later turns of this session changed is taken back too; your own edits stay.";
     const chosen = await this.#room.ports.dialogs.confirm(words, detail, [TALK, FILES]);
     return chosen === null ? null : chosen === FILES;

@@ -140,7 +140,8 @@ export class Sessions {
     const row = store.state.list?.rows.find((one) => one.id === session);
     const named = row === undefined ? "this session" : `“${row.title || row.preview}”`;
     const stops = session === store.state.session && isRunning(store.state);
-    const goes = "Its words and results go for good. Files that it changed stay as they are.";
+    const goes =
+      "Its words and results are deleted permanently. Files that it changed stay as they are.";
     const detail = stops ? `${whatStops(store.state)} ${goes}` : goes;
     const choice = stops ? STOP_AND_DELETE : DELETE;
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);

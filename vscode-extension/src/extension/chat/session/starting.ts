@@ -13,7 +13,7 @@ const PATIENCE_MS = 330_000;
 const SOON_MS = 1000;
 const LATER_MS = 5000;
 const SOON_TRIES = 20;
-const WAITING = "Waiting for the window of before to let go of this session…";
+const WAITING = "Waiting for the earlier window to release this session…";
 
 /**
  * Asks the new server for everything the panel shows; goes on with `kept`, if there is such a session.

@@ -63,7 +63,7 @@ async function addProblems(chat: ChatLink, args: readonly unknown[]): Promise<vo
   const [clicked] = args;
   const active = vscode.window.activeTextEditor?.document.uri;
   const uri = clicked instanceof vscode.Uri ? clicked : active;
-  if (uri === undefined) throw new Error("Open a file first: its problems go along.");
+  if (uri === undefined) throw new Error("Open a file first: its problems are attached.");
   const number = problemsOf(uri).length;
   if (number === 0) throw new Error(`${nameOf(uri.path)} has no problems.`);
   const label = `${nameOf(uri.path)}: ${number === 1 ? "1 problem" : `${number} problems`}`;

@@ -63,7 +63,7 @@ export function modelRow(row: ModelRow): PickRow<string> {
   return {
     label: row.chosen ? `$(check) ${row.name}` : row.name,
     description: [window, price].filter((one) => one !== "").join(" · "),
-    detail: row.tools === false ? "Takes no tools: it can answer, not edit" : "",
+    detail: row.tools === false ? "Does not support tool calls: it can answer, but not edit" : "",
     value: row.name,
   };
 }

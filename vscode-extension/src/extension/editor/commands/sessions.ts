@@ -126,7 +126,7 @@ function chooseFiles(): Promise<boolean | null> {
   });
   const rows = [
     row("Keep the files as they are", "only the conversation goes back", false),
-    row("Take the files back too", "as they were then; your own work is asked for", true),
+    row("Restore the files too", "as they were then; your own work is asked for", true),
   ];
   return pick("go back with the files?", rows, "");
 }
@@ -134,7 +134,7 @@ function chooseFiles(): Promise<boolean | null> {
 async function chooseMode(server: Server): Promise<string | null> {
   const status = await server.request<StatusResult>("indwell/status", {});
   const rows = status.modes.map((one) => modeRow(one, status.mode));
-  return pick("choose the mode", rows, "No mode can be chosen here.");
+  return pick("choose the mode", rows, "No mode is available here.");
 }
 
 async function chooseEffort(server: Server): Promise<string | null> {

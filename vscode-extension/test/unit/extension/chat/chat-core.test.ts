@@ -110,7 +110,7 @@ test("while the window of before still holds the session, a prompt waits instead
   const { connection } = one.core.state;
   assert.match(
     (connection.kind === "ready" && connection.waiting) || "",
-    /^Waiting for the window/,
+    /^Waiting for the earlier window/,
   );
   for (let second = 0; second < 4; second += 1) {
     one.clock.advance(1000);
@@ -235,7 +235,7 @@ test("a question reveals the panel, is answered through the bridge, and goes wit
   one.core.gone({ kind: "restarting", reason: "The server ended." });
   assert.deepEqual(await second, { answer: "no" });
   assert.deepEqual(one.core.state.questions, []);
-  assert.deepEqual(one.logged, ["An answer came to no question"]);
+  assert.deepEqual(one.logged, ["An answer arrived without a question"]);
 });
 
 test("what changed in files is asked for again, once for many events", async () => {

@@ -1,4 +1,4 @@
-"""An in-memory workspace with open buffers, for tests and replays."""
+"""An in-memory workspace with open buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TypeVar
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import (
     AppliedChange,
-    MemoryWatch,
     Noted,
     Settlement,
     Snapshot,
@@ -25,6 +24,32 @@ ROOT = Path("/workspace")
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class MemoryWatch:
+    """A watch with changes set by hand. Implements ``Watch``."""
+
+    def __init__(self) -> None:
+        self.followed: set[Path] = set()
+        self._changed: set[Path] = set()
+
+    def follow(self, path: Path) -> None:
+        """Watch a file."""
+        self.followed.add(path)
+
+    def note(self, path: Path) -> None:
+        """Record that this file was changed."""
+        if path in self.followed:
+            self._changed.add(path)
+
+    def changed(self) -> frozenset[Path]:
+        """Return the recorded files."""
+        changed, self._changed = frozenset(self._changed), set()
+        return changed
+
+    def close(self) -> None:
+        """Forget all files."""
+        self.followed.clear()
 
 
 class MemoryWorkspace:
@@ -89,13 +114,13 @@ class MemoryWorkspace:
         return look(await self._large(path))
 
     async def splice(
-        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[TextStamp, R]:
         """Change a file as if it were large; see ``Workspace``."""
         del label
         if path in self.buffers:
             raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
-        made, result = plan(await self._large(path))
+        made, result = change(await self._large(path))
         data = made.read(0, made.size_b)
         self.files[path] = data.decode("utf-8", "surrogateescape")
         index = index_of(lambda at, size: data[at : at + size], len(data), nothing_declared)

@@ -17,7 +17,7 @@ from indwell.context.compaction.cuts import (
     stamp,
 )
 from indwell.context.compaction.presets import Collapse, Regions, Summarise
-from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummaryPlan, View
+from indwell.context.compaction.step import Action, CompactionStep, SpilledText, SummarySpan, View
 from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
 from indwell.context.history import (
     freed,
@@ -49,7 +49,7 @@ class KeptBlocks(NamedTuple):
     spills: tuple[SpilledText, ...] = ()
 
 
-def plan_summary(
+def summary_span(
     layer: str,
     view: View,
     start: int,
@@ -58,7 +58,7 @@ def plan_summary(
     keep_replies: bool = False,
     most_characters: int = 0,
     most_of_message: int = 0,
-) -> SummaryPlan | None:
+) -> SummarySpan | None:
     """Plan one summary of the live messages from ``start`` to ``stop``; both are boundaries.
 
     Args:
@@ -68,8 +68,8 @@ def plan_summary(
         stop: The index behind the last one.
         keep_replies: Whether the assistant's words stay, unless the conversation would begin with
             them.
-        most_characters: See ``SummaryPlan``.
-        most_of_message: See ``SummaryPlan``.
+        most_characters: See ``SummarySpan``.
+        most_of_message: See ``SummarySpan``.
 
     Returns:
         None if the summary would not make the conversation clearly shorter.
@@ -87,7 +87,7 @@ def plan_summary(
     is_needed = view.facts.force or view.tokens > view.budget
     if gain <= 0 or (gain < view.budget // _LEAST_GAIN_SHARE and not is_needed):
         return None
-    return SummaryPlan(
+    return SummarySpan(
         layer=layer,
         start=start,
         stop=stop,
@@ -178,7 +178,7 @@ def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> File
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
-    """Return the note of what was left out, if it covers more than the plan's own files."""
+    """Return the note of what was left out, if it covers more than the span's own files."""
     blocks = (block for message in messages[start:stop] for block in message.blocks)
     return tuple(filter(is_note, blocks))[-1:] if start else ()
 
@@ -265,12 +265,12 @@ def collapse(layer: Collapse, view: View) -> Action | None:
         return None
     keep = layer.keep if len(messages) > layer.over else layer.least
     stop = min(snapped(messages, len(messages) - keep), last_exchange(messages))
-    plan = plan_summary("collapse", view, 0, stop)
-    if plan is None:
+    span = summary_span("collapse", view, 0, stop)
+    if span is None:
         return cut_results(view)
     if tokens_of(messages[:stop]) < view.to_free // _SUMMARY_SHARE:
-        return cut_results(view) or plan
-    return plan
+        return cut_results(view) or span
+    return span
 
 
 def cut_results(view: View, layer: str = "collapse") -> CompactionStep | None:
@@ -327,11 +327,11 @@ def regions(layer: Regions, view: View) -> Action | None:
     runs = sorted(_runs(messages, stop), key=lambda run: (-run.weight, run.start))
     wanted = view.to_free // _FEWEST
     for run in runs[:_TRIED]:
-        plan = plan_summary("regions", view, run.start, run.stop, keep_replies=True)
-        if plan and (SUMMARY_SHARE - 1) * plan.target >= wanted:
-            return plan
+        span = summary_span("regions", view, run.start, run.stop, keep_replies=True)
+        if span and (SUMMARY_SHARE - 1) * span.target >= wanted:
+            return span
     start = next((at for at in range(stop) if messages[at].role == "assistant"), stop)
-    return plan_summary("regions", view, start, stop, keep_replies=True)
+    return summary_span("regions", view, start, stop, keep_replies=True)
 
 
 def _runs(messages: tuple[Message, ...], stop: int) -> list[_BlockRun]:
@@ -373,7 +373,7 @@ def summarise(layer: Summarise, view: View) -> Action | None:
     n = len(view.messages)
     if n <= layer.over:
         return None
-    return plan_summary(
+    return summary_span(
         "summarise",
         view,
         0,

@@ -1,15 +1,21 @@
-"""Changes by commands: recorded in the review ledger, and asked about where they enter git.
+"""Records changes by tools and commands in the review ledger; asks where a command enters git.
 
-What the ledger cannot record is told to the user; what came into git also to the model.
+Tools use a workspace that records each change before making it. The texts before and after an edit
+are on disk before the edit is sent. So even after a kill at any moment, the change can be told from
+the user's own and reverted. What the ledger cannot record of a command's changes is told to the
+user; what came into git also to the model.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,16 +24,30 @@ from indwell.agent.core.session import Session
 from indwell.agent.git.note import GitEntry
 from indwell.agent.permission.call_facts import display
 from indwell.agent.permission.decision import Permit, put_question
-from indwell.agent.permission.recorded_workspace import is_accepted
+from indwell.errors import EditMayCome
 from indwell.files.listing import file_mark
 from indwell.messages import ToolUse
 from indwell.policy.approvals import Question, Reply, one_line
 from indwell.policy.rules import Widening
 from indwell.review.checkpoints.coverage import apart as apart_from
-from indwell.review.hunk import Actor
+from indwell.review.copies import Patches
+from indwell.review.hunk import Actor, Opaque
+from indwell.review.ledger import ReviewLedger
+from indwell.review.ledger_queries import Pending
+from indwell.review.verdicts import COPIES
 from indwell.tools.base import Call, Marks, Outcome
+from indwell.workspace.base import (
+    AppliedChange,
+    Snapshot,
+    TextStamp,
+    Workspace,
+)
+from indwell.workspace.large import ByteSplice, Large
 
 NAMED = 3  # files changed by a check that a notice names
+T = TypeVar("T")
+R = TypeVar("R")
+OF_BYTES = "bytes:"  # prefix of the digest of a large file; see ``line_index``
 
 
 def covered(
@@ -136,7 +156,11 @@ def changed_marks(session: Session, turn: int) -> Marks:
 
 
 MOST_NAMED = 20  # entries that a question or a result lists
+
+
 UNCOVERED = "it is about protected files"
+
+
 _UNTIL = "until then nothing is sent anywhere without a question"
 
 
@@ -162,6 +186,8 @@ _FILES = _ChangeWords(
     "protected files came into git",
     "take it out again (`git rm --cached`, `git reset`, `git replace -d`)",
 )
+
+
 _UNREAD = _ChangeWords(
     "Continue although git's data could not be checked?",
     "Indwell cannot tell whether a command brought protected files into git; run `git status` and "
@@ -169,6 +195,8 @@ _UNREAD = _ChangeWords(
     "git's data could not be checked",
     "the user can run `git status` and `git fsck`, and repair the repository",
 )
+
+
 _STORE = _ChangeWords(
     "Keep these changed files of git's store?",
     "git trusts these files, so a checkout can write content that no commit lists; run `git fsck` "
@@ -176,6 +204,8 @@ _STORE = _ChangeWords(
     "git's store of objects changed in a way that git does not notice",
     "the user can run `git fsck`, delete these files, and fetch the objects again",
 )
+
+
 _NOTE = _ChangeWords(
     "Forget what you did not agree to before?",
     "the damaged note may have named protected files that you refused; look at `git status` and "
@@ -183,6 +213,8 @@ _NOTE = _ChangeWords(
     "a record of Indwell is damaged",
     "the user can look at `git status` and `git log`, then delete the note",
 )
+
+
 _WORDS = {
     "file": _FILES,
     "replacement": _FILES,
@@ -294,3 +326,144 @@ def _question(use: ToolUse, words: _ChangeWords, new: Sequence[GitEntry]) -> Que
         rule="",
         uncovered=UNCOVERED,
     )
+
+
+def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
+    """The session's workspace for one call; without a ledger, the workspace itself."""
+    parts = session.parts
+    if parts.changes.ledger is None:
+        return parts.workspace
+    return RecordedWorkspace(
+        parts.workspace,
+        parts.changes.ledger,
+        Actor(session.id, use.meta.turn),
+        use.id,
+        lambda: is_accepted(session, was_reviewed=permit.was_reviewed),
+        hide=parts.secrets.hide,
+    )
+
+
+def is_accepted(session: Session, *, was_reviewed: bool = False) -> bool:
+    """Does a change need no verdict, because of the current mode or an earlier review?"""
+    return was_reviewed or session.parts.rules().mode == "auto"
+
+
+class RecordedWorkspace:
+    """Records what one call changes, and passes everything on to the inner workspace.
+
+    Args:
+        inner: The user's files.
+        ledger: The review ledger of this workspace.
+        actor: The session and turn that make the changes.
+        tool_use_id: The id of the call.
+        accepted: Do its changes need no verdict? Asked before each change.
+        hide: Removes secrets from a text; a text with secrets is not kept.
+    """
+
+    def __init__(
+        self,
+        inner: Workspace,
+        ledger: ReviewLedger,
+        actor: Actor,
+        tool_use_id: str,
+        accepted: Callable[[], bool],
+        *,
+        hide: Callable[[str], str] = str,
+    ) -> None:
+        self._inner = inner
+        self.roots, self.watch, self.resolve = inner.roots, inner.watch, inner.resolve
+        self.read, self.within, self.keep = inner.read, inner.within, inner.keep
+        self.noting, self.unsaved, self.settle = inner.noting, inner.unsaved, inner.settle
+        self.late_edits = inner.late_edits
+        self.changed_under_buffers = inner.changed_under_buffers
+        self._ledger = ledger
+        self._actor = actor
+        self._id = tool_use_id
+        self._accepted = accepted
+        self._hide = hide
+
+    async def splice(
+        self, path: Path, change: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[TextStamp, R]:
+        """Change a large file; the ledger keeps the replaced bytes instead of hunks."""
+        before: list[tuple[Large, tuple[ByteSplice, ...]]] = []
+
+        def noted(large: Large) -> tuple[Large, R]:
+            made, result = change(large)
+            before.append((large, made.back()))
+            return made, result
+
+        stamp, result = await self._inner.splice(path, noted, label=self._labelled(label))
+        was, back = before[-1]
+        opaque = Opaque(
+            note=f"text of {was.size_b:,} bytes",
+            before=was.index.digest.removeprefix(OF_BYTES),
+            after=stamp.digest.removeprefix(OF_BYTES),
+        )
+        await to_its_end(self._spliced(path, opaque, back))
+        return stamp, result
+
+    async def _spliced(self, path: Path, opaque: Opaque, back: Sequence[ByteSplice]) -> None:
+        """Keep the replaced bytes, and record the change."""
+        assert opaque.before is not None
+        assert opaque.after is not None
+        patches = Patches(self._ledger.folder / COPIES)
+        keeping = partial(patches.keep, opaque.before, opaque.after, back, self._hide)
+        with contextlib.suppress(OSError):  # an undo then says that the bytes are missing
+            await asyncio.to_thread(keeping)
+        await self._ledger.made(
+            self._actor, self._id, path, None, None, accepted=self._accepted(), opaque=opaque
+        )
+
+    async def write(
+        self, path: Path, base: Snapshot | None, text: str, *, label: str
+    ) -> AppliedChange:
+        """Record the intended change, make it, and record the result."""
+        before = None if base is None else base.text
+        ledger, accepted = self._ledger, self._accepted()
+        pending = await self._begun(path, before, text)
+        try:
+            change = await self._inner.write(path, base, text, label=self._labelled(label))
+        except BaseException as error:
+            # Stopped before the editor answered: it may still apply the edit.
+            may_come = isinstance(error, EditMayCome | asyncio.CancelledError)
+            await to_its_end(ledger.withdraw(pending, may_come=may_come))
+            raise
+        await to_its_end(ledger.finish(pending, change.after, accepted=accepted))
+        return change
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Delete a file, and record it."""
+        kept = await self._inner.remove(path, base, label=self._labelled(label))
+        await to_its_end(
+            self._ledger.made(
+                self._actor, self._id, path, base.text, None, accepted=self._accepted()
+            )
+        )
+        return kept
+
+    async def _begun(self, path: Path, before: str | None, text: str) -> Pending:
+        """Record the intended change on disk; a cancelled caller leaves no open record."""
+        ledger = self._ledger
+        beginning = asyncio.ensure_future(ledger.begin(self._actor, self._id, path, before, text))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            await asyncio.wait({beginning})
+            if beginning.exception() is None:
+                await to_its_end(ledger.withdraw(beginning.result(), may_come=False))
+            raise
+
+    def _labelled(self, label: str) -> str:
+        """The label with the turn's number, for editors that list edits."""
+        return f"{label} (turn {self._actor.turn})"
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` to its end even if the caller is cancelled; then raise the cancellation."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

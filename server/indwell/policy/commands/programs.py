@@ -1,0 +1,54 @@
+"""The tables of programs and their harmless options; ``programs.json`` holds the data."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+
+import msgspec
+
+from indwell.policy.shell.items import Options
+
+
+class Program(Options, frozen=True):
+    """A program with its harmless options.
+
+    Attributes:
+        most_operands: The possible number of operands, if there is a limit.
+        n_before: Of a program that runs another one: the words before that one.
+        with_names: Of a git command: options with which its operands are only read, too.
+    """
+
+    most_operands: int | None = None
+    n_before: int = 0
+    with_names: tuple[str, ...] = ()
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """All tables.
+
+    Attributes:
+        lists: Names of programs (or words) by what is true of them.
+        readers: Programs that only read with these options.
+        languages: Programs with a language of their own.
+        wrappers: Programs that run another program.
+        git_log: The options of ``git log`` and of the commands that compare commits.
+        git_looks: Commands that only read, and the options with which that is so.
+        git_listing: Commands that only read with these options and no operands.
+        git_second: Commands that only read, by their second word.
+        git_takes_up_unless: Commands that replace files, except with these second words.
+    """
+
+    lists: Mapping[str, frozenset[str]]
+    readers: Mapping[str, Program]
+    languages: Mapping[str, Program]
+    wrappers: Mapping[str, Program]
+    git_log: Program
+    git_looks: Mapping[str, Program]
+    git_listing: Mapping[str, Program]
+    git_second: Mapping[str, frozenset[str]]
+    git_takes_up_unless: Mapping[str, frozenset[str]]
+
+
+TABLES = msgspec.json.decode(pkgutil.get_data(__name__, "programs.json") or b"", type=Tables)
+LISTS = TABLES.lists

@@ -1,1 +1,0 @@
-"""Secrets in texts: how they are recognized, and kept from the model and the log."""
