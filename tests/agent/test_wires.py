@@ -116,7 +116,7 @@ async def test_each_request_can_be_made_again_from_the_log(tmp_path: Path, wire:
 
 @pytest.mark.parametrize("first", WIRES)
 @pytest.mark.parametrize("second", WIRES)
-async def test_a_session_goes_on_over_another_wire(
+async def test_a_session_continues_over_another_wire(
     tmp_path: Path, first: WireName, second: WireName
 ) -> None:
     replies = (*REPLIES, (READ,), (Said(("Still well.",)),))

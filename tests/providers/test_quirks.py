@@ -243,7 +243,7 @@ def test_what_only_looks_like_one_is_none(url: str) -> None:
     assert row_for(url) is None
 
 
-def test_a_dialect_may_be_named_and_a_wrong_name_is_said() -> None:
+def test_a_dialect_may_be_named_and_a_wrong_name_is_reported() -> None:
     assert dialect_for("https://gateway.example/v1", name="mistral").nine_ids
     with pytest.raises(SettingsError, match="no dialect 'mistrall' is known; choose one of openai"):
         dialect_for(None, name="mistrall")
