@@ -1,9 +1,10 @@
-"""CPU of the model wire: per streamed chunk, and per request, against the SDK and a raw socket.
+"""CPU of each wire: per streamed chunk, and per request, against the SDK and a raw socket.
 
-    python benchmarks/chunks.py
+    python benchmarks/chunks.py [chat | responses | messages]
 
-Everything runs in one process run, against a server in another process that only writes bytes; the
-figures are CPU time of the client, and their ratios are what counts.
+Without a name all three are measured. The SDK has no client for messages, so these have only the
+floor beside them. Everything runs in one process run, against a server in another process that only
+writes bytes; the figures are CPU time of the client, and their ratios are what counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -25,38 +26,59 @@ import openai
 
 from indwell.messages import Message, Request
 from indwell.providers.client import EndpointClient
-from indwell.providers.wires.dialect import Dialect
-from indwell.providers.wires.encoder import RequestEncoder
+from indwell.providers.wires.dialect import Dialect, WireName
+from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
 from support.requests import assistant, request, user
+from support.wire_streams import WIRES, end_events, event
 
 N_CHUNKS = 10_000
 N_REQUESTS = 50
 MESSAGE = "word " * 500
 
 
-def event(content: str) -> bytes:
-    value = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}],
-    }
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
-
-
-END = event("hello wo").replace(b"null", b'"stop"') + b"data: [DONE]\n\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chat_event(content: str) -> bytes:
+    choice = {"index": 0, "delta": {"content": content}, "finish_reason": None}
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return event({**head, "choices": [choice]})
+
+
+def responses_event(content: str) -> bytes:
+    place = {"item_id": "msg_68d930427844819ebda2", "output_index": 0, "content_index": 0}
+    kind = "response.output_text.delta"
+    more = {"delta": content, "logprobs": [], "obfuscation": "8LmeBsRtk"}
+    return event({"type": kind, "sequence_number": 4, **place, **more}, kind)
+
+
+def messages_event(content: str) -> bytes:
+    delta = {"type": "text_delta", "text": content}
+    kind = "content_block_delta"
+    return event({"type": kind, "index": 0, "delta": delta}, kind)
+
+
+EVENTS: Mapping[WireName, Callable[[str], bytes]] = {
+    "chat": chat_event,
+    "responses": responses_event,
+    "messages": messages_event,
+}
 
 
 def framed(part: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(part), part)
 
 
-# A text that repeats itself would be cut off.
-PIECES = b"".join(framed(event(f"{number:08}")) for number in range(N_CHUNKS - 1))
-LONG = HEAD + PIECES + framed(END) + b"0\r\n\r\n"
-SHORT = HEAD + framed(END) + b"0\r\n\r\n"
+def stream(wire: WireName, n_chunks: int) -> bytes:
+    """The bytes of an answer; a text that repeats itself would be cut off."""
+    parts = [EVENTS[wire](f"{number:08}") for number in range(n_chunks)]
+    parts += end_events(wire, usage=(10, 2))
+    return HEAD + b"".join(map(framed, parts)) + b"0\r\n\r\n"
+
+
+LONG = {wire: stream(wire, N_CHUNKS) for wire in WIRES}
+SHORT = {wire: stream(wire, 1) for wire in WIRES}
+PATHS = {wire: LAYOUTS[wire].PATH for wire in WIRES}
 
 
 def serve(told: Connection) -> None:
@@ -84,7 +106,9 @@ def serve(told: Connection) -> None:
             while n_read < length:
                 part = client.recv(1 << 20)
                 beginning, n_read = beginning or part, n_read + len(part)
-            client.sendall(LONG if b'"model":"long"' in beginning[:40] else SHORT)
+            path = head.split(b" ", 2)[1].decode()
+            wire = next((one for one in WIRES if path.endswith(PATHS[one])), "chat")
+            client.sendall((LONG if b'"model":"long"' in beginning[:40] else SHORT)[wire])
 
     while True:
         client, _ = server.accept()
@@ -104,41 +128,52 @@ def conversation(n_bytes: int) -> list[Message]:
     return [(assistant if n % 2 else user)(f"{n} {MESSAGE}") for n in range(n_messages)]
 
 
-async def measure(port: int) -> None:
+async def measure(port: int, wires: Sequence[WireName]) -> None:
     url = f"http://127.0.0.1:{port}/v1"
-    ours = EndpointClient(base_url=url, dialect=Dialect())
     sdk = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
-    await measure_chunks(port, ours, sdk)
-    for n_bytes in (500_000, 4_000_000):
-        await measure_requests(port, ours, sdk, n_bytes)
-    await ours.aclose()
+    for wire in wires:
+        print(wire)
+        ours = EndpointClient(base_url=url, dialect=Dialect(wire=wire))
+        await measure_chunks(port, ours, sdk, wire)
+        for n_bytes in (500_000, 4_000_000):
+            await measure_requests(port, ours, sdk, wire, n_bytes)
+        await ours.aclose()
     await sdk.close()
 
 
-async def measure_chunks(port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI) -> None:
+async def measure_chunks(
+    port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI, wire: WireName
+) -> None:
     async def our_way() -> None:
-        await ours.complete(request(user("go"), model="long"), lambda _: None)
+        reply = await ours.complete(request(user("go"), model="long"), lambda _: None)
+        assert len(reply.text) == 8 * N_CHUNKS
 
-    async def sdk_way() -> None:
-        stream = await sdk.chat.completions.create(
+    async def sdk_chat() -> None:
+        async for chunk in await sdk.chat.completions.create(
             messages=[{"role": "user", "content": "go"}],
             model="long",
             stream=True,
             extra_body={"model": "long"},
-        )
-        async for chunk in stream:
+        ):
             _ = chunk.choices[0].delta.content
 
-    async def raw_way() -> None:
-        await exchange(port, b'{"model":"long"}', len(LONG))
+    async def sdk_responses() -> None:
+        async for one in await sdk.responses.create(
+            input="go", model="long", stream=True, extra_body={"model": "long"}
+        ):
+            _ = one.type
 
-    print(f"{'a streamed chunk, µs of CPU':32}", end="")
-    figures = [await cpu_ms(way, 3) * 1_000 / N_CHUNKS for way in (our_way, raw_way, sdk_way)]
-    show(*figures)
+    async def raw_way() -> None:
+        await exchange(port, wire, b'{"model":"long"}', len(LONG[wire]))
+
+    rivals = {"chat": sdk_chat, "responses": sdk_responses}
+    print(f"{'  a streamed chunk, µs of CPU':34}", end="")
+    ways = [our_way, raw_way, *([rivals[wire]] if wire in rivals else [])]
+    show(*[await cpu_ms(way, 3) * 1_000 / N_CHUNKS for way in ways])
 
 
 async def measure_requests(
-    port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI, n_bytes: int
+    port: int, ours: EndpointClient, sdk: openai.AsyncOpenAI, wire: WireName, n_bytes: int
 ) -> None:
     said = conversation(n_bytes)
 
@@ -150,45 +185,47 @@ async def measure_requests(
         await ours.complete(grown(), lambda _: None)
 
     async def sdk_way() -> None:
-        async for _ in await sdk.chat.completions.create(
-            **json.loads(RequestEncoder().encode(grown(), Dialect()))
-        ):
+        body = json.loads(RequestEncoder().encode(grown(), Dialect(wire=wire)))
+        create = sdk.chat.completions.create if wire == "chat" else sdk.responses.create
+        async for _ in await create(**body):
             pass
 
     async def raw_way() -> None:
-        await exchange(port, ready, len(SHORT))
+        await exchange(port, wire, ready, len(SHORT[wire]))
 
     ready = b'{"model":"short"}' + b" " * (len(said) * len(MESSAGE))
-    print(f"{f'a request of {n_bytes / 1e6:g} MB, ms of CPU':32}", end="")
+    print(f"{f'  a request of {n_bytes / 1e6:g} MB, ms of CPU':34}", end="")
     show(
         await cpu_ms(our_way, N_REQUESTS),
         await cpu_ms(raw_way, N_REQUESTS),
-        await cpu_ms(sdk_way, 5),
+        *([await cpu_ms(sdk_way, 5)] if wire != "messages" else []),
     )
 
 
-async def exchange(port: int, content: bytes, n_answer: int) -> None:
+async def exchange(port: int, wire: WireName, content: bytes, n_answer: int) -> None:
     """The floor: a request's bytes written to a socket, and its answer's read, unseen."""
     loop = asyncio.get_running_loop()
     with socket.socket() as raw:
         raw.setblocking(False)  # noqa: FBT003 -- the standard library's signature
         await loop.sock_connect(raw, ("127.0.0.1", port))
-        head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(content)
-        await loop.sock_sendall(raw, head)
+        head = f"POST {PATHS[wire]} HTTP/1.1\r\nContent-Length: {len(content)}\r\n\r\n"
+        await loop.sock_sendall(raw, head.encode())
         await loop.sock_sendall(raw, content)
         while n_answer > 0:
             n_answer -= len(await loop.sock_recv(raw, 65_536))
 
 
-def show(ours: float, floor: float, sdk: float) -> None:
-    print(f"ours {ours:8.2f}   floor {floor:8.2f}   SDK {sdk:8.2f}   {sdk / ours:6.1f} x less")
+def show(ours: float, floor: float, sdk: float | None = None) -> None:
+    rival = "" if sdk is None else f"   SDK {sdk:8.2f}   {sdk / ours:6.1f} x less"
+    print(f"ours {ours:8.2f}   floor {floor:8.2f}{rival}")
 
 
 def main() -> None:
+    wires = [wire for wire in WIRES if wire in sys.argv[1:]] or WIRES
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(there,), daemon=True)
     server.start()
-    asyncio.run(measure(here.recv()))
+    asyncio.run(measure(here.recv(), wires))
     server.terminate()
 
 

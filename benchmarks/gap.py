@@ -4,7 +4,9 @@ The model answers at once, from a process of its own; the log is real and on dis
 real files, and its own time is taken out. In the same run: a raw socket that sends the same bytes
 (the floor), and a loop that calls the SDK with all messages each time. Figures in milliseconds.
 
-    python benchmarks/gap.py [profile]
+    python benchmarks/gap.py [chat | responses | messages] [profile]
+
+The loop that calls the SDK speaks chat completions.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import openai
 from instant_endpoint import TURNS
 
@@ -41,12 +44,15 @@ from indwell.prompt.reminders import Surroundings
 from indwell.prompt.system import Machine, system_prompt
 from indwell.providers.client import EndpointClient
 from indwell.providers.retry import Retrying
+from indwell.providers.wires.dialect import Dialect, WireName
+from indwell.providers.wires.encoder import LAYOUTS
 from indwell.sessions.storage.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.wiring.features import standard_tools
 from indwell.wiring.spill import SpillFolder
 from indwell.workspace.disk import DiskWorkspace
+from support.wire_streams import WIRES
 
 FILE_B = 5_000  # of each file that is read; 100 of them make 0.5 MB
 
@@ -74,10 +80,10 @@ class Clocked:
             finally:
                 self.seconds.append(time.monotonic() - began)
 
-        return Call(effect=call.effect, facts=call.facts, run=run, preview=call.preview)
+        return msgspec.structs.replace(call, run=run)
 
 
-async def ours(base_url: str, folder: Path) -> list[float]:
+async def ours(base_url: str, folder: Path, wire: WireName) -> list[float]:
     """The agent; gives the tools' own time by turn."""
     clocked = Clocked()
     tools = standard_tools(Shell(folder, timeout_s=10))
@@ -93,7 +99,8 @@ async def ours(base_url: str, folder: Path) -> list[float]:
     async def nothing(*_: object) -> str:
         return ""
 
-    provider = EndpointClient(base_url=base_url, api_key="k")
+    dialect = Dialect(wire=wire, cache_marks=wire == "messages")
+    provider = EndpointClient(base_url=base_url, api_key="k", dialect=dialect)
     parts = Parts(
         model=SessionModel(Retrying(provider), lambda usage: usage.output * 1e-6),
         limits=TurnLimits(1_000),
@@ -151,16 +158,18 @@ async def naive(base_url: str, folder: Path) -> list[float]:
         messages.append({"role": "tool", "tool_call_id": identifier, "content": text})
 
 
-def raw(port: int, bodies: list[bytes]) -> list[float]:
+def raw(port: int, bodies: list[bytes], wire: WireName) -> list[float]:
     """The same bytes through a bare socket."""
-    with socket.create_connection(("127.0.0.1", port)) as wire:
-        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    path = f"/v1{LAYOUTS[wire].PATH}"
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for body in bodies:
-            head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
-            wire.sendall(head.encode() + b"\r\n\r\n" + body)
-            data = b""
-            while not data.endswith(b"data: [DONE]\n\n"):
-                data += wire.recv(65_536)
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
+            line.sendall(head.encode() + b"\r\n\r\n" + body)
+            data = line.recv(65_536)
+            length = int(data.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
+            while len(data) - data.index(b"\r\n\r\n") - 4 < length:
+                data += line.recv(65_536)
     return [0.0] * TURNS
 
 
@@ -192,6 +201,7 @@ def show(name: str, times: Times, tools: list[float], wire: list[float] | None) 
 def main() -> None:
     """Run all three against one endpoint."""
     here = Path(__file__).parent
+    wire = next((one for one in WIRES if one in sys.argv[1:]), "chat")
     endpoint = subprocess.Popen(
         [sys.executable, str(here / "instant_endpoint.py")],
         stdin=subprocess.PIPE,
@@ -207,7 +217,10 @@ def main() -> None:
 
     def measured(run: Callable[[], list[float]]) -> tuple[Times, list[float]]:
         get("/reset")
+        began = time.process_time()
         tools = run()
+        cpu_ms = (time.process_time() - began) * 1e3 / TURNS
+        print(f"{cpu_ms:.2f} ms of our CPU a turn, with the tools:")
         return json.loads(get("/times")), tools
 
     url = f"http://127.0.0.1:{port}/v1"
@@ -215,15 +228,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             make_files(folder)
-            asyncio.run(ours(url, folder))  # imports and caches are warm, as in a server
+            asyncio.run(ours(url, folder, wire))  # imports and caches are warm, as in a server
             profile = cProfile.Profile()
             if "profile" in sys.argv:
                 profile.enable()
-            mine = measured(lambda: asyncio.run(ours(url, folder)))
+            mine = measured(lambda: asyncio.run(ours(url, folder, wire)))
             profile.disable()
             bodies = [get(f"/body/{n}") for n in range(TURNS + 1)]
-            print(f"milliseconds; the last request has {len(bodies[-1]):,} bytes")
-            floor = show("raw socket (floor)", *measured(lambda: raw(port, bodies)), None)
+            print(f"{wire}, milliseconds; the last request has {len(bodies[-1]):,} bytes")
+            floor = show("raw socket (floor)", *measured(lambda: raw(port, bodies, wire)), None)
             gap = statistics.median(show("indwell", *mine, floor))
             loop = measured(lambda: asyncio.run(naive(url, folder)))
             slow = statistics.median(show("naive SDK loop", *loop, None))

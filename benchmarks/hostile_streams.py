@@ -1,6 +1,6 @@
 """How long one network read of a hostile endpoint keeps the loop from everybody else.
 
-    python benchmarks/hostile_streams.py
+    python benchmarks/hostile_streams.py [chat | responses | messages]
 
 Each stream is small on the wire or comes in one event, and is read by a real provider from a real
 socket. A heartbeat on the same loop notes the most CPU time between two beats; the floor is a plain
@@ -20,10 +20,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from indwell.providers.wires.dialect import Dialect
+from indwell.providers.wires.dialect import Dialect, WireName
 from support.asking import ASKED, connected
-from support.fault_endpoint import DONE, HEAD, Script, broken, chunked, streamed
+from support.fault_endpoint import DONE, END, HEAD, Script, broken, chunked, streamed
 from support.loopback_endpoint import chunk, sse
+from support.wire_streams import EMPTY, WIRES, call_events, end_events, event, words_event
 
 OBJECTS = b",".join([b"{}"] * 300_000)
 STOP = sse(chunk({"content": "x"}, finish="stop")) + DONE
@@ -75,9 +76,42 @@ CASES: Mapping[str, Script] = {
 }
 
 
+def of_wire(wire: WireName) -> Mapping[str, Script]:
+    """The streams that harm in the events of another wire than chat completions."""
+    end = b"".join(end_events(wire))
+    calls = b"".join(b"".join(call_events(wire, n, f"c{n}", "read_file", "{}")) for n in range(250))
+    long_call = b"".join(call_events(wire, 0, "a", "write_file", json.dumps("x\n" * 300_000)))
+    part = {"type": "output_text" if wire == "responses" else "text", "text": "a"}
+    message = {"type": "message", "content": [part] * 900}
+    whole = (
+        {"object": "response", "status": "completed", "output": [message] * 9}
+        if wire == "responses"
+        else {**message, "stop_reason": "end_turn"}
+    )
+    ends = {"responses": {"type": "response.completed", "response": whole}}
+    texts = [words_event(wire, one) for one in ("é\n" * 230_000, "words " * 310_000)]
+    thought = words_event(wire, "wörd " * 20_000, reasoning=True)
+    return {
+        "a plain reply": broken(HEAD, chunked(words_event(wire, "x") + end), END),
+        "1.9 MB of words in an event": broken(HEAD, chunked(texts[0] + end), END),
+        "1.9 MB of ASCII in an event": broken(HEAD, chunked(texts[1] + end), END),
+        "250 calls": broken(HEAD, chunked(calls + end), END),
+        "a call of 0.9 MB": broken(HEAD, chunked(long_call + end), END),
+        "8,100 parts in the last event": broken(HEAD, chunked(event(ends.get(wire, whole))), END),
+        "300,000 values in an event": packed(
+            b'data: {"type":"message_start","response":[' + OBJECTS + b"]}\n\n" + end
+        ),
+        "300,000 tiny events": packed(words_event(wire, "a") * 300_000 + end),
+        "300,000 tiny thoughts": packed(words_event(wire, "a", reasoning=True) * 300_000 + end),
+        "300,000 empty events": packed(EMPTY[wire] * 300_000 + end),
+        "2 MB of thoughts, no usage": broken(HEAD, *[chunked(thought)] * 19, chunked(end), END),
+    }
+
+
 async def main() -> None:
-    for name, script in CASES.items():
-        dialect = Dialect(think_tags="blank" in name)
+    wire = next((one for one in WIRES if one in sys.argv[1:]), "chat")
+    for name, script in (CASES if wire == "chat" else of_wire(wire)).items():
+        dialect = Dialect(wire=wire, think_tags="blank" in name)
         async with connected(script, dialect=dialect) as (provider, _):
             waits = [0.0]
             beating = asyncio.ensure_future(beat(waits))

@@ -1,4 +1,4 @@
-"""An endpoint that answers at once, in a process of its own, and writes down when.
+"""An endpoint of all wires that answers at once, in a process of its own, and writes down when.
 
 Request ``n`` of a conversation is answered with a call of ``read_file`` on ``file-n.txt``, the last
 one with words. ``GET /times`` gives, for each request since the last ``GET /reset``, when it was
@@ -11,29 +11,26 @@ import asyncio
 import json
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from indwell.providers.wires.dialect import WireName
+from indwell.providers.wires.encoder import LAYOUTS
+from support.wire_streams import WIRES, call_events, end_events, words_event
 
 TURNS = 100
 
 
-def answer(n: int) -> bytes:
+def answer(n: int, wire: WireName) -> bytes:
     """The stream of the ``n``-th answer, 1-based."""
-    base = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    arguments = json.dumps({"path": f"file-{n}.txt"})
     if n > TURNS:
-        deltas = [{"role": "assistant", "content": "done"}]
+        events = [words_event(wire, "done")]
     else:
-        call = {"index": 0, "id": f"call_{n}", "type": "function"}
-        arguments = json.dumps({"path": f"file-{n}.txt"})
-        deltas = [
-            {"tool_calls": [{**call, "function": {"name": "read_file", "arguments": ""}}]},
-            {"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]},
-        ]
-    finish = "stop" if n > TURNS else "tool_calls"
-    chunks = [{**base, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    usage = {"prompt_tokens": 1000 * n, "completion_tokens": 20, "total_tokens": 1000 * n + 20}
-    chunks.append({**base, "choices": [], "usage": usage})
-    events = b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in chunks)
-    return events + b"data: [DONE]\n\n"
+        events = call_events(wire, 0, f"call_{n}", "read_file", arguments)
+    finish = "tool_calls" if wire == "chat" and n <= TURNS else ""
+    return b"".join((*events, *end_events(wire, finish, (1_000 * n, 20))))
 
 
 class Endpoint:
@@ -59,7 +56,8 @@ class Endpoint:
                     data, kind = self.told(path), "application/json"
                 else:
                     self.bodies.append(body)
-                    data, kind = answer(len(self.bodies)), "text/event-stream"
+                    wire = next((one for one in WIRES if path.endswith(LAYOUTS[one].PATH)), "chat")
+                    data, kind = answer(len(self.bodies), wire), "text/event-stream"
                 head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}"
                 writer.write(head.encode() + b"\r\n\r\n" + data)
                 await writer.drain()

@@ -49,7 +49,7 @@ async def edited_then(tmp_path: Path, text: str | None) -> list[str]:
         return told(world)
 
 
-async def test_a_formatter_after_the_edit_is_told_with_what_it_did(tmp_path: Path) -> None:
+async def test_a_formatter_after_the_edit_is_reported_with_what_it_did(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, "x  =  9\ny = 2\n")
     opening, sentence, *diff = words.split("\n")
     assert opening == '<changed-file path="a.py">'
@@ -68,7 +68,7 @@ async def test_a_formatter_after_the_edit_is_told_with_what_it_did(tmp_path: Pat
     ]
 
 
-async def test_the_user_s_change_of_the_edit_is_told(tmp_path: Path) -> None:
+async def test_the_users_change_to_the_edit_is_reported(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, "x = 10\ny = 2\n")
     assert (
         "was changed after your edit: by a command, a sub-agent, the user or another program"
@@ -82,12 +82,12 @@ async def test_edt_15_an_undo_in_the_editor_is_told_as_one(tmp_path: Path) -> No
     assert "Your edit of this file was undone" in words
 
 
-async def test_a_deleted_file_is_told(tmp_path: Path) -> None:
+async def test_a_deleted_file_is_reported(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, None)
     assert "This file, which you edited, is gone" in words
 
 
-async def test_nothing_is_told_of_the_edit_itself(tmp_path: Path) -> None:
+async def test_the_edit_itself_is_not_reported_as_a_change(tmp_path: Path) -> None:
     assert await edited_then(tmp_path, "x = 9\ny = 2\n") == []
 
 
@@ -104,7 +104,7 @@ async def test_edt_22_after_a_difference_was_shown_whole_the_next_edit_needs_no_
         assert world.workspace.files[ROOT / "a.py"] == "x  =  8\ny = 2\n"
 
 
-async def test_one_change_is_told_once_and_the_next_one_again(tmp_path: Path) -> None:
+async def test_one_change_is_reported_once_and_the_next_one_again(tmp_path: Path) -> None:
     script = [READ, *[says("Yes.")] * 5]
     async with a_world(tmp_path, script, files=FILES) as world:
         await world.turn()
@@ -121,7 +121,7 @@ async def test_a_long_difference_is_cut_and_asks_for_a_read(tmp_path: Path) -> N
     assert len(words) < 2_500
 
 
-async def test_of_many_changed_files_only_a_few_are_told(tmp_path: Path) -> None:
+async def test_only_a_few_of_many_changed_files_are_reported(tmp_path: Path) -> None:
     files = {f"{number}.py": f"x = {number}\n" for number in range(MOST_TOLD + 3)}
     reads = asks(*(call("read_file", f"r{name}", path=name) for name in files))
     async with a_world(tmp_path, [reads, says("Read."), says("Well.")], files=files) as world:
@@ -150,7 +150,7 @@ async def test_what_a_file_says_cannot_leave_its_tag(
     words.encode()  # no half characters
 
 
-async def test_of_a_file_that_a_deny_rule_hides_by_now_nothing_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_a_deny_rule_hides_meanwhile_is_not_mentioned(tmp_path: Path) -> None:
     script = [READ, says("Read."), says("Well.")]
     async with a_world(tmp_path, script, files=FILES) as world:
         await world.turn()
@@ -161,7 +161,7 @@ async def test_of_a_file_that_a_deny_rule_hides_by_now_nothing_is_told(tmp_path:
 
 
 @pytest.mark.parametrize("becomes", ["binary", "folder", "large"])
-async def test_a_file_that_cannot_be_read_any_more_is_not_called_gone(
+async def test_a_file_that_cannot_be_read_any_longer_is_not_called_gone(
     tmp_path: Path, becomes: str
 ) -> None:
     root = tmp_path / "work"

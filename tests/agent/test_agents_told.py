@@ -75,7 +75,9 @@ def told(request: Request) -> list[str]:
 CRITIC = an_agent("critic", "Finds what is wrong.")
 
 
-async def test_they_are_told_once_as_data_and_again_when_they_change(tmp_path: Path) -> None:
+async def test_sub_agents_are_listed_once_as_data_and_again_when_they_change(
+    tmp_path: Path,
+) -> None:
     files = Files(CRITIC, an_agent("mine", "The user's.", origin="user"))
     script = [asks(call("agent")), *[says()] * 5]
     async with a_world(tmp_path, script, registry=registry()) as world:
@@ -103,7 +105,7 @@ async def test_they_are_told_once_as_data_and_again_when_they_change(tmp_path: P
         )
 
 
-async def test_a_session_without_the_tool_hears_of_none(tmp_path: Path) -> None:
+async def test_a_session_without_the_tool_gets_no_list_of_sub_agents(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says()], registry=registry("report")) as world:
         knows(world, Files(CRITIC))
         await world.turn("go")
@@ -111,7 +113,7 @@ async def test_a_session_without_the_tool_hears_of_none(tmp_path: Path) -> None:
         assert all(one.meta.source != "agent_list" for one in (await forthcoming(world.session))[1])
 
 
-async def test_a_session_that_goes_on_hears_of_them_again_only_if_they_changed(
+async def test_a_session_that_continues_learns_of_them_again_only_if_they_changed(
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, [says()], registry=registry()) as first:
@@ -127,7 +129,7 @@ async def test_a_session_that_goes_on_hears_of_them_again_only_if_they_changed(
             assert len(told(world.provider.requests[0])) == 1 + number
 
 
-async def test_what_a_compaction_has_cut_is_told_again(tmp_path: Path) -> None:
+async def test_a_list_that_a_compaction_removed_is_sent_again(tmp_path: Path) -> None:
     rounds = iter(range(20))
 
     def reads(_request: Request) -> Reply:

@@ -29,6 +29,6 @@ async def marks_after(folder: Path, idle: timedelta) -> tuple[int, ...]:
         return world.provider.requests[-1].anchors.messages
 
 
-async def test_what_a_dead_cache_held_is_not_marked_again(tmp_path: Path) -> None:
+async def test_the_content_of_an_expired_cache_is_not_marked_again(tmp_path: Path) -> None:
     assert await marks_after(tmp_path / "alive", timedelta(0)) == (0, 2)
     assert await marks_after(tmp_path / "dead", timedelta(minutes=6)) == (2,)

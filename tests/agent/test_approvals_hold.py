@@ -67,7 +67,7 @@ async def test_a_command_is_asked_for_in_the_folder_it_would_run_in(tmp_path: Pa
     assert world.results[1].text == f"{root / 'evil'}\nexit code 0"
 
 
-async def test_a_rule_for_one_folder_is_none_for_another(tmp_path: Path) -> None:
+async def test_a_rule_for_one_folder_does_not_apply_to_another(tmp_path: Path) -> None:
     workspace, root = on_disk(tmp_path)
     calls = ("rm -f x; pwd", "rm -f x; cd evil", "rm -f x; pwd")
     script = [asks(*(call("bash", command=one) for one in calls)), says("done")]

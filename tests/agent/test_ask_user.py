@@ -155,7 +155,7 @@ async def test_without_an_answer_the_model_decides_itself(tmp_path, person, why)
         assert "decide yourself, and say what you decided" in result.text
 
 
-async def test_who_did_not_answer_in_time_is_not_asked_again_in_that_turn(tmp_path) -> None:
+async def test_a_user_who_did_not_answer_in_time_is_not_asked_again_in_that_turn(tmp_path) -> None:
     person = Person()
     script = [asks(ask("q1")), asks(ask("q2")), says(), asks(ask("q3")), says()]
     async with world(tmp_path, script, person, timeout_s=0.0) as made:
@@ -222,7 +222,7 @@ async def test_a_stopped_turn_takes_its_question_back(tmp_path) -> None:
         (QUESTION, ("a", " "), "empty or stands twice"),
     ],
 )
-async def test_a_question_that_is_none_is_not_asked(tmp_path, question, options, why) -> None:
+async def test_an_invalid_question_is_not_asked(tmp_path, question, options, why) -> None:
     person = Person()
     wrong = asks(ask(question=question, options=options))
     async with world(tmp_path, [wrong, says()], person) as made:
@@ -232,7 +232,7 @@ async def test_a_question_that_is_none_is_not_asked(tmp_path, question, options,
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "review", "auto"])
-async def test_it_is_no_permission_in_any_mode(tmp_path, mode) -> None:
+async def test_an_answer_is_not_a_permission_in_any_mode(tmp_path, mode) -> None:
     person = Person(Answer(chosen=0))
     script = [asks(ask(question="May I delete everything?", options=("yes", "no"))), says()]
     async with world(tmp_path, script, person, policy=Policy(mode)) as made:

@@ -67,7 +67,7 @@ async def test_prc_13_a_command_runs_on_and_is_looked_at_until_it_ends(tmp_path:
         assert Path(row.path).read_text() == "ready\nopen\nover\n"
 
 
-async def test_what_fails_at_once_is_the_result(tmp_path: Path) -> None:
+async def test_a_command_that_fails_at_once_is_the_result(tmp_path: Path) -> None:
     script = [starts("echo no; exit 3"), looks(), says("it failed")]
     async with background(tmp_path, script, begin_s=SOON_S) as project:
         await project.turn()
@@ -102,7 +102,7 @@ async def test_one_that_the_user_stopped_is_told_to_the_model_once(tmp_path: Pat
         assert len(reminders(project)) == 1
 
 
-async def test_one_that_ends_in_the_middle_of_a_turn_is_told_in_its_next_request(
+async def test_one_that_ends_in_the_middle_of_a_turn_is_reported_in_its_next_request(
     tmp_path: Path,
 ) -> None:
     script = [starts("cat gate"), looks(wait_s=int(SOON_S)), says("ok")]
@@ -121,7 +121,7 @@ async def test_one_that_ends_in_the_middle_of_a_turn_is_told_in_its_next_request
 
 
 @pytest.mark.parametrize("unsandboxed", [False, True])
-async def test_nothing_of_it_survives_the_end_of_its_session(
+async def test_no_background_command_survives_the_end_of_its_session(
     tmp_path: Path, *, unsandboxed: bool
 ) -> None:
     number = 7_301 if unsandboxed else 7_300
@@ -248,7 +248,7 @@ async def test_what_it_changes_during_a_turn_is_reviewed_and_taken_back(tmp_path
         assert (project.folder / "a.txt").read_text() == "total\n"
 
 
-async def test_what_is_changed_between_turns_is_nobodys_and_that_is_said_once(
+async def test_what_is_changed_between_turns_is_nobodys_and_that_is_reported_once(
     tmp_path: Path,
 ) -> None:
     script = [starts(f"touch log; {WAITS}"), says("it runs"), says("yes"), says("yes")]
@@ -264,7 +264,7 @@ async def test_what_is_changed_between_turns_is_nobodys_and_that_is_said_once(
         assert project.notices.count(BETWEEN.format(names="b1 runs on")) == 1
 
 
-async def test_a_session_that_goes_on_says_what_ended_with_the_last_one(tmp_path: Path) -> None:
+async def test_a_session_that_continues_says_what_ended_with_the_last_one(tmp_path: Path) -> None:
     script = [starts(WAITS), starts("cat gate", "s2"), looks(id="b2", stop=True), says("fine")]
     async with background(tmp_path, script) as project:
         await project.turn()
@@ -304,7 +304,7 @@ async def logged(project: Project, folder: Path) -> tuple[Record, ...]:
         ({"wait_s": 301}, "bad arguments for commands"),
     ],
 )
-async def test_what_cannot_be_looked_at_is_said(
+async def test_an_unreadable_output_is_reported(
     tmp_path: Path, arguments: dict[str, Any], words: str
 ) -> None:
     async with background(tmp_path, [looks(**arguments), says("ok")]) as project:
@@ -332,7 +332,7 @@ async def test_it_is_asked_for_as_any_command_and_the_question_says_how_it_runs(
         assert project.session.parts.features.door(Board).commands == ()
 
 
-async def test_looking_again_and_again_is_no_call_that_leads_nowhere(tmp_path: Path) -> None:
+async def test_looking_repeatedly_does_not_count_as_a_repeated_call(tmp_path: Path) -> None:
     script = [starts("cat gate"), *(looks(f"l{n}", id="b1") for n in range(10)), says("enough")]
     async with background(tmp_path, script) as project:
         assert (await project.turn()).ending == "done"

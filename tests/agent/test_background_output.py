@@ -51,7 +51,7 @@ async def test_what_is_written_is_kept_up_to_a_bound_and_its_end_stays_known() -
     assert await output.take_news(str) == ""
 
 
-async def test_what_comes_faster_than_it_is_kept_is_counted() -> None:
+async def test_output_that_arrives_faster_than_it_is_stored_is_counted() -> None:
     output = Output(nothing_kept, hide_nothing)
     output.feed(b"x" * (MOST_WAITING_B + 7))
     assert "[… 7 bytes came too fast to be kept …]" in await output.take_news(str)
@@ -184,7 +184,7 @@ async def test_a_look_waits_for_nothing_that_comes_meanwhile() -> None:
         flooding.cancel()
 
 
-async def test_what_is_lost_tears_no_secret() -> None:
+async def test_lost_output_does_not_split_a_secret() -> None:
     secret = made_secrets()["github"][1]
     output, kept = hiding()
     head = b"y\n" * ((MOST_WAITING_B - 30) // 2)
@@ -215,7 +215,7 @@ async def nothing_kept(_text: str) -> None:
     ("seconds", "words"),
     [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (5_940, "99 min"), (7_500, "2 h 5 min")],
 )
-def test_a_time_is_said_as_people_do(seconds: float, words: str) -> None:
+def test_a_duration_is_formatted_for_people(seconds: float, words: str) -> None:
     assert seconds_words(seconds) == words
 
 

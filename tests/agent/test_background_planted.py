@@ -68,7 +68,7 @@ async def beside(tmp_path: Path) -> AsyncIterator[Beside]:
     await made.board.close()
 
 
-async def test_it_is_stopped_and_its_plant_put_aside_at_once_and_said_once(
+async def test_a_background_command_that_plants_a_file_is_stopped_at_once_and_reported_once(
     beside: Beside,
 ) -> None:
     begun = await beside.call("bash", command=f"echo ready; cat gate; {PLANTS}", background=True)
@@ -91,7 +91,7 @@ async def test_it_is_stopped_and_its_plant_put_aside_at_once_and_said_once(
     assert beside.notices() == [notice]
 
 
-async def test_the_users_editor_keeps_what_it_makes(beside: Beside) -> None:
+async def test_files_of_the_users_editor_stay(beside: Beside) -> None:
     await beside.call("bash", command="echo ready; cat gate", background=True)
     (beside.workspace / ".vscode" / "settings.json").write_text("{}")  # in the stub of the sandbox
     looked = await beside.call("commands", id="b1")

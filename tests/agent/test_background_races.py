@@ -75,7 +75,9 @@ async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
         assert [(one.old, one.new) for one in hunks] == [((), ("more\n",))]
 
 
-async def test_what_the_user_rejects_meanwhile_is_no_change_of_the_command(tmp_path: Path) -> None:
+async def test_what_the_user_rejects_meanwhile_is_not_a_change_of_the_command(
+    tmp_path: Path,
+) -> None:
     script = [
         asks(call("bash", "c1", command="echo more >> a.txt")),
         says("done"),
@@ -106,7 +108,9 @@ async def test_what_the_user_rejects_meanwhile_is_no_change_of_the_command(tmp_p
         assert ledger.beside == set()
 
 
-async def test_nor_is_it_one_of_a_command_that_is_waited_for(tmp_path: Path) -> None:
+async def test_a_rejection_meanwhile_is_not_a_change_of_an_awaited_command_either(
+    tmp_path: Path,
+) -> None:
     waits = "echo begun > begun; cat gate; echo new > b.txt"
     script = [
         asks(call("bash", "c1", command="echo more >> a.txt")),
@@ -189,7 +193,7 @@ async def test_words_of_the_user_end_a_long_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("breaks_late", [False, True])
-async def test_a_fault_of_our_own_is_no_command_that_runs_on(
+async def test_a_fault_of_our_own_leaves_no_running_command(
     tmp_path: Path, *, breaks_late: bool
 ) -> None:
     board, go_on = Board(begin_s=0.01 if breaks_late else SOON_S), asyncio.Event()

@@ -62,7 +62,7 @@ CALL = "$0.1312 (3,120 prompt tokens and a reply of up to 8,192)"
         ),
     ],
 )
-def test_which_budget_of_money_it_is_is_said_with_numbers(
+def test_the_exceeded_budget_is_named_with_numbers(
     budgets: Budgets, limit: str, spent: str, advice: str
 ) -> None:
     assert refusal(budgets, OUTLAY, NEXT, 0.1312) == (
@@ -71,7 +71,7 @@ def test_which_budget_of_money_it_is_is_said_with_numbers(
     )
 
 
-def test_the_budget_of_tokens_is_said_in_tokens() -> None:
+def test_the_budget_of_tokens_is_reported_in_tokens() -> None:
     assert refusal(Budgets(turn_tokens=20_000), OUTLAY, NEXT, None) == (
         "stopped before a call that could pass budget_turn_tokens = 20,000: 9,000 are spent, and "
         "the call has 3,120 prompt tokens and a reply of up to 8,192; ask to go on, raise "
@@ -87,7 +87,7 @@ def test_the_budget_of_tokens_is_said_in_tokens() -> None:
         (Budgets(turn_tokens=100), "raise `budget_turn_tokens`, or lower `max_output`"),
     ],
 )
-def test_where_not_even_the_first_call_fits_beginning_anew_is_no_advice(
+def test_if_not_even_the_first_call_fits_a_new_session_is_not_advised(
     budgets: Budgets, advice: str
 ) -> None:
     assert refusal(budgets, Outlay(), NEXT, 0.1312).rpartition("; ")[2] == advice
@@ -139,7 +139,7 @@ async def test_a_turn_ends_before_the_call_that_could_be_too_much(tmp_path: Path
         assert texts(world.messages[4]) == ["1\ty = 1", "go on"]
 
 
-async def test_without_room_for_one_call_none_is_made_and_the_words_come_back(
+async def test_without_budget_for_one_call_no_call_is_made_and_the_words_return(
     tmp_path: Path,
 ) -> None:
     async with a_world(tmp_path, []) as world:
@@ -209,7 +209,7 @@ async def test_sessions_at_once_never_spend_more_than_the_day_allows(tmp_path: P
     assert await ledger.today() == 0.5
 
 
-async def test_a_call_that_is_stopped_or_fails_holds_nothing_any_more(tmp_path: Path) -> None:
+async def test_a_call_that_is_stopped_or_fails_holds_nothing_any_longer(tmp_path: Path) -> None:
     model = SlowModel()
     async with a_world(tmp_path, []) as world:
         ledger = limit(world, Budgets(day=0.4))

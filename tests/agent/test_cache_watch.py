@@ -43,7 +43,7 @@ async def warnings_of(folder: Path, usages: list[Usage]) -> list[str]:
         return [notice.message for notice in told]
 
 
-async def test_a_cache_that_stops_serving_in_a_turn_is_told_once(tmp_path: Path) -> None:
+async def test_a_cache_that_stops_serving_in_a_turn_is_reported_once(tmp_path: Path) -> None:
     (warning,) = await warnings_of(tmp_path, [NOT_SERVED, SERVED, *[NOT_SERVED] * 5])
     assert warning.startswith(
         "3 requests in a row got nothing from the prompt cache: the endpoint did not use it"

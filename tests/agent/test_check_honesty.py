@@ -66,12 +66,12 @@ async def test_errors_that_a_check_named_before_it_died_count(tmp_path: Path) ->
         assert (await project.turn()).verified == "1 new error stays"
 
 
-async def test_a_command_that_says_nothing_has_only_passed(tmp_path: Path) -> None:
+async def test_a_check_without_output_has_only_passed(tmp_path: Path) -> None:
     async with a_project(tmp_path, SCRIPT, check_command="true") as project:
         assert (await project.turn()).verified == "`true` passed"
 
 
-async def test_paths_of_a_package_are_told_as_they_are_from_the_root(tmp_path: Path) -> None:
+async def test_paths_of_a_package_are_reported_as_they_are_from_the_root(tmp_path: Path) -> None:
     said = "src/x.ts(1,1): error TS1: b"
     command = f"cd packages/a && ! grep -q totl src/x.ts || {{ echo '{said}'; exit 2; }}"
     path = "packages/a/src/x.ts"
@@ -122,7 +122,7 @@ async def test_plan_mode_that_comes_while_the_first_check_runs_stops_the_edit(
         assert finished.verified == ""
 
 
-async def test_what_a_check_writes_is_said_and_stands_in_the_review(tmp_path: Path) -> None:
+async def test_what_a_check_writes_is_reported_and_is_in_the_review(tmp_path: Path) -> None:
     command, files = "echo more >> old.txt", {"old.txt": "x\n"}
     async with a_project(
         tmp_path, [READ, WRONG, says()], files=files, is_reviewed=True, check_command=command

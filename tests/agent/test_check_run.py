@@ -65,7 +65,7 @@ async def test_what_was_wrong_before_is_not_new(tmp_path: Path) -> None:
         assert project.told() == []
 
 
-async def test_errors_that_stay_are_said_and_the_card_of_the_next_turn_has_them(
+async def test_errors_that_stay_are_reported_and_the_card_of_the_next_turn_has_them(
     tmp_path: Path,
 ) -> None:
     script = [READ, WRONG, says("done"), says("they stay")]
@@ -124,7 +124,7 @@ async def test_a_check_that_cannot_run_verifies_nothing(tmp_path: Path) -> None:
             assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
 
 
-async def test_one_that_takes_too_long_is_ended_and_said(tmp_path: Path) -> None:
+async def test_one_that_takes_too_long_is_ended_and_reported(tmp_path: Path) -> None:
     async with a_project(
         tmp_path, [READ, WRONG, says()], check_command="sleep 60", check_timeout_s=0.3
     ) as project:
@@ -137,7 +137,9 @@ async def test_one_that_takes_too_long_is_ended_and_said(tmp_path: Path) -> None
         assert project.session.parts.features.door(CheckGate).slow == {"sleep 60"}
 
 
-async def test_without_a_baseline_only_changed_lines_count_and_that_is_said(tmp_path: Path) -> None:
+async def test_without_a_baseline_only_changed_lines_count_and_that_is_reported(
+    tmp_path: Path,
+) -> None:
     files = {"old.txt": "totl\n", "a.txt": "totl\nx\ntotal\n"}
     harmless = asks(call("edit_file", "c2", path="a.txt", edits=[{"old": "x", "new": "y"}]))
     wrong = asks(call("edit_file", "c3", path="a.txt", edits=[{"old": "y", "new": "totl2"}]))
@@ -229,7 +231,9 @@ async def test_the_check_is_held_by_the_sandbox(tmp_path: Path) -> None:
         assert "canary-secret" not in everything
 
 
-async def test_what_would_have_to_be_asked_for_is_not_run_and_said_once(tmp_path: Path) -> None:
+async def test_a_check_that_needs_a_question_does_not_run_and_is_reported_once(
+    tmp_path: Path,
+) -> None:
     """A project's own check where no sandbox holds it; the user's own setting is an answer."""
     pyproject = {"pyproject.toml": "[tool.ruff]\n", "a.py": "x = 1\n"}
     read = asks(call("read_file", path="a.py"))

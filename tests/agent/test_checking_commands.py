@@ -42,7 +42,7 @@ def test_programs_that_say_by_their_exit_status_whether_they_found_faults(comman
         *("cargo test --no-run", "pytest --help", "bash -c pytest", "$RUN pytest", "tsc --watch"),
     ],
 )
-def test_other_programs_and_checks_that_do_not_check_count_for_nothing(command: str) -> None:
+def test_other_programs_and_checks_that_do_not_check_have_no_effect(command: str) -> None:
     assert names(command) == []
 
 
@@ -63,7 +63,7 @@ def test_other_programs_and_checks_that_do_not_check_count_for_nothing(command: 
         ),
     ],
 )
-def test_a_check_whose_exit_status_may_be_lost_counts_for_nothing(command: str) -> None:
+def test_a_check_whose_exit_status_may_be_lost_has_no_effect(command: str) -> None:
     assert names(command) == []
 
 

@@ -11,7 +11,7 @@ from support.session import a_world, says
 
 
 @pytest.mark.parametrize("words", ["/usr/bin", "/tmp is full", "x /compact", "", "/", "/a1", "a/b"])
-def test_what_only_begins_so_is_a_prompt(words) -> None:
+def test_words_that_only_begin_like_a_command_are_a_prompt(words) -> None:
     assert no_command(words) == ""
     assert not is_compact(words)
 
@@ -36,7 +36,7 @@ def test_a_skill_a_path_and_a_sentence_are_prompts(words) -> None:
 
 
 @pytest.mark.parametrize("words", ["/compact keep the limits", " /Compact\nplease", "/foo", "/fo "])
-async def test_no_model_hears_a_command_that_cannot_be(tmp_path: Path, words) -> None:
+async def test_an_impossible_command_never_reaches_the_model(tmp_path: Path, words) -> None:
     async with a_world(tmp_path, [says()]) as world:
         finished = await world.turn(words)
         assert (finished.ending, finished.draft, finished.rounds) == ("failed", "", 0)

@@ -143,7 +143,7 @@ async def test_a_standing_answer_does_not_reach_another_command(tmp_path: Path) 
         assert [question.detail for question in world.approver.questions] == ["x", "x; y"]
 
 
-async def test_a_denied_call_tells_the_model_and_the_turn_goes_on(tmp_path: Path) -> None:
+async def test_a_denied_call_tells_the_model_and_the_turn_continues(tmp_path: Path) -> None:
     done: list[str] = []
     calls = [call("act", "c1", name="x"), call("look", "c2", name="y")]
     tools = [recorder("act", done, "run"), recorder("look", done, "read")]
@@ -272,7 +272,7 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
         assert [path.name for path in (folder / ".vscode").iterdir()] == ["settings.json"]
 
 
-async def test_a_tools_name_is_told_as_one_short_line(tmp_path: Path) -> None:
+async def test_a_tools_name_is_reported_as_one_short_line(tmp_path: Path) -> None:
     """Of a model that invents one: the events go to editors and terminals."""
     evil = "bash\x1b]0;evil\x07\u202e\ud800\n" + "n" * 30_000
     async with a_world(tmp_path, [asks(call(evil)), says()]) as world:

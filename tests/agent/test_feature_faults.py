@@ -54,7 +54,7 @@ def notices(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("slot", MUTING)
-async def test_the_turn_goes_on_without_a_feature_that_fails(tmp_path: Path, slot: str) -> None:
+async def test_the_turn_continues_without_a_feature_that_fails(tmp_path: Path, slot: str) -> None:
     script = [*SCRIPT, *SCRIPT]
     async with a_world(tmp_path, script, files={"a.py": "1\n"}, features=[broken(slot)]) as world:
         if slot == "changed":
@@ -110,7 +110,7 @@ async def test_a_call_that_cannot_be_checked_does_not_run(tmp_path: Path) -> Non
         assert world.told(events.EditApplied) == []
 
 
-async def test_a_muted_feature_goes_on_guarding(tmp_path: Path) -> None:
+async def test_a_muted_feature_continues_guarding(tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def before_tool(*_: object) -> None:
@@ -123,7 +123,7 @@ async def test_a_muted_feature_goes_on_guarding(tmp_path: Path) -> None:
     assert asked == ["call"]
 
 
-async def test_what_is_foreseen_travels_on(tmp_path: Path) -> None:
+async def test_an_expected_error_propagates(tmp_path: Path) -> None:
     async def prompt_blocks(*_: object) -> Any:
         raise UserError("no such page")
 

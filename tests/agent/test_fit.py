@@ -70,7 +70,9 @@ def work_of(world: World) -> list[Request]:
 
 
 @pytest.mark.parametrize("preset", ["default", "regions-d", "ladder-a", "auto-b", "slide"])
-async def test_a_conversation_that_outgrows_the_window_goes_on(tmp_path: Path, preset: str) -> None:
+async def test_a_conversation_that_outgrows_the_window_continues(
+    tmp_path: Path, preset: str
+) -> None:
     async with a_long_world(tmp_path, works(20), preset) as world:
         finished = await world.turn("read all reports")
         assert (finished.ending, finished.rounds) == ("done", 21)
@@ -82,7 +84,7 @@ async def test_a_conversation_that_outgrows_the_window_goes_on(tmp_path: Path, p
         assert any(isinstance(one, log.CompactionRecord) for one in await world.records())
 
 
-async def test_what_is_cut_is_on_disk_under_the_name_that_stands_at_the_cut(tmp_path: Path) -> None:
+async def test_what_is_cut_is_on_disk_under_the_name_that_is_at_the_cut(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, works(12), "ladder-a") as world:
         await world.turn()
         compacted = [one for one in await world.records() if isinstance(one, log.CompactionRecord)]
@@ -169,7 +171,7 @@ async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count
         assert SUMMARY in repr(world.messages)
 
 
-async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried_once_more(
+async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried_again(
     tmp_path: Path,
 ) -> None:
     answers = [asks(call("report", "c1")), ContextOverflow("too long"), Reply(SUMMARY), says()]
@@ -318,7 +320,7 @@ async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_mode
         assert (await world.turn("go on")).ending == "done"
 
 
-async def test_asked_for_with_nothing_there_it_says_so(tmp_path: Path) -> None:
+async def test_a_requested_compaction_without_a_conversation_says_so(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, []) as world:
         finished = await world.turn("/compact")
         assert finished.ending == "done"
@@ -328,7 +330,7 @@ async def test_asked_for_with_nothing_there_it_says_so(tmp_path: Path) -> None:
         assert world.provider.requests == []
 
 
-async def test_too_large_a_system_prompt_is_said_once_with_numbers(tmp_path: Path) -> None:
+async def test_too_large_a_system_prompt_is_reported_once_with_numbers(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, works(16)) as world:
         now = world.session.conversation
         block = now.system[0]

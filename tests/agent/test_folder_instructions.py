@@ -140,7 +140,9 @@ async def test_what_the_words_are_about_brings_them_with_the_first_request_and_o
 
 
 @pytest.mark.parametrize("path", ["../else.py", "/etc/passwd", "untitled:1", "\0"])
-async def test_what_lies_elsewhere_brings_none(project: Project, tmp_path: Path, path: str) -> None:
+async def test_files_elsewhere_add_no_instructions(
+    project: Project, tmp_path: Path, path: str
+) -> None:
     (tmp_path / "AGENTS.md").write_text("ELSEWHERE\n")
     project.trust()
     async with project.session(tmp_path, [says()]) as world:
@@ -210,7 +212,7 @@ async def test_what_changes_after_the_answer_is_ignored_with_a_notice_until_it_i
 @pytest.mark.parametrize(
     "name", ["two  blanks", " ", "a\N{ZERO WIDTH JOINER}b", "a\u202eb", "line\nbreak", '"<plan>']
 )
-async def test_a_folder_with_an_odd_name_is_told_once_and_never_said_to_be_gone(
+async def test_a_folder_with_an_odd_name_is_reported_once_and_never_said_to_be_gone(
     project: Project, tmp_path: Path, name: str
 ) -> None:
     project.write(f"{name}/AGENTS.md", "ODD\n")
@@ -226,7 +228,7 @@ async def test_a_folder_with_an_odd_name_is_told_once_and_never_said_to_be_gone(
     assert told == ["ODD", "WEB", "API"]
 
 
-async def test_what_is_deleted_counts_no_more_and_the_model_hears_it_once(
+async def test_deleted_instructions_no_longer_apply_and_the_model_learns_it_once(
     project: Project, tmp_path: Path
 ) -> None:
     path = project.write("web/AGENTS.md", "WEB\n")
@@ -355,7 +357,7 @@ def test_one_file_is_cut_in_a_small_window() -> None:
     assert limit_of(1_000_000) == LIMIT
 
 
-async def test_the_example_of_the_page_is_told_in_its_order(
+async def test_the_example_of_the_page_is_reported_in_its_order(
     project: Project, tmp_path: Path
 ) -> None:
     (example,) = examples("instructions.md", "files")

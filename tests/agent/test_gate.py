@@ -143,7 +143,7 @@ async def test_the_next_turn_may_be_asked_again(tmp_path: Path) -> None:
     assert finished.verified == "1 new error stays"
 
 
-async def test_warnings_are_told_and_keep_no_turn_open(tmp_path: Path) -> None:
+async def test_warnings_are_reported_and_keep_no_turn_open(tmp_path: Path) -> None:
     warning = Problem(1, "warning", "unused", "ruff", "F1")
     hint = Problem(1, "hint", "could be shorter")
     own = Problem(1, "warning", "changed by Indwell", "indwell")
@@ -278,7 +278,7 @@ class Counted(NoChecks):
         return super().commands(paths)
 
 
-async def test_why_nothing_is_known_is_said_and_checks_are_run_from_then_on(
+async def test_why_nothing_is_known_is_reported_and_checks_are_run_from_then_on(
     tmp_path: Path,
 ) -> None:
     script = [READ, EDIT, says(), BACK, says()]

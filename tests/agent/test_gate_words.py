@@ -26,5 +26,5 @@ from indwell.agent.features.checks.look_back import VerifiedState, standing_word
         (VerifiedState(why=("1", "2", "3", "4")), "not verified: 1; 2; 3"),
     ],
 )
-def test_only_what_was_reported_on_is_verified(standing: VerifiedState, words: str) -> None:
+def test_only_files_with_a_report_are_verified(standing: VerifiedState, words: str) -> None:
     assert standing_words(standing) == words

@@ -140,7 +140,7 @@ async def test_what_brings_no_protected_file_into_git_is_not_told(work: Path, wh
     assert await after(work, HARMLESS[what]) == ()
 
 
-async def test_what_a_fetch_brought_is_told_only_if_no_host_was_allowed(work: Path) -> None:
+async def test_what_a_fetch_brought_is_reported_only_if_no_host_was_allowed(work: Path) -> None:
     text = (
         f"{PLANT}; c=$(git commit-tree -m x $(git write-tree)); git read-tree HEAD;"
         " git update-ref refs/remotes/origin/main $c"
@@ -150,7 +150,7 @@ async def test_what_a_fetch_brought_is_told_only_if_no_host_was_allowed(work: Pa
     assert await after(work, text.replace("-m x", "-m y")) == (f"'{EVIL}'",)
 
 
-async def test_what_was_taken_out_again_waits_no_more(work: Path) -> None:
+async def test_what_was_taken_out_again_no_longer_waits(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, f"{PLANT}; git commit -qm x")
@@ -168,7 +168,7 @@ async def test_what_was_taken_out_again_waits_no_more(work: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["echo x > .git/index", "mkdir .git/reftable"])
-async def test_what_cannot_be_read_waits_as_well(work: Path, damage: str) -> None:
+async def test_an_unreadable_entry_waits_too(work: Path, damage: str) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     run(work, damage)

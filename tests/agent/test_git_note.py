@@ -67,7 +67,7 @@ async def test_a_no_outlives_the_process(place: Place) -> None:
     assert place.process().waiting == entries.waiting == ()
 
 
-async def test_a_yes_outlives_it_too(place: Place) -> None:
+async def test_a_yes_also_outlives_the_process(place: Place) -> None:
     entries = place.process()
     await command(entries, place, PLANT)
     await entries.agree(entries.waiting)
@@ -85,7 +85,7 @@ async def test_what_the_user_does_between_commands_is_not_asked_about(place: Pla
     assert await command(place.process(), place, "true") == [], "nor between two processes"
 
 
-async def test_what_a_killed_process_did_not_look_at_is_told_by_the_next(place: Place) -> None:
+async def test_what_a_killed_process_did_not_look_at_is_reported_by_the_next(place: Place) -> None:
     entries = place.process()
     await entries.begin()
     run(place.work, PLANT)
@@ -99,7 +99,7 @@ async def test_what_a_killed_process_did_not_look_at_is_told_by_the_next(place: 
     assert await command(place.process(), place, "true") == [], "it is the user's own again"
 
 
-async def test_what_a_background_command_does_is_told_before_the_next_one(place: Place) -> None:
+async def test_what_a_background_command_does_is_reported_before_the_next_one(place: Place) -> None:
     entries = place.process()
     place.runs = True
     assert await command(entries, place, "true") == []
@@ -110,7 +110,9 @@ async def test_what_a_background_command_does_is_told_before_the_next_one(place:
     assert [one.words for one in await entries.news()] == [IN_INDEX]
 
 
-async def test_what_a_check_or_a_hook_does_is_told_before_the_next_command(place: Place) -> None:
+async def test_what_a_check_or_a_hook_does_is_reported_before_the_next_command(
+    place: Place,
+) -> None:
     entries = place.process()
     async with entries.around():
         run(place.work, PLANT)
@@ -174,7 +176,7 @@ async def test_a_damaged_note_is_told_until_the_user_removes_it(place: Place, da
     assert entries.waiting == ()
 
 
-async def test_a_damaged_note_that_cannot_be_put_aside_is_not_written_over(place: Place) -> None:
+async def test_a_damaged_note_that_cannot_be_moved_away_is_not_written_over(place: Place) -> None:
     (place.note / "damaged.json" / "x").mkdir(parents=True)
     (place.note / "seen.json").write_bytes(b"{")
     entries = place.process()

@@ -64,7 +64,9 @@ async def test_a_repository_by_another_name_is_protected(
 
 
 @pytest.mark.parametrize("path", ["sub/main.py", "config", "sub/config/x", "hooks/pre-commit"])
-async def test_what_only_looks_like_it_is_written_unasked(tmp_path: Path, path: str) -> None:
+async def test_a_file_that_only_looks_protected_is_written_without_a_question(
+    tmp_path: Path, path: str
+) -> None:
     root = a_root(tmp_path, "other/HEAD", "sub/objects/x")
     world = await written(tmp_path, root, path)
     assert world.approver.questions == []

@@ -72,7 +72,7 @@ async def test_what_git_itself_writes_is_not_told(work: Path, what: str) -> None
     assert await entries.look() == ()
 
 
-async def test_what_is_no_object_and_what_cannot_be_read_is_told(work: Path) -> None:
+async def test_what_is_not_an_object_and_what_cannot_be_read_is_reported(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
     await entries.begin()
     folder = work / ".git" / "objects" / "00"

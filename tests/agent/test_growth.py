@@ -28,7 +28,7 @@ def grown(script: list[tuple[str, str, int]]) -> list[tuple[Message, ...]]:
 
 @settings(deadline=None)
 @given(parts, st.data())
-def test_what_was_added_folds_back_to_the_whole(
+def test_added_messages_fold_back_to_the_whole(
     script: list[tuple[str, str, int]], data: st.DataObject
 ) -> None:
     values = grown(script)
@@ -40,7 +40,7 @@ def test_what_was_added_folds_back_to_the_whole(
     assert fold(said) == values[-1]
 
 
-def test_nothing_new_is_nothing_to_log() -> None:
+def test_without_new_messages_nothing_is_logged() -> None:
     messages = (user("go"), assistant("ok"))
     assert added_messages(messages, messages) == ()
     assert added_messages((), ()) == ()

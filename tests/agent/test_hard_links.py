@@ -15,7 +15,7 @@ EDIT = asks(call("edit_file", "e1", path="notes.txt", edits=[{"old": "one", "new
 
 
 @pytest.mark.parametrize(("answer", "text"), [("no", "one\n"), ("once", "two\n")])
-async def test_fs_08_a_hard_link_to_a_protected_file_is_asked_for(
+async def test_fs_08_a_hard_link_to_a_protected_file_needs_a_question(
     tmp_path: Path, answer: str, text: str
 ) -> None:
     root = tmp_path / "work"

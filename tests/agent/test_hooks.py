@@ -100,7 +100,7 @@ async def test_each_event_says_what_happened(tmp_path: Path) -> None:
     assert (seen[6]["ending"], seen[6]["answer"], seen[6]["files"]) == ("done", "done", ["a.txt"])
 
 
-async def test_a_prompt_that_a_hook_stops_reaches_no_model_and_comes_back(tmp_path: Path) -> None:
+async def test_a_prompt_that_a_hook_stops_reaches_no_model_and_returns(tmp_path: Path) -> None:
     command = "grep -q customer && { echo 'no names of customers'; exit 2; }; exit 0"
     hooks = (Hook("prompt_submitted", command),)
     async with a_project(tmp_path, [says("hello")], hooks=hooks) as project:
@@ -176,7 +176,7 @@ async def test_the_end_of_a_turn_may_be_put_off_once(tmp_path: Path) -> None:
         assert project.notices[-1].startswith("the model is asked to go on; the hook turn_end (")
 
 
-async def test_a_limit_is_told_and_cannot_be_put_off(tmp_path: Path) -> None:
+async def test_a_limit_is_reported_and_cannot_be_put_off(tmp_path: Path) -> None:
     hooks = (Hook("turn_end", f"{KEEP}; exit 2"),)
     script = [READ, says("that is all")]
     async with a_project(tmp_path, script, hooks=hooks, round_limit=1) as project:
@@ -184,7 +184,7 @@ async def test_a_limit_is_told_and_cannot_be_put_off(tmp_path: Path) -> None:
         assert [one["ending"] for one in payloads(project)] == ["limit"]
 
 
-async def test_a_compaction_is_told(tmp_path: Path) -> None:
+async def test_a_compaction_is_reported(tmp_path: Path) -> None:
     files = {f"{number}.txt": f"line {number}\n" * 3_000 for number in range(4)}
     reads = [asks(call("read_file", f"r{number}", path=f"{number}.txt")) for number in range(4)]
     hooks = (Hook("compaction", f"{KEEP}; echo 'The ticket is 42.'"),)
@@ -226,7 +226,7 @@ async def test_a_hook_that_does_not_work_stops_the_call_unless_it_is_to_be_passe
 
 
 @pytest.mark.parametrize("event", ["after_tool", "turn_end"])
-async def test_what_is_done_already_goes_on_if_a_hook_does_not_work(
+async def test_what_is_done_already_continues_if_a_hook_does_not_work(
     event: HookEvent, tmp_path: Path
 ) -> None:
     async with a_project(tmp_path, [READ, says()], hooks=(Hook(event, "exit 9"),)) as project:
@@ -348,7 +348,7 @@ async def test_stopping_the_turn_ends_a_hook_with_all_that_it_started(tmp_path: 
         assert (await audited(project, tmp_path))[0].ending == "stopped with the turn"
 
 
-async def test_a_hook_that_takes_long_is_told(tmp_path: Path) -> None:
+async def test_a_hook_that_takes_long_is_reported(tmp_path: Path) -> None:
     hooks = (Hook("before_tool", "read line < fifo", timeout_s=60),)
     async with a_project(tmp_path, [READ, says()], hooks=hooks) as project:
         fifo = project.folder / "fifo"

@@ -56,7 +56,9 @@ async def test_what_a_hook_made_of_a_prompt_that_another_stops_is_never_sent(
         assert "SECRET" not in sent(project)
 
 
-async def test_nor_what_it_made_of_words_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+async def test_text_that_a_hook_added_to_steering_words_is_never_sent_after_a_stop(
+    tmp_path: Path,
+) -> None:
     def steer(request: Request) -> Any:
         del request
         project.session.steer("first word")
@@ -102,7 +104,7 @@ async def test_all_hooks_of_a_request_together_add_a_part_of_the_window(tmp_path
         assert all("left out; all of it is in" in one for one in added)
 
 
-async def test_a_budget_that_ends_the_turn_is_told(tmp_path: Path) -> None:
+async def test_a_budget_that_ends_the_turn_is_reported(tmp_path: Path) -> None:
     hooks = (Hook("turn_end", "cat >> seen.jsonl"),)
     async with a_project(
         tmp_path, [READ, says()], hooks=hooks, budget_turn_tokens=3_000

@@ -104,7 +104,7 @@ async def test_what_lies_outside_is_refused_without_a_question(
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: f"{one.name}-{one.arguments}")
-async def test_what_is_secret_or_executed_or_trusted_is_asked_for(
+async def test_what_is_secret_or_executed_or_trusted_needs_a_question(
     tmp_path: Path, one: ToolCall, mode: Mode
 ) -> None:
     world = await attack(tmp_path, one, mode)

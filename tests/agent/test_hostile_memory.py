@@ -36,7 +36,7 @@ def the_block(made) -> Text:
 
 
 @pytest.mark.parametrize("forged", FORGED)
-async def test_a_fact_that_forges_a_tag_is_told_as_data(tmp_path, forged) -> None:
+async def test_a_fact_that_forges_a_tag_is_reported_as_data(tmp_path, forged) -> None:
     pages = MemoryPages(tmp_path / "memory", "shop")
     pages.keep(Fact(forged))
     async with a_world(tmp_path, [says()], features=[memory_feature(pages, ())]) as made:

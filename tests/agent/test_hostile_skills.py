@@ -231,7 +231,7 @@ async def test_the_model_comes_to_no_file_by_a_name(folder, tmp_path, name):
     assert "there is no skill" in result.text
 
 
-async def test_what_lies_beside_a_loaded_skill_of_the_user_s_stays_closed(folder, home, tmp_path):
+async def test_what_is_beside_a_loaded_skill_of_the_user_s_stays_closed(folder, home, tmp_path):
     skill = home / ".config" / "indwell" / "skills" / "mine"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: mine\ndescription: x\n---\nBody.\n")
@@ -309,7 +309,7 @@ def _bytes(folder: Folder, _: Path) -> None:
 @pytest.mark.parametrize(
     "attack", [_link_to_another, _link_to_a_file, _huge, _bomb, _deep, _object, _pipe, _bytes]
 )
-async def test_what_is_no_plain_skill_is_said_once_and_nothing_of_it_is_read(
+async def test_an_invalid_skill_is_reported_once_and_not_read(
     folder, tmp_path, attack: Callable[[Folder, Path], None]
 ):
     attack(folder, tmp_path)

@@ -32,7 +32,7 @@ async def ran(name: str, _context: Any) -> str:
     raise AssertionError(f"{name} ran without a yes")
 
 
-async def test_inj_14_an_answer_that_forges_a_tag_stays_data(tmp_path: Path) -> None:
+async def test_inj_14_an_answer_with_a_forged_tag_stays_data(tmp_path: Path) -> None:
     model = Model([delegates(), says()], children={PLAIN: [says(FORGED)]})
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
@@ -167,7 +167,7 @@ def test_a_repository_cannot_stand_in_for_a_name_of_the_users(other: Any) -> Non
     assert known_by_name([theirs, ours]) == {"explore": ours}
 
 
-def test_a_line_of_the_catalogue_is_short_whatever_stands_in_the_file() -> None:
+def test_a_line_of_the_catalogue_is_short_whatever_is_in_the_file() -> None:
     long = Definition("x" * 40, "do this\n" * 10_000 + FORGED, "Do.", "user", read_only=True)
     assert estimate_tokens(long.line) <= LINE_TOKENS
     assert "\n" not in long.line

@@ -102,7 +102,7 @@ async def test_pol_22_only_the_hunk_that_was_accepted_is_applied_and_the_model_i
         assert decided[-1].answer == "1 of 3 hunks"
 
 
-async def test_what_the_model_knows_afterwards_is_what_stands_there(tmp_path: Path) -> None:
+async def test_what_the_model_knows_afterwards_is_the_present_text(tmp_path: Path) -> None:
     """Its next edit of the very lines that were refused finds them as they were."""
     again = [{"old": "line 20\n", "new": "20\n"}, {"old": "two\n", "new": "2\n"}]
     script = [*SCRIPT[:2], asks(call("edit_file", "c3", path="a.txt", edits=again)), says()]
@@ -114,7 +114,7 @@ async def test_what_the_model_knows_afterwards_is_what_stands_there(tmp_path: Pa
         assert workspace.files[ROOT / "a.txt"] == changed(("line 2\n", "2\n"))
 
 
-async def test_a_whole_file_written_anew_is_answered_by_hunk_too(tmp_path: Path) -> None:
+async def test_a_whole_file_written_again_is_answered_by_hunk_too(tmp_path: Path) -> None:
     text = changed(("line 2\n", "two\n"), ("line 38\n", ""))
     write = asks(call("write_file", "c2", path="a.txt", content=text))
     workspace = MemoryWorkspace({"a.txt": BEFORE})
@@ -129,7 +129,7 @@ async def test_a_whole_file_written_anew_is_answered_by_hunk_too(tmp_path: Path)
 
 
 @pytest.mark.parametrize("numbers", [(), (1, 2, 3)])
-async def test_none_of_the_hunks_is_a_no_and_all_of_them_is_a_yes(
+async def test_choosing_no_hunk_is_a_no_and_choosing_all_is_a_yes(
     tmp_path: Path, numbers: tuple[int, ...]
 ) -> None:
     workspace = MemoryWorkspace({"a.txt": BEFORE})
@@ -200,7 +200,7 @@ async def test_alike_hunks_are_answered_alone_if_nothing_moved(tmp_path: Path) -
         assert workspace.buffers[path] == BLOCK * 2 + BLOCK.replace("d", "D") + BLOCK * 3
 
 
-async def test_an_answer_is_for_nothing_if_a_hunk_reads_otherwise_by_then(tmp_path: Path) -> None:
+async def test_an_answer_is_for_nothing_if_a_hunk_reads_otherwise_meanwhile(tmp_path: Path) -> None:
     workspace = MemoryWorkspace({}, unsaved={"a.txt": BEFORE})
     path = ROOT / "a.txt"
 

@@ -87,9 +87,7 @@ async def test_it_is_one_change_and_can_be_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_rewind", [True, False])
-async def test_several_edits_are_taken_back_byte_for_byte(
-    tmp_path: Path, *, is_rewind: bool
-) -> None:
+async def test_several_edits_are_reverted_byte_for_byte(tmp_path: Path, *, is_rewind: bool) -> None:
     async with reviewing(tmp_path, MANY, AGAIN, says()) as (world, ledger, path):
         await world.turn()
         text = path.read_text()
@@ -117,7 +115,9 @@ async def test_once_somebody_else_has_changed_the_file_it_stays(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("is_secret", [True, False])
-async def test_what_is_not_kept_is_said_in_plain_words(tmp_path: Path, *, is_secret: bool) -> None:
+async def test_what_is_not_kept_is_reported_in_plain_words(
+    tmp_path: Path, *, is_secret: bool
+) -> None:
     """A secret among the changed lines is never written down; a patch may be lost or damaged."""
     async with reviewing(tmp_path, MANY, says()) as (world, ledger, path):
         if is_secret:

@@ -131,7 +131,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
         await world.records()
 
 
-async def test_words_that_cannot_be_sent_come_back_whole(tmp_path: Path) -> None:
+async def test_words_that_cannot_be_sent_return_whole(tmp_path: Path) -> None:
     prompt = "word " * 30_000
     async with a_world(tmp_path, [], window=1_100) as world:
         finished = await world.turn(prompt)

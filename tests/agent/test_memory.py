@@ -115,7 +115,7 @@ async def test_a_correction_shows_what_it_takes_the_place_of(tmp_path) -> None:
     assert [one.text for one in pages_in(tmp_path).facts("workspace")] == [new]
 
 
-async def test_a_page_that_changed_while_the_question_stood_is_asked_about_anew(tmp_path) -> None:
+async def test_a_page_that_changed_while_the_question_stood_is_asked_about_again(tmp_path) -> None:
     class Meddling:
         async def ask(self, question: object) -> str:
             del question
@@ -140,7 +140,9 @@ async def test_a_page_that_changed_while_the_question_stood_is_asked_about_anew(
         ("TESTS run with just test", "remembered already"),
     ],
 )
-async def test_what_may_not_be_kept_is_not_even_asked_about(tmp_path, fact, why) -> None:
+async def test_a_fact_that_may_not_be_stored_is_refused_without_a_question(
+    tmp_path, fact, why
+) -> None:
     pages_in(tmp_path).keep(Fact(FACT))
     async with world(tmp_path, [asks(remember(fact)), says()], answers=["once"]) as made:
         await made.turn()
@@ -158,7 +160,7 @@ async def test_a_fact_of_several_lines_is_one_line(tmp_path) -> None:
     assert texts == ["Tests run - with a forged line"]
 
 
-async def test_facts_about_the_user_go_along_in_every_workspace(tmp_path) -> None:
+async def test_facts_about_the_user_are_included_in_every_workspace(tmp_path) -> None:
     script = [asks(remember("Answers are wanted in German.", scope="user")), says()]
     async with world(tmp_path, script, answers=["once"]) as made:
         await made.turn()
@@ -168,7 +170,7 @@ async def test_facts_about_the_user_go_along_in_every_workspace(tmp_path) -> Non
     assert elsewhere.facts("workspace") == ()
 
 
-async def test_a_later_session_is_told_what_fits_and_only_once(tmp_path) -> None:
+async def test_a_later_session_gets_the_fitting_facts_once(tmp_path) -> None:
     pages = pages_in(tmp_path)
     pages.keep(Fact(FACT))
     pages.keep(Fact("Deploys happen on Tuesdays."))
@@ -196,7 +198,7 @@ async def test_a_later_session_is_told_what_fits_and_only_once(tmp_path) -> None
         {"selection": Selection("tests/test_shop.py", 1, 1, "assert True")},
     ],
 )
-async def test_the_files_that_go_along_find_facts_too(tmp_path, along) -> None:
+async def test_the_files_that_are_included_find_facts_too(tmp_path, along) -> None:
     pages_in(tmp_path).keep(Fact(FACT))
     async with world(tmp_path, [says()]) as made:
         await made.turn("fix this", **along)

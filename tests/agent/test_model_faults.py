@@ -172,7 +172,7 @@ async def test_llm_30_huge_arguments_are_refused_and_do_not_fill_the_next_reques
         ("[1]", "Expected `object`, got `array`"),
     ],
 )
-async def test_llm_31_arguments_that_do_not_fit_come_back_with_what_the_tool_takes(
+async def test_llm_31_arguments_that_do_not_fit_return_with_what_the_tool_takes(
     tmp_path: Path, arguments: str, words: str
 ) -> None:
     heard = await told(tmp_path, broken_call("read_file", arguments))

@@ -126,7 +126,7 @@ def of_disk(project: Project) -> str:
 
 @needs_bubblewrap  # without a sandbox the command is asked about before
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("rm",)}])
-async def test_a_command_does_not_start_if_the_rules_deny_it_by_then(
+async def test_a_command_does_not_start_if_the_rules_deny_it_meanwhile(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     async with a_project(tmp_path, [BASH, says()], rules_allow=("rm", "echo")) as project:
@@ -137,7 +137,7 @@ async def test_a_command_does_not_start_if_the_rules_deny_it_by_then(
 
 
 @needs_bubblewrap
-async def test_a_command_does_not_start_if_it_must_be_asked_about_by_then(tmp_path: Path) -> None:
+async def test_a_command_does_not_start_if_it_must_be_asked_about_meanwhile(tmp_path: Path) -> None:
     async with a_project(tmp_path, [BASH, says()], rules_allow=("rm", "echo")) as project:
         asked = while_asked(project, lambda: None)
         rules = {"rules_ask": ("tool: bash",)}
@@ -157,7 +157,7 @@ async def test_a_yes_holds_at_the_start_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"rules_deny": ("edit: a.txt",)}])
-async def test_an_edit_does_not_start_if_the_rules_deny_it_by_then(
+async def test_an_edit_does_not_start_if_the_rules_deny_it_meanwhile(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     async with a_project(tmp_path, [READ, WRONG, says()]) as project:
@@ -171,7 +171,7 @@ async def test_an_edit_does_not_start_if_the_rules_deny_it_by_then(
     ("changes", "written"),
     [({}, "ran\n"), ({"mode": "plan"}, ""), ({"rules_deny": ("./hook.sh",)}, "")],
 )
-async def test_a_hook_does_not_start_if_the_rules_deny_it_by_then(
+async def test_a_hook_does_not_start_if_the_rules_deny_it_meanwhile(
     tmp_path: Path, changes: dict[str, Any], written: str
 ) -> None:
     files = {WORKSPACE_FILE: HOOK, "hook.sh": SCRIPT}
@@ -187,7 +187,7 @@ async def test_a_hook_does_not_start_if_the_rules_deny_it_by_then(
 @pytest.mark.parametrize(
     ("changes", "runs"), [({}, True), ({"mode": "plan"}, False), ({"rules_deny": ("echo",)}, False)]
 )
-async def test_a_check_does_not_start_if_the_rules_deny_it_by_then(
+async def test_a_check_does_not_start_if_the_rules_deny_it_meanwhile(
     tmp_path: Path,
     changes: dict[str, Any],
     runs: bool,  # noqa: FBT001 - a column of the table

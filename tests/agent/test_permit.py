@@ -150,7 +150,7 @@ async def test_pol_06_a_script_that_changes_while_the_user_is_asked_does_not_run
     assert sorted(path.name for path in root.iterdir()) == ["build.sh"]
 
 
-async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn_goes_on(
+async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn_continues(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)
@@ -185,7 +185,7 @@ async def test_pol_20_where_the_rules_cannot_be_judged_nothing_runs_and_the_turn
     assert not (root / "ran").exists()
 
 
-async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_once(
+async def test_pol_16_sbx_21_more_than_the_sandbox_needs_a_question_prominently_and_once(
     tmp_path: Path,
 ) -> None:
     root = a_root(tmp_path)

@@ -48,9 +48,7 @@ async def after_a_look(tmp_path: Path, folder: Path, *, takes: bool) -> World:
         return world
 
 
-async def test_a_picture_stands_behind_all_results_of_its_round(
-    tmp_path: Path, folder: Path
-) -> None:
+async def test_a_picture_is_behind_all_results_of_its_round(tmp_path: Path, folder: Path) -> None:
     world = await after_a_look(tmp_path, folder, takes=True)
     told = world.messages[2].blocks
     assert [type(block) for block in told] == [ToolResult, ToolResult, Image]
@@ -111,7 +109,7 @@ async def test_what_only_calls_itself_a_picture_or_is_too_large_is_refused(
         await agent.call("read_file", path="d.png")
 
 
-async def test_pictures_that_an_endpoint_refuses_are_left_out_and_the_session_goes_on(
+async def test_pictures_that_an_endpoint_refuses_are_left_out_and_the_session_continues(
     tmp_path: Path, folder: Path
 ) -> None:
     def refuse(_request: Request) -> Reply:

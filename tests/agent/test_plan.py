@@ -27,7 +27,7 @@ def heard(request: Request) -> str:
     return "\n".join(block.text for block in request.messages[-1].blocks if hasattr(block, "text"))
 
 
-async def test_a_proposed_plan_ends_the_turn_and_is_told_with_its_document(tmp_path) -> None:
+async def test_a_proposed_plan_ends_the_turn_and_is_reported_with_its_document(tmp_path) -> None:
     async with planned(tmp_path, [PROPOSED], policy=Policy("plan")) as made:
         finished = await made.world.turn("mend it")
         assert (finished.ending, finished.answer, finished.rounds) == ("done", "I looked.", 1)
@@ -129,7 +129,7 @@ async def test_a_turn_that_did_not_end_well_leaves_the_plan_approved(tmp_path) -
 
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
-async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_goes_on(
+async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_continues(
     tmp_path, mode: Mode
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("mended")], mode=mode) as made:
@@ -139,7 +139,7 @@ async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_goes_
         assert f"the mode is `{mode}`" in made.world.results[0].text
 
 
-async def test_the_model_hears_of_the_mode_once_a_turn_and_when_it_is_over(tmp_path) -> None:
+async def test_the_model_learns_of_the_mode_once_a_turn_and_when_it_is_over(tmp_path) -> None:
     asked: list[str] = []
 
     def hears(step: Any) -> Any:
@@ -163,7 +163,7 @@ async def test_the_model_hears_of_the_mode_once_a_turn_and_when_it_is_over(tmp_p
     ]  # fmt: skip
 
 
-async def test_words_that_wait_are_heard_before_the_plan_ends_the_turn(tmp_path) -> None:
+async def test_words_that_wait_are_noticed_before_the_plan_ends_the_turn(tmp_path) -> None:
     script: list[Any] = [PROPOSED, asks(call(NAME, "p2", text="1. Other"))]
     async with planned(tmp_path, script) as made:
         session, emit = made.world.session, made.world.emit
@@ -179,7 +179,7 @@ async def test_words_that_wait_are_heard_before_the_plan_ends_the_turn(tmp_path)
         assert made.board.plan.text == "1. Other"
 
 
-async def test_the_plan_is_as_it_was_where_the_conversation_goes_on_from(tmp_path) -> None:
+async def test_the_plan_is_as_it_was_where_the_conversation_continues_from(tmp_path) -> None:
     async with planned(tmp_path, [PROPOSED, says("mended")]) as made:
         await made.world.turn("mend it")
         await made.approve()
@@ -195,7 +195,7 @@ async def test_the_plan_is_as_it_was_where_the_conversation_goes_on_from(tmp_pat
 @pytest.mark.parametrize(
     ("text", "problem"), [(" ", "has no words"), ("x" * 12_001, "say it shorter")]
 )
-async def test_a_text_that_is_no_plan_is_refused_and_the_turn_goes_on(
+async def test_a_text_that_is_not_a_plan_is_refused_and_the_turn_continues(
     tmp_path, text, problem
 ) -> None:
     async with planned(tmp_path, [asks(call(NAME, text=text)), says("well")]) as made:

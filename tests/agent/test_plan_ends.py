@@ -18,7 +18,7 @@ from support.session import asks, call, says, with_parts
 OPEN = asks(call("todo", "t1", items=[{"text": "Look"}, {"text": "Write"}]))
 
 
-async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_told_by_the_next(
+async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_reported_by_the_next(
     tmp_path,
 ) -> None:
     async with planned(tmp_path, [PROPOSED, says("well")]) as made:
@@ -42,7 +42,7 @@ async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_told_by_t
         assert made.told() == [("proposed", STEPS)]
 
 
-async def test_a_plan_that_changes_while_its_document_is_written_is_told_as_it_is_then(
+async def test_a_plan_that_changes_while_its_document_is_written_is_reported_as_it_is_then(
     tmp_path,
 ) -> None:
     async with planned(tmp_path, [PROPOSED]) as made:
@@ -84,7 +84,7 @@ async def test_steps_of_an_older_list_do_not_keep_a_plan_that_was_carried_out(tm
         assert made.board.plan.state == "done"
 
 
-def test_a_document_that_cannot_be_read_is_no_plan_and_one_that_is_gone_was_the_known_one(
+def test_a_document_that_cannot_be_read_is_not_a_plan_and_one_that_is_gone_was_the_known_one(
     tmp_path,
 ) -> None:
     path = tmp_path / "plan.md"

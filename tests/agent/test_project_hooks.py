@@ -122,7 +122,7 @@ async def test_a_projects_hook_can_stop_a_call_as_well(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-async def test_a_broken_table_of_a_project_is_said_and_runs_nothing(tmp_path: Path) -> None:
+async def test_a_broken_table_of_a_project_is_reported_and_runs_nothing(tmp_path: Path) -> None:
     files = {WORKSPACE_FILE: '[[hooks]]\nevent = "before_tool"\n'}
     async with a_project(tmp_path, [asks(call("glob", pattern="*")), says()], files=files) as one:
         assert (await one.turn()).ending == "done"

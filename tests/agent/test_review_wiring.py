@@ -180,7 +180,7 @@ async def test_an_edit_that_the_editor_applies_late_is_the_agents(
         assert ledger.n_pending == 2
 
 
-async def test_a_rejection_is_told_once_and_the_file_counts_as_read(tmp_path: Path) -> None:
+async def test_a_rejection_is_reported_once_and_the_file_counts_as_read(tmp_path: Path) -> None:
     script = [READ, TWO, says(), edit("e2", ("line 30", "30")), says(), says()]
     async with reviewing(tmp_path, script) as (world, ledger):
         await world.turn()
@@ -217,7 +217,7 @@ async def test_accepted_changes_are_named_only_beside_rejected_ones(tmp_path: Pa
         assert len(told(world)) == 1
 
 
-async def test_what_the_user_wrote_besides_is_told_in_the_same_block(tmp_path: Path) -> None:
+async def test_what_the_user_wrote_besides_is_reported_in_the_same_block(tmp_path: Path) -> None:
     async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
         await world.turn()
         assert isinstance(world.workspace, MemoryWorkspace)
@@ -233,7 +233,9 @@ async def test_what_the_user_wrote_besides_is_told_in_the_same_block(tmp_path: P
         assert world.session.seen.text(A) == files[A]
 
 
-async def test_a_new_file_that_was_rejected_is_gone_and_the_model_hears_so(tmp_path: Path) -> None:
+async def test_a_new_file_that_was_rejected_is_gone_and_the_model_learns_of_it(
+    tmp_path: Path,
+) -> None:
     write = asks(call("write_file", "w1", path="new.py", content="x = 1\n"))
     async with reviewing(tmp_path, [write, says(), says()]) as (world, ledger):
         await world.turn()
@@ -247,7 +249,7 @@ async def test_a_new_file_that_was_rejected_is_gone_and_the_model_hears_so(tmp_p
         assert "+x = 1\nThe file is gone with that." in words
 
 
-async def test_a_verdict_that_no_answered_request_carried_is_told_by_the_next_server(
+async def test_a_verdict_that_no_answered_request_carried_is_reported_by_the_next_server(
     tmp_path: Path,
 ) -> None:
     def fails(_request: object) -> Any:
@@ -289,7 +291,7 @@ def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
     assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3
 
 
-async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_said(
+async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_reported(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "review").write_text("in the way")

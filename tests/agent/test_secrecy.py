@@ -50,7 +50,9 @@ async def shows_much(_name: str, _context: object) -> str:
 
 
 @pytest.mark.parametrize("run", [shows, fails, shows_much])
-async def test_sec_05_a_secret_in_a_result_is_hidden_and_the_rest_is_told(tmp_path, run) -> None:
+async def test_sec_05_a_secret_in_a_result_is_hidden_and_the_rest_is_reported(
+    tmp_path, run
+) -> None:
     script = [asks(call("show")), says()]
     async with a_world(tmp_path, script, tools=[a_tool("show", run)]) as world:
         hiding(world)

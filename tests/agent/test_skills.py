@@ -123,7 +123,7 @@ async def test_a_skill_that_wants_tools_allowed_is_told_that_it_allows_none(tmp_
     assert NO_TOOLS in world.results[0].text
 
 
-async def test_a_name_that_is_none_gets_the_names_that_there_are(tmp_path):
+async def test_an_unknown_name_is_answered_with_the_known_names(tmp_path):
     places = MadeUp(a_skill("one"), a_skill("two"))
 
     world = await played(tmp_path, places, asks(call("load_skill", name="three")), says())
@@ -133,7 +133,7 @@ async def test_a_name_that_is_none_gets_the_names_that_there_are(tmp_path):
     assert result.text == "there is no skill 'three'; the skills are: one, two"
 
 
-async def test_a_tag_is_no_name_but_says_which_skills_have_it(tmp_path):
+async def test_a_tag_is_not_a_name_but_says_which_skills_have_it(tmp_path):
     places = MadeUp(msgspec.structs.replace(a_skill("review"), tags=("git", "ci")), a_skill("two"))
 
     world = await played(tmp_path, places, asks(call("load_skill", name="git")), says())
@@ -190,7 +190,7 @@ async def test_words_that_do_not_begin_with_its_name_call_no_skill(tmp_path, wor
     assert not any("<skill" in text for text in texts(world.messages[0]))
 
 
-async def test_one_word_that_calls_a_skill_is_no_unknown_command(tmp_path):
+async def test_one_word_that_calls_a_skill_is_not_an_unknown_command(tmp_path):
     places = MadeUp(a_skill("tests"))
     places.bodies["tests"] = "Write."
     async with a_world(tmp_path, [says()]) as world:
@@ -219,7 +219,7 @@ def listing(world: World, message: int, tag: str) -> list[str]:
     return [one for one in texts(world.messages[message]) if one.startswith(f"<{tag}")]
 
 
-async def test_the_skills_of_a_folder_are_told_once_at_the_tail(tmp_path):
+async def test_the_skills_of_a_folder_are_reported_once_at_the_tail(tmp_path):
     places = MadeUp(a_skill("build", "To build.", "workspace"))
     async with a_world(tmp_path, [says(), says()]) as world:
         with_shelf(world, places)
@@ -237,7 +237,7 @@ async def test_the_skills_of_a_folder_are_told_once_at_the_tail(tmp_path):
         assert "build" not in system[0].text
 
 
-async def test_what_changes_within_a_turn_is_told_with_the_next_request(tmp_path):
+async def test_what_changes_within_a_turn_is_reported_with_the_next_request(tmp_path):
     places = MadeUp(a_skill("old"), a_skill("same"), a_skill("gone"))
     changed = (a_skill("old", "Otherwise."), a_skill("same"), a_skill("new"))
 
@@ -274,7 +274,7 @@ async def test_skills_that_are_as_before_again_are_told_so(tmp_path):
         assert listing(world, 4, "system-reminder") == []
 
 
-async def test_a_folder_that_has_no_skills_any_more_says_so_once(tmp_path):
+async def test_a_folder_that_has_no_skills_any_longer_says_so_once(tmp_path):
     places = MadeUp(a_skill("build", origin="workspace"))
     async with a_world(tmp_path, [says()] * 3) as world:
         with_shelf(world, places)
@@ -298,7 +298,7 @@ async def test_the_folders_are_looked_at_once_a_turn_unless_something_changed(tm
         assert places.n_looks == before + 1
 
 
-async def test_what_is_wrong_with_skills_is_said_once(tmp_path):
+async def test_what_is_wrong_with_skills_is_reported_once(tmp_path):
     places = MadeUp(a_skill("one"), a_skill("one", origin="workspace"))
     places.problems = ("the skill in '/x' cannot be used: no YAML",)
     async with a_world(tmp_path, [says(), says()]) as world:
@@ -324,7 +324,7 @@ async def test_a_skill_for_the_user_alone_is_not_offered_and_can_be_called(tmp_p
 
 
 @pytest.mark.parametrize("name", ["deploy", "ship"])
-async def test_nor_can_the_model_load_it_or_read_its_name(tmp_path, name):
+async def test_the_model_can_neither_load_it_nor_read_its_name(tmp_path, name):
     secret = msgspec.structs.replace(a_skill("deploy"), is_offered=False, tags=("ship",))
     places = MadeUp(secret, a_skill("two"))
     places.bodies["deploy"] = "Ship it."

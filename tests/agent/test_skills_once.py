@@ -69,7 +69,7 @@ async def test_what_is_loaded_again_is_a_pointer_until_it_has_changed(tmp_path) 
         assert world.results[-1].text == WHOLE.replace("Slowly", "Fast")
 
 
-async def test_nor_is_one_repeated_that_the_user_called(tmp_path) -> None:
+async def test_a_skill_that_the_user_called_is_not_repeated_either(tmp_path) -> None:
     async with a_world(tmp_path, [loading("a"), says()]) as world:
         shelved(world)
         await world.turn("/fix-it the parser")

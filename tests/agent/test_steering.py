@@ -43,7 +43,7 @@ async def test_words_come_after_the_results_and_what_waits_in_the_next_request(
         await world.records()
 
 
-async def test_a_turn_that_would_end_goes_on_with_the_words_instead(tmp_path: Path) -> None:
+async def test_a_turn_that_would_end_continues_with_the_words_instead(tmp_path: Path) -> None:
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("one more thing")
         return says("first")
@@ -85,7 +85,7 @@ async def test_words_are_on_disk_before_they_are_sent(tmp_path: Path) -> None:
         assert (await world.turn()).ending == "done"
 
 
-async def test_words_that_fail_on_their_way_come_back_in_the_draft(tmp_path: Path) -> None:
+async def test_words_that_fail_on_their_way_return_in_the_draft(tmp_path: Path) -> None:
     def say_and_hear(request: Request) -> Reply:
         world.session.steer("use tabs")
         return says("first")
@@ -105,7 +105,7 @@ async def test_words_that_fail_on_their_way_come_back_in_the_draft(tmp_path: Pat
         assert texts(world.messages[-2]) == ["go on"]
 
 
-async def test_words_of_a_turn_that_is_stopped_come_back_behind_the_prompt(tmp_path: Path) -> None:
+async def test_words_of_a_turn_that_is_stopped_return_behind_the_prompt(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     def never_answers(request: Request) -> object:

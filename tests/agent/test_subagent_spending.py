@@ -98,7 +98,7 @@ async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
     assert model.sent_children[-1].tool_choice == "none"
 
 
-async def test_a_session_goes_on_with_its_own_model_not_with_a_sub_agents(tmp_path: Path) -> None:
+async def test_a_session_continues_with_its_own_model_not_with_a_sub_agents(tmp_path: Path) -> None:
     cheap = OtherModel(ScriptedProvider([says("x")]), "cheap", 64_000, 1_000, lambda _usage: 0.5)
     model = Model([delegates(), asks(READ.calls[0])], children={})
     async with a_house(tmp_path, model, model="cheap", round_limit=1) as (world, _):

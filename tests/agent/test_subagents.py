@@ -23,7 +23,7 @@ from support.session import a_tool, asks, call, says, texts
 from support.subagents import EDIT, FILES, PLAIN, READ, Model, a_house, delegates, is_child
 
 
-async def test_nothing_but_the_answer_comes_back(tmp_path: Path) -> None:
+async def test_nothing_but_the_answer_returns(tmp_path: Path) -> None:
     model = Model(
         [delegates(), says("told")],
         children={PLAIN: [READ, says("shop.py:2 adds one too many")]},
@@ -92,7 +92,7 @@ async def test_several_work_at_once(tmp_path: Path) -> None:
     assert len(set(ids)) == 2, "calls of both have the same name in their replies"
 
 
-async def test_what_it_does_is_told_under_its_call(tmp_path: Path) -> None:
+async def test_what_it_does_is_reported_under_its_call(tmp_path: Path) -> None:
     model = Model(
         [delegates(), says()], children={PLAIN: [READ, EDIT, says("a long story of mine")]}
     )
@@ -249,7 +249,7 @@ async def test_no_task_is_an_error(tmp_path: Path, task: str) -> None:
     assert not logs
 
 
-async def test_a_task_that_begins_with_a_slash_is_no_command(tmp_path: Path) -> None:
+async def test_a_task_that_begins_with_a_slash_is_not_a_command(tmp_path: Path) -> None:
     model = Model([delegates("/compact"), says()], children={"/compact": [says("a task")]})
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()

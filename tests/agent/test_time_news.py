@@ -32,7 +32,7 @@ def reminders(messages: tuple[Message, ...]) -> list[str]:
     ]
 
 
-async def test_hours_between_two_turns_are_told_once_and_minutes_never(tmp_path: Path) -> None:
+async def test_hours_between_two_turns_are_reported_once_and_minutes_never(tmp_path: Path) -> None:
     clock = Time()
     async with a_world(tmp_path, [says()] * 4) as world:
         clock.give(world)
@@ -49,7 +49,7 @@ async def test_hours_between_two_turns_are_told_once_and_minutes_never(tmp_path:
         assert "About 3 hours have passed since the last answer." in told
 
 
-async def test_a_session_that_is_taken_up_again_knows_when_it_spoke_last(tmp_path: Path) -> None:
+async def test_a_session_that_is_resumed_knows_when_it_spoke_last(tmp_path: Path) -> None:
     clock = Time()
     async with a_world(tmp_path, [says(), says()]) as world:
         clock.give(world)
@@ -63,7 +63,7 @@ async def test_a_session_that_is_taken_up_again_knows_when_it_spoke_last(tmp_pat
         assert "About 3 days" in reminders(world.messages)[0]
 
 
-async def test_a_day_that_ends_while_a_turn_runs_is_told_with_the_next_request(
+async def test_a_day_that_ends_while_a_turn_runs_is_reported_with_the_next_request(
     tmp_path: Path,
 ) -> None:
     clock = Time()

@@ -87,7 +87,7 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
         ]
 
 
-async def test_an_edit_is_told_with_its_diff_and_counted_for_the_turn(tmp_path: Path) -> None:
+async def test_an_edit_is_reported_with_its_diff_and_counted_for_the_turn(tmp_path: Path) -> None:
     again = call("edit_file", "c3", path="a.py", edits=[{"old": "2", "new": "3\ny = 1"}])
     new = call("write_file", "c4", path="b.py", content="one\ntwo\n")
     script = [asks(call("read_file", path="a.py")), asks(EDIT), asks(again, new), says()]
@@ -156,7 +156,7 @@ async def test_a_selection_goes_with_the_words_once_and_is_named(tmp_path: Path)
         assert [event.attached for event in started] == [("a.py:1-1",)] * 3
 
 
-async def test_the_surroundings_are_told_when_they_change_and_only_then(tmp_path: Path) -> None:
+async def test_the_surroundings_are_reported_when_they_change_and_only_then(tmp_path: Path) -> None:
     async with a_world(tmp_path, [says()] * 5) as world:
         for branch in ("main", "main", "topic", "topic", "main"):
             world.surroundings = msgspec.structs.replace(SURROUNDINGS, branch=branch)
@@ -225,7 +225,7 @@ async def test_a_failure_in_a_later_round_keeps_what_was_done(tmp_path: Path) ->
         await world.records()
 
 
-async def test_a_reply_that_broke_off_is_kept_marked_and_can_go_on(tmp_path: Path) -> None:
+async def test_a_reply_that_broke_off_is_kept_marked_and_can_continue(tmp_path: Path) -> None:
     broken = Reply("Half a", finish="incomplete", problem="the line broke")
     async with a_world(tmp_path, [broken, says("sentence.")]) as world:
         failed = await world.turn()

@@ -26,7 +26,7 @@ def wrote(world: World, ledger: ReviewLedger, text: str) -> None:
     ledger.sync(A, text)
 
 
-async def test_of_a_hunk_of_two_turns_only_what_was_taken_back_is_told(tmp_path: Path) -> None:
+async def test_of_a_hunk_of_two_turns_only_what_was_reverted_is_reported(tmp_path: Path) -> None:
     script = [READ, ONE, says(), MORE, says(), says()]
     async with reviewing(tmp_path, script) as (world, ledger):
         await world.turn()
@@ -55,7 +55,7 @@ async def test_two_rejections_one_upon_the_other_are_nobody_elses_change(tmp_pat
         assert world.session.seen.text(A) == BEFORE
 
 
-async def test_of_a_rejection_that_the_user_undid_in_the_editor_nothing_is_told(
+async def test_of_a_rejection_that_the_user_undid_in_the_editor_nothing_is_reported(
     tmp_path: Path,
 ) -> None:
     async with reviewing(tmp_path, [READ, ONE, says(), says(), says()]) as (world, ledger):
@@ -121,7 +121,7 @@ class SlowWorkspace(MemoryWorkspace):
         return await super().read(path)
 
 
-async def test_a_verdict_is_told_though_a_turn_was_stopped_while_it_was_worded(
+async def test_a_verdict_is_reported_though_a_turn_was_stopped_while_it_was_worded(
     tmp_path: Path,
 ) -> None:
     workspace = SlowWorkspace({"a.py": BEFORE})

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from indwell.agent.core.events import TextAdded, ThinkingAdded
-from indwell.messages import Message, Thinking
+from indwell.messages import Message, Reply, Request, Thinking
+from indwell.providers.base import StreamEvent
 from indwell.providers.client import EndpointClient
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
 from indwell.sessions.conversation_restore import rebuilt
-from indwell.sessions.records import Prefixed, RequestRecord
+from indwell.sessions.records import MessageRecord, Prefixed, RequestRecord
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen
 from support.session import World, a_world, with_parts
-from support.wire_streams import STREAMS, Called, Part, Said, Thought
+from support.strict_wires import complaints
+from support.wire_streams import STREAMS, WIRES, Called, Part, Said, Thought
 
-WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
 READ = Called("call_1", "read_file", ('{"path":', '"a.py"}'))
 REPLIES: tuple[tuple[Part, ...], ...] = (
     (Thought(("I look.",), "seal1"), READ),
@@ -116,7 +121,7 @@ async def test_each_request_can_be_made_again_from_the_log(tmp_path: Path, wire:
 
 @pytest.mark.parametrize("first", WIRES)
 @pytest.mark.parametrize("second", WIRES)
-async def test_a_session_goes_on_over_another_wire(
+async def test_a_session_continues_over_another_wire(
     tmp_path: Path, first: WireName, second: WireName
 ) -> None:
     replies = (*REPLIES, (READ,), (Said(("Still well.",)),))
@@ -131,3 +136,100 @@ async def test_a_session_goes_on_over_another_wire(
     for part in ("check a.py", "All is well.", "and again", "x = 1"):
         assert part in raw
     assert ("seal1" in raw) == (first == second != "chat")
+
+
+WORDS = st.sampled_from(["I look.", " ", "é🎉\nAnd more.", "Done"])
+CALLS = st.builds(
+    Called,
+    st.sampled_from(["call_0", "toolu_1", "an id: with signs", ""]),  # some begin again each time
+    st.sampled_from(["read_file", "nothing_such"]),
+    st.sampled_from([('{"path":', '"a.py"}'), ("{}",), ("no json",), ()]),
+)
+THOUGHTS = st.builds(Thought, st.just(("Hm.",)), st.just("seal=="))
+SAID = st.builds(Said, st.tuples(WORDS))
+ROUNDS = st.builds(
+    lambda thoughts, said, calls: (*thoughts, *said, *calls),
+    st.lists(THOUGHTS, max_size=2),
+    st.lists(SAID, max_size=1),
+    st.lists(
+        st.one_of(CALLS, CALLS.map(lambda call: call._replace(id="other"))), min_size=1, max_size=3
+    ),
+)
+TURNS = st.lists(
+    st.builds(
+        lambda rounds, thoughts, said: (*rounds, (*thoughts, said)),
+        st.lists(ROUNDS, max_size=2),
+        st.lists(THOUGHTS, max_size=1),
+        SAID.filter(lambda said: bool(said.pieces[0].strip())),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+class InTurn:
+    """A provider whose requests take the wires in the given order, then the last one."""
+
+    def __init__(self, base_url: str, wires: Sequence[WireName]) -> None:
+        self._left = list(wires)
+        self.clients = {
+            wire: EndpointClient(
+                base_url=base_url, dialect=Dialect(wire=wire, cache_marks=wire == "messages")
+            )
+            for wire in WIRES
+        }
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        wire = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        return await self.clients[wire].complete(request, on_event)
+
+
+async def held(
+    folder: Path, turns: Sequence[Sequence[tuple[Part, ...]]], wires: Sequence[WireName]
+) -> tuple[list[object], list[object], int]:
+    """Hold a conversation; return it with its endings, its log, and the number of requests."""
+    left = iter([reply for turn in turns for reply in turn])
+    wrong: list[str] = []
+
+    def answer(seen: Seen) -> Answer:
+        wire = OF_PATH[seen.path]
+        wrong.extend(complaints(wire, seen.body))
+        events = STREAMS[wire](next(left), "")
+        return Answer(tuple(events), headers={"Content-Type": "text/event-stream"})
+
+    async with (
+        LoopbackEndpoint(answer) as endpoint,
+        a_world(folder, [], files={"a.py": "x = 1\n"}) as world,
+    ):
+        provider = InTurn(endpoint.base_url, wires)
+        with_parts(world.session, provider=provider)
+        endings = [(await world.turn(f"turn {n}")).ending for n in range(len(turns))]
+        records = await world.records()
+        for client in provider.clients.values():
+            await client.aclose()
+    assert wrong == []
+    log = [one.message if isinstance(one, MessageRecord) else type(one).__name__ for one in records]
+    return [*said_in(world.messages), *endings], said_in(log), len(endpoint.seen)
+
+
+def said_in(log: Sequence[Message | str]) -> list[object]:
+    """Without what only a wire can read, and without the places of reasoning among the rest."""
+    found: list[object] = []
+    for one in log:
+        if isinstance(one, str):
+            found.append(one)
+            continue
+        thought = "".join(block.text for block in one.blocks if isinstance(block, Thinking))
+        rest = tuple(block for block in one.blocks if not isinstance(block, Thinking))
+        found.append((thought, msgspec.structs.replace(one, blocks=rest)))
+    return found
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(turns=TURNS, wires=st.lists(st.sampled_from(WIRES), min_size=1, max_size=6))
+def test_any_conversation_is_the_same_over_any_wires_and_every_request_is_in_order(
+    turns: list[tuple[tuple[Part, ...], ...]], wires: list[WireName]
+) -> None:
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        expected = asyncio.run(held(Path(one), turns, ("chat",)))
+        assert asyncio.run(held(Path(other), turns, wires)) == expected

@@ -31,7 +31,7 @@ def test_an_address_may_leave_its_scheme_out(typed) -> None:
 
 
 @pytest.mark.parametrize("typed", ["opnai", "", "two words", "host:99999", "ftp://host"])
-def test_what_is_no_address_is_refused(typed) -> None:
+def test_what_is_not_an_address_is_refused(typed) -> None:
     with pytest.raises(UserError):
         address_of(typed)
 
@@ -62,7 +62,7 @@ async def test_v1_is_found_without_being_typed(tmp_path) -> None:
     )
 
 
-async def test_https_to_a_port_that_speaks_plain_http_is_said() -> None:
+async def test_https_to_a_port_that_speaks_plain_http_is_reported() -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(64)
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")

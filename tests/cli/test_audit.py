@@ -65,7 +65,7 @@ async def audit(home: Home, *arguments: str) -> Ended:
     return await indwell("audit", *arguments, environment=home.environment(), folder=home.workspace)
 
 
-async def test_the_newest_session_here_is_told_in_words_with_nothing_hidden(home) -> None:
+async def test_the_newest_session_here_is_reported_in_words_with_nothing_hidden(home) -> None:
     name = await keep(home, home.workspace, *RECORDS)
     ended = await audit(home)
     assert (ended.code, ended.stderr) == (0, "")
@@ -102,13 +102,13 @@ async def test_json_has_the_same_and_a_turn_can_be_chosen(home) -> None:
         (("nonsense",), "there is no session 'nonsense'"),
     ],
 )
-async def test_what_is_not_there_is_said(home, arguments, said) -> None:
+async def test_what_is_not_there_is_reported(home, arguments, said) -> None:
     ended = await audit(home, *arguments)
     assert ended.code == 2
     assert said in ended.stderr
 
 
-async def test_a_turn_that_is_not_there_is_said(home) -> None:
+async def test_a_turn_that_is_not_there_is_reported(home) -> None:
     await keep(home, home.workspace, *RECORDS)
     ended = await audit(home, "--turn", "7")
     assert (ended.code, "has no turn 7; its turns are 1 to 2" in ended.stderr) == (2, True)
@@ -146,7 +146,7 @@ WANTED = "with network to x.org"
         ("", f"; it was to run {WANTED}; no answer is on record"),
     ],
 )
-def test_what_was_wanted_is_said_of_what_was_refused_too(answer: str, words: str) -> None:
+def test_what_was_wanted_is_reported_of_what_was_refused_too(answer: str, words: str) -> None:
     act = Act(
         1,
         "c",
@@ -163,7 +163,7 @@ def test_what_was_wanted_is_said_of_what_was_refused_too(answer: str, words: str
     assert decided_words(act) == f"asked by network: why{words}"
 
 
-def test_what_ran_outside_of_the_sandbox_is_said_to_be_nowhere_else() -> None:
+def test_what_ran_outside_of_the_sandbox_is_reported_as_nowhere_else() -> None:
     act = Act(1, "c", AT, "bash", "x", decision="ask", answer="once", sandbox="not sandboxed")
     act = msgspec.structs.replace(act, widening="outside the sandbox")
     assert decided_words(act) == "asked; you said once, outside the sandbox"

@@ -67,7 +67,7 @@ async def test_the_prompt_is_read_from_stdin(home, way) -> None:
     assert (ended.code, ended.stderr) == (0, "")
 
 
-async def test_with_words_stdin_goes_along_as_data(home) -> None:
+async def test_with_words_stdin_is_included_as_data(home) -> None:
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         ended = await run(
             home,
@@ -178,7 +178,7 @@ async def test_sigterm_ends_a_turn_in_order_with_all_that_it_runs(home) -> None:
     assert home.endings() == [("cancelled", "")]
 
 
-async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(home) -> None:
+async def test_a_session_that_continues_from_a_turn_takes_its_prompt_from_stdin(home) -> None:
     first = await run(home, "What can you do?", "--scripted", "--json")
     assert first.code == 0
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
@@ -202,7 +202,7 @@ async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(ho
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "line 2 is not a prompt"),
     ],
 )
-async def test_a_line_that_is_no_prompt_ends_the_run_and_is_named(home, line, said) -> None:
+async def test_a_line_that_is_not_a_prompt_ends_the_run_and_is_named(home, line, said) -> None:
     ended = await run(
         home, "--scripted", "--json", "--input-format", "jsonl", stdin=lines("hello") + line
     )
@@ -210,7 +210,7 @@ async def test_a_line_that_is_no_prompt_ends_the_run_and_is_named(home, line, sa
     assert said in ended.events[-1]["message"]
 
 
-async def test_a_first_line_that_is_no_prompt_begins_no_session(home) -> None:
+async def test_a_first_line_that_is_not_a_prompt_begins_no_session(home) -> None:
     """`--continue` would go on with the empty one."""
     ended = await run(home, "--scripted", "--json", "--input-format", "jsonl", stdin="mend it\n")
     assert (ended.code, ends(ended)) == (2, [(0, "failed")])
@@ -255,7 +255,7 @@ async def test_words_about_an_empty_text_say_what_is_empty(home) -> None:
 
 
 @pytest.mark.parametrize("words", ["-", "hello"])
-async def test_a_closed_stdin_is_no_terminal_and_no_prompt(home, words) -> None:
+async def test_a_closed_stdin_is_not_a_terminal_and_no_prompt(home, words) -> None:
     shell = shutil.which("sh")
     assert shell
     process = await asyncio.create_subprocess_exec(

@@ -113,7 +113,7 @@ def _ids(home: Home) -> tuple[str, ...]:
     return SessionStore(home.state, home.workspace).ids()
 
 
-async def test_a_turn_that_is_none_is_one_sentence(home) -> None:
+async def test_an_unknown_turn_is_one_sentence(home) -> None:
     await run(home, "run", "x", "--scripted")
     (session,) = _ids(home)
     for arguments in (

@@ -58,7 +58,7 @@ async def run(
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
-async def test_work_goes_on_commits_as_well(workspace: Path) -> None:
+async def test_work_continues_commits_as_well(workspace: Path) -> None:
     finished = await run(
         workspace,
         "mkdir src && echo x >src/a && git add src && "
@@ -80,7 +80,7 @@ async def test_sbx_03_04_repositories_are_kept_with_the_folders_above_them(works
     assert (workspace / "pkg" / "a" / ".git" / "hooks").is_dir()
 
 
-async def test_tru_18_sbx_05_missing_configuration_of_agents_is_put_aside_and_told(
+async def test_tru_18_sbx_05_missing_configuration_of_agents_is_moved_away_and_reported(
     workspace: Path,
 ) -> None:
     finished = await run(
@@ -137,7 +137,7 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
         assert not (folder / "ran").exists()
 
 
-async def test_sbx_12_a_protected_link_that_is_replaced_is_put_back(workspace: Path) -> None:
+async def test_sbx_12_a_protected_link_that_is_replaced_is_restored(workspace: Path) -> None:
     finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md", is_heard=False)
     assert ((workspace / "CLAUDE.md").readlink(), len(finished.notes)) == (Path("AGENTS.md"), 1)
     moved = moved_away(workspace.parent / "state" / "quarantine", workspace)

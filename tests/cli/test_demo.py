@@ -32,7 +32,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_the_demo_mends_every_made_up_project(home) -> None:
+async def test_the_demo_fixes_every_made_up_project(home) -> None:
     assert len({make_project(seed).path for seed in SEEDS}) == len(SEEDS)
     shows = await asyncio.gather(
         *(
@@ -132,7 +132,7 @@ async def test_what_is_only_stored_costs_nothing(home) -> None:
     assert (shown.code, report["model"]) == (0, DEMO_MODEL)
 
 
-async def test_a_turn_that_mends_nothing_is_no_success_and_says_so(home) -> None:
+async def test_a_turn_that_fixes_nothing_is_no_success_and_says_so(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("I would rather not.")) as endpoint:
         shown = await indwell(
             "demo",

@@ -51,7 +51,7 @@ async def test_a_set_up_that_works_fails_nowhere(home) -> None:
     assert (ended.code, json.loads(ended.stdout)["ok"], CANARY in ended.stdout) == (0, True, False)
 
 
-async def test_what_fails_comes_with_how_to_mend_it(home) -> None:
+async def test_what_fails_comes_with_how_to_fix_it(home) -> None:
     ended = await doctor(home, "--offline")
     assert ended.code == 1
     assert "✗ model: no model is set; run `indwell login`" in ended.stdout
@@ -67,7 +67,7 @@ async def test_an_endpoint_that_refuses_the_key_says_where_a_key_is_made(home) -
     assert f"✗ key: the key is not accepted at {server.base_url}" in ended.stdout
 
 
-async def test_a_model_that_is_not_offered_is_said(home) -> None:
+async def test_a_model_that_is_not_offered_is_reported(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"))) as server:
         home.configure(f'model = "r"\nbase_url = "{server.base_url}"\n')
         ended = await doctor(home)
@@ -101,7 +101,7 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
     assert (found["key"], mends["key"]) == ("skipped", "")
 
 
-async def test_a_window_that_will_be_assumed_is_said(home) -> None:
+async def test_a_window_that_will_be_assumed_is_reported(home) -> None:
     async with LoopbackEndpoint(answering(listed("q", max_model_len=40_000))) as server:
         home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
         ended = await doctor(home)
@@ -180,7 +180,7 @@ def test_a_finding_cannot_break_the_table() -> None:
     assert lines[-1] == "| ok | a | x \\| y z |"
 
 
-async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_go_on() -> None:
+async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_continue() -> None:
     async def hang() -> tuple[DoctorFinding, ...]:
         await asyncio.Event().wait()
         return ()

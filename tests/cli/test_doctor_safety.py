@@ -23,7 +23,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_sbx_16_a_sandbox_that_is_off_is_said_with_the_reason() -> None:
+def test_sbx_16_a_sandbox_that_is_off_is_reported_with_the_reason() -> None:
     held = Strength("S1", "bubblewrap is not installed", "not sandboxed")
     assert notice_of(held) == (
         "sandbox: off (bubblewrap is not installed); commands are not sandboxed: commands known to "
@@ -38,7 +38,7 @@ def test_the_doctor_says_where_nothing_hides_the_home_folder(home: Home) -> None
 
 
 @pytest.mark.parametrize(("level", "is_said"), [("S3", False), ("S2", False), ("S1", True)])
-def test_a_home_folder_that_nothing_hides_is_said(level: Level, *, is_said: bool) -> None:
+def test_a_home_folder_that_nothing_hides_is_reported(level: Level, *, is_said: bool) -> None:
     assert ("nothing hides your home folder" in home_words(Strength(level))) is is_said
 
 
@@ -47,20 +47,20 @@ def test_sbx_25_where_there_is_none_every_command_is_asked_for() -> None:
     assert notice_of(held).endswith("every command is asked for")
 
 
-def test_sbx_23_a_partial_sandbox_is_said_too_and_a_whole_one_needs_no_words() -> None:
+def test_sbx_23_a_partial_sandbox_is_reported_too_and_a_whole_one_needs_no_words() -> None:
     assert notice_of(Strength("S2", "no bwrap", "partly sandboxed")).startswith("sandbox: limited")
     assert notice_of(Strength("S3", "", "sandboxed (bubblewrap), no network")) == ""
     assert state_words(Strength("S3", "", "sandboxed")).startswith("commands are sandboxed: ")
 
 
-def test_an_unknown_folder_is_restricted_and_how_to_trust_it_is_said(home) -> None:
+def test_an_unknown_folder_is_restricted_and_how_to_trust_it_is_reported(home) -> None:
     (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.folder / "new")
     assert finding.state == "skipped"
     assert "restricted" in finding.sentence
     assert "indwell trust" in finding.mend
 
 
-async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_said(home) -> None:
+async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_reported(home) -> None:
     home.configure('[rules]\nallow = ["git fetch *", "npm test"]\ndeny = ["curl"]\n')
     path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
     path.parent.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_what_the_sandbox_means_here_goes_by_mode_and_trust() -> None:
     assert "builds" not in state_words(Strength("S1", "x", ""), mode="plan")
 
 
-def test_a_store_that_cannot_be_used_is_to_be_mended_and_how_is_said(home) -> None:
+def test_a_store_that_cannot_be_used_is_to_be_repaired_and_how_is_reported(home) -> None:
     path = home.state / "trust" / "answers.json"
     path.parent.mkdir(parents=True, mode=0o700)
     path.write_text("{}")

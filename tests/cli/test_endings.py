@@ -108,7 +108,9 @@ def test_an_output_that_is_full_is_one_sentence(home, arguments) -> None:
 
 @pytest.mark.parametrize("closed", [1, 2], ids=["stdout", "stderr"])
 @pytest.mark.parametrize("arguments", [("sessions",), ("run", "--scripted", "hi")], ids=" ".join)
-def test_an_output_that_was_closed_before_we_began_is_none(home, arguments, closed) -> None:
+def test_an_output_that_was_closed_before_the_start_counts_as_absent(
+    home, arguments, closed
+) -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {closed}>&-', "sh", *_indwell(*arguments)],
         stdin=subprocess.DEVNULL,

@@ -46,7 +46,7 @@ def environment(home: Home, endpoint: LoopbackEndpoint) -> dict[str, str]:
     return {**home.environment(), **file_keyring.variables(home.folder), "OLLAMA_HOST": host}
 
 
-async def test_a_fix_without_a_model_finds_one_and_goes_on_at_once(home) -> None:
+async def test_a_fix_without_a_model_finds_one_and_continues_at_once(home) -> None:
     async with LoopbackEndpoint(ollama(Model())) as endpoint:
         async with editing(home, environment=environment(home, endpoint)) as editor:
             editor.answers.choose = lambda _message, titles: titles[0]

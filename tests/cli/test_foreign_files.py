@@ -68,7 +68,7 @@ def test_a_link_counts_by_what_it_leads_to(tmp_path: Path) -> None:
         read_settings({})
 
 
-def test_a_projects_settings_that_others_can_write_are_ignored_and_told(tmp_path: Path) -> None:
+def test_a_projects_settings_that_others_can_write_are_ignored_and_reported(tmp_path: Path) -> None:
     root = tmp_path / "work"
     path = put(root / ".indwell" / "config.toml", 'mode = "plan"\n')
     trust = FolderTrust({"INDWELL_TRUSTED": str(root)})

@@ -33,7 +33,7 @@ ALONE = {"OPENAI_API_KEY": KEY}
         (ELSEWHERE, {"OPENAI_API_KEY": " "}, False),
     ],
 )
-def test_whose_the_environments_key_is(base_url, environment, is_foreign) -> None:
+def test_the_owner_of_the_environments_key_is_decided(base_url, environment, is_foreign) -> None:
     assert is_foreign_key(Settings(base_url=base_url), environment) == is_foreign
 
 
@@ -41,7 +41,7 @@ def no_ring() -> Ring:
     raise AssertionError("no keyring is asked")
 
 
-def test_that_it_stays_here_is_said_where_it_may_surprise(tmp_path) -> None:
+def test_that_it_stays_here_is_reported_where_it_may_surprise(tmp_path) -> None:
     store = KeyStore(tmp_path / "keys.json", no_ring)
     elsewhere = Settings(base_url=ELSEWHERE)
     assert foreign_key_notice(elsewhere, store) == (

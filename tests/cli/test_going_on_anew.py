@@ -48,7 +48,7 @@ def ids(home: Home) -> tuple[str, ...]:
     return SessionStore(home.state, home.workspace).ids()
 
 
-async def test_what_outgrew_the_window_goes_on_in_a_new_session_by_the_command_it_names(
+async def test_what_outgrew_the_window_continues_in_a_new_session_by_the_command_it_names(
     home: Home,
 ) -> None:
     home.configure(SMALL)
@@ -82,7 +82,7 @@ async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_v
     assert "shop.py: 1 not reviewed yet" in said
 
 
-async def test_the_task_goes_along_until_the_model_has_had_it(home: Home) -> None:
+async def test_the_task_is_included_until_the_model_has_had_it(home: Home) -> None:
     home.configure(SMALL)
     refused = Answer((b"",), status=400)
     async with LoopbackEndpoint([say("Counted.", usage=USAGE), refused]) as endpoint:
@@ -98,7 +98,9 @@ async def test_the_task_goes_along_until_the_model_has_had_it(home: Home) -> Non
             assert (said.count("<task-card>"), TASK in said) == (1, True)
 
 
-async def test_a_task_that_is_gone_by_then_is_said_and_the_session_goes_on(home: Home) -> None:
+async def test_a_task_that_is_gone_by_then_is_reported_and_the_session_continues(
+    home: Home,
+) -> None:
     refused = Answer((b"",), status=400)
     async with LoopbackEndpoint([say("Counted.", usage=USAGE), refused]) as endpoint:
         await run(home, TASK, base_url=endpoint.base_url)
@@ -162,7 +164,7 @@ async def test_a_path_is_a_prompt(home: Home) -> None:
         assert ended.code == 0, ended
 
 
-async def test_a_rewind_without_words_only_takes_back(home: Home) -> None:
+async def test_a_rewind_without_words_only_reverts(home: Home) -> None:
     async with LoopbackEndpoint(strictly([say("x", usage=USAGE)] * 3)) as endpoint:
         await run(home, "first", base_url=endpoint.base_url)
         await run(home, "--continue", "second words", base_url=endpoint.base_url)

@@ -148,7 +148,7 @@ async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> N
     assert len(finished.notes) == 1
 
 
-async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_goes_on(
+async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_continues(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "workspace"
@@ -210,7 +210,7 @@ async def test_folders_of_installed_files_hide_no_repository(workspace: Path) ->
     assert not (workspace / "node_modules" / ".git").exists()
 
 
-async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace: Path) -> None:
+async def test_a_configuration_of_git_that_lost_its_mount_is_restored(workspace: Path) -> None:
     config = workspace / ".git" / "config"
     before = config.read_text()
     quarantine = Quarantine(workspace.parent / "quarantine", (workspace,))
@@ -282,7 +282,7 @@ async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Pa
     assert "canary" not in finished.output
 
 
-async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(
+async def test_a_flood_of_forbidden_files_is_reported_in_a_few_lines(
     workspace: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     command = "for i in {1..300}; do mkdir d$i; echo evil >d$i/AGENTS.md; done"

@@ -24,7 +24,7 @@ def hold(who: str, *, is_still: bool) -> bool:
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "src/.idea/workspace.xml", "src/new/.mcp.json"])
-def test_a_protected_name_is_moved_away_at_once_and_told(tmp_path: Path, name: str) -> None:
+def test_a_protected_name_is_moved_away_at_once_and_reported(tmp_path: Path, name: str) -> None:
     root = tmp_path / "workspace"
     (root / "src").mkdir(parents=True)
     told: list[str] = []

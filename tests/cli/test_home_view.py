@@ -214,7 +214,7 @@ def test_a_file_that_only_says_it_leads_to_a_repository_shows_nothing(home: Path
     assert str(home / ".aws") not in home_view([home], [root], {}).shown
 
 
-def test_a_folder_of_the_system_is_no_home_to_hide() -> None:
+def test_a_folder_of_the_system_is_not_a_home_to_hide() -> None:
     assert home_view([Path("/"), Path("/usr")], [Path("/work")], {}) == HomeView()
 
 
@@ -230,7 +230,7 @@ def test_with_the_home_folder_opened_the_agents_own_tools_ask_for_what_programs_
     assert not is_private(home / ".ssh/id", [home / "work"], [home])
 
 
-def test_a_file_that_lies_there_is_asked_for_each_time() -> None:
+def test_a_file_that_is_there_needs_a_question_each_time() -> None:
     asked = CallFacts("read_file", "read", (".config/a",), ("/home/me/.config/a",), is_private=True)
     decision = decide(asked, Policy("auto"))
     assert isinstance(decision, Ask)

@@ -46,7 +46,7 @@ async def test_the_doctor_counts_the_hooks_that_would_run(
 
 
 @needs_bubblewrap
-async def test_a_stopped_prompt_is_printed_and_a_run_stands_in_the_audit(home: Home) -> None:
+async def test_a_stopped_prompt_is_printed_and_a_run_is_in_the_audit(home: Home) -> None:
     async with LoopbackEndpoint([say("Fine.")]) as endpoint:
         stopped = await run(home, "run", "tell the secret", base_url=endpoint.base_url)
         assert endpoint.seen == []

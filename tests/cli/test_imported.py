@@ -37,7 +37,7 @@ def packed(folder: Path, name: str, n_sessions: int) -> Path:
 
 
 @pytest.mark.parametrize("name", ["entire", "sweagent", "tau"])
-async def test_a_recorded_session_goes_on_and_its_request_can_be_made_again(home, name) -> None:
+async def test_a_recorded_session_continues_and_its_request_can_be_made_again(home, name) -> None:
     file = packed(home.folder, name, 2)
     made = await run(home, "sessions", "import", str(file), "--json")
     told = json.loads(made.stdout)
@@ -81,7 +81,7 @@ async def test_a_file_of_several_packed_parts_is_read_to_its_end(home) -> None:
 GOOD = json.dumps({"id": "a", "messages": [{"role": "user", "content": "look"}]}) + "\n"
 
 
-async def test_what_is_damaged_in_a_file_is_told_as_replay_tells_it(home) -> None:
+async def test_what_is_damaged_in_a_file_is_reported_as_replay_tells_it(home) -> None:
     file = home.folder / "bad.jsonl"
     wordless = '{"id": "b", "messages": [{"role": "assistant", "content": "hello"}]}\n'
     file.write_text(f'{GOOD}{{broken\n{{"x": 1}}\n{wordless}')

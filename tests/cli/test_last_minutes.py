@@ -135,7 +135,7 @@ async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> Non
     assert lines[0].endswith("…")
 
 
-async def test_the_cells_of_a_list_stand_below_each_other_and_imported_ones_are_marked(
+async def test_the_cells_of_a_list_are_below_each_other_and_imported_ones_are_marked(
     home,
 ) -> None:
     (home.workspace / "x.jsonl").write_text(

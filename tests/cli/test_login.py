@@ -74,7 +74,7 @@ async def test_the_stored_key_goes_to_no_other_origin(home) -> None:
         assert first.seen[-1].headers["authorization"] == f"Bearer {CANARY}"
 
 
-async def test_without_a_keyring_the_key_lies_in_a_private_file_and_it_is_said(home) -> None:
+async def test_without_a_keyring_the_key_is_in_a_private_file_and_it_is_reported(home) -> None:
     off = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as endpoint:
         ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY, **off)
@@ -101,7 +101,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_what_fails_is_said_and_nothing_is_stored(home, failure) -> None:
+async def test_what_fails_is_reported_and_nothing_is_stored(home, failure) -> None:
     script, words = FAILURES[failure]
     home.configure('model = "old" # mine\n')
     async with LoopbackEndpoint(script) as endpoint:
@@ -152,7 +152,7 @@ async def test_of_several_models_one_must_be_named_where_nobody_can_be_asked(hom
     ]
 
 
-async def test_a_context_that_is_too_small_is_said_by_name_too(home) -> None:
+async def test_a_context_that_is_too_small_is_reported_by_name_too(home) -> None:
     more = {
         "/api/show": {"capabilities": ["tools"]},
         "/api/ps": {"models": [{"name": "q", "context_length": 4_096}]},

@@ -90,7 +90,7 @@ async def test_two_logins_of_two_processes_keep_both_keys(tmp_path) -> None:
     assert keys(home.config / "indwell") == {origin(url): key for url, key in wanted.items()}
 
 
-def test_a_login_that_cannot_be_stored_takes_back_its_own_key_only(tmp_path) -> None:
+def test_a_login_that_cannot_be_stored_reverts_its_own_key_only(tmp_path) -> None:
     store = KeyStore(tmp_path / "keys.json", no_ring)
     store.put("https://mine.example", Secret("before"))
 

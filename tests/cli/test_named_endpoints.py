@@ -58,7 +58,7 @@ async def test_a_model_at_a_named_endpoint_is_asked_there_with_its_own_key_and_h
     assert "key-of-work" not in everything
 
 
-async def test_a_session_at_a_named_endpoint_goes_on_there(home) -> None:
+async def test_a_session_at_a_named_endpoint_continues_there(home) -> None:
     script = answering(listed("m"), chat=lambda _seen: say("Yes.", usage=USAGE))
     async with LoopbackEndpoint(script) as work:
         home.configure(f"""
@@ -154,14 +154,14 @@ async def test_the_doctor_asks_the_endpoint_of_the_model(home) -> None:
     assert {one.headers.get("x-team") for one in work.seen} == {"a-team-name"}
 
 
-async def test_a_mistyped_endpoint_is_said_before_anything_is_sent(home) -> None:
+async def test_a_mistyped_endpoint_is_reported_before_anything_is_sent(home) -> None:
     home.configure('model = "m@wrok"\n[endpoints.work]\nbase_url = "http://127.0.0.1:9/v1"\n')
     ended = await run(home, "run", "hello")
     assert ended.code != 0
     assert "names the endpoint 'wrok', and your settings have only 'work'" in ended.stderr
 
 
-async def test_a_turn_goes_on_with_the_fallback_and_says_so_with_both_prices(home) -> None:
+async def test_a_turn_continues_with_the_fallback_and_says_so_with_both_prices(home) -> None:
     def broke(_seen: Seen) -> Answer:
         return refuse(402, "you have no credit left")
 

@@ -48,7 +48,7 @@ async def test_the_pages_example_plans_waits_and_carries_out_what_the_user_wrote
     assert "The plan is approved: carry it out." in sent
 
 
-async def test_words_go_along_with_the_approval(home) -> None:
+async def test_words_are_included_with_the_approval(home) -> None:
     async with LoopbackEndpoint([PROPOSED, say("Well.", usage=USAGE)]) as endpoint:
         await typed(home, PLANNING, endpoint.base_url)
         await typed(home, f'{CARRYING} "but slowly"', endpoint.base_url)

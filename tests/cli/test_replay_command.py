@@ -111,7 +111,7 @@ async def test_packed_files_and_stdin_give_the_same_figures(home) -> None:
     assert all(one == told[0] for one in told)
 
 
-async def test_damaged_lines_are_told_with_their_numbers_and_the_rest_is_replayed(home) -> None:
+async def test_damaged_lines_are_reported_with_their_numbers_and_the_rest_is_replayed(home) -> None:
     good = record("a", entries(3))
     path = written(
         home, "bad.jsonl", good, "{broken\n", "\n", '{"x": 1}\n', record("b", entries(2))
@@ -201,7 +201,7 @@ async def test_without_matplotlib_a_picture_is_refused_before_anything_runs(home
         (["--plot", "a.gif"], "must end with .svg or .png"),
     ],
 )
-def test_an_option_that_cannot_be_is_said(options: list[str], words: str) -> None:
+def test_an_option_that_cannot_be_is_reported(options: list[str], words: str) -> None:
     with pytest.raises(UserError) as told:
         wished(*options)
     assert words in str(told.value)
@@ -216,7 +216,7 @@ async def test_a_wrong_command_line_ends_with_2_and_no_trace(home) -> None:
     assert "Traceback" not in ended.stderr
 
 
-async def test_a_file_that_is_missing_or_empty_is_said(home) -> None:
+async def test_a_file_that_is_missing_or_empty_is_reported(home) -> None:
     for name, words in (("gone.jsonl", "No such file"), ("empty.jsonl", "no conversation in")):
         path = home.workspace / name
         if name.startswith("empty"):
@@ -356,7 +356,7 @@ async def test_a_table_for_each_session_shows_no_name_as_anything_but_text(home)
     assert max(map(len, titles)) <= 100
 
 
-def test_ctrl_c_while_a_model_writes_ends_it_the_same_way(home) -> None:
+def test_ctrl_c_while_a_model_writes_summaries_ends_the_replay_cleanly(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(12)))
     with endpoint_in_thread(lambda _seen: stream(HANG)) as endpoint:
         arguments = ("--model", "summer", "--preset", "regions-d", "--window", "12000")

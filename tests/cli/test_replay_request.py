@@ -66,7 +66,7 @@ async def test_every_request_is_made_again_from_the_log_byte_for_byte(home) -> N
         assert (ended.code, words in ended.stderr) == (1, True), ended
 
 
-async def test_a_changed_log_is_told_from_what_was_sent(home) -> None:
+async def test_a_changed_log_is_distinguished_from_what_was_sent(home) -> None:
     async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
         await run(home, "run", "mend it, please", base_url=endpoint.base_url)
     (log,) = home.state.rglob("log.jsonl")
@@ -181,7 +181,7 @@ def file_of(home: Home, name: str, records: list[object]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["one.jsonl", "one.jsonl.gz"])
-async def test_a_recorded_conversation_becomes_a_session_that_goes_on(home, name) -> None:
+async def test_a_recorded_conversation_becomes_a_session_that_continues(home, name) -> None:
     path = file_of(home, name, [{"id": "rec-1", "messages": RECORDED}])
     ended = await run(home, "sessions", "import", str(path), "--json")
     assert ended.code == 0, ended
@@ -206,7 +206,7 @@ async def test_a_recorded_conversation_becomes_a_session_that_goes_on(home, name
     assert again.stdout.encode() == endpoint.seen[0].raw + b"\n"
 
 
-async def test_what_is_no_recording_is_said_and_the_others_are_imported(home) -> None:
+async def test_what_is_not_a_recording_is_reported_and_the_others_are_imported(home) -> None:
     good = file_of(home, "good.jsonl", RECORDED)
     bad = home.folder / "bad.jsonl"
     bad.write_bytes(b"\xff\x00 not json\n")

@@ -86,7 +86,7 @@ def text(home: Home, name: str) -> str:
     return (home.workspace / name).read_text()
 
 
-def test_nothing_pending_is_no_error(home) -> None:
+def test_nothing_pending_is_not_an_error(home) -> None:
     assert review(home) == (0, "nothing is pending\n", "")
     code, out, _ = review(home, "--json")
     assert code == 0
@@ -189,7 +189,7 @@ def test_what_the_user_rewrote_is_asked_for_again(home, agent) -> None:
     assert text(home, "a.txt") == "1\n2\n3\n4\n5\n"
 
 
-def test_the_lines_of_the_user_stay_when_a_change_is_taken_back(home, agent) -> None:
+def test_the_lines_of_the_user_stay_when_a_change_is_reverted(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER), "new.txt": (None, "fresh\n")})
     home.write("a.txt", "mine\n" + AFTER)
     code, out, _ = review(home, "--reject", "--all", "--json")
@@ -264,7 +264,7 @@ def test_what_an_editor_has_not_saved_is_left_to_it(home, agent) -> None:
     assert text(home, "a.txt") == BEFORE
 
 
-def test_a_turn_takes_back_what_it_did_and_not_what_others_did(home, agent) -> None:
+def test_a_turn_reverts_what_it_did_and_not_what_others_did(home, agent) -> None:
     agent.edit({"a.txt": ("1\n2\n3\n", "1\nB\n3\n")}, turn=1)
     agent.edit({"a.txt": ("1\nB\n3\n", "1\nB\n3\nfour\n")}, turn=2)
     assert review(home, "--reject", "--turn", "2")[0] == 0
@@ -286,7 +286,7 @@ def test_line_ends_and_bytes_outside_of_a_change_stay(home, agent) -> None:
     assert (home.workspace / "a.txt").read_bytes() == "\ufeffa\r\nb\nc\r\nd".encode()
 
 
-def test_a_file_that_was_deleted_comes_back_only_if_it_is_asked_for(home, agent) -> None:
+def test_a_file_that_was_deleted_returns_only_if_it_is_asked_for(home, agent) -> None:
     agent.edit({"a.txt": (BEFORE, AFTER)})
     (home.workspace / "a.txt").unlink()
     code, out, _ = review(home)

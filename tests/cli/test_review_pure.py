@@ -63,7 +63,7 @@ def test_each_key_does_one_thing(typed, at, then) -> None:
 
 
 @pytest.mark.parametrize("typed", ["b", "?", "y", "aa", "Q", "yes", "\u202e"])
-def test_anything_else_is_told_and_asked_again(typed) -> None:
+def test_anything_else_is_reported_and_asked_again(typed) -> None:
     assert isinstance(step(HUNKS, 0, typed), Tell)
 
 
@@ -89,7 +89,7 @@ PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
         (None, False),
     ],
 )
-def test_a_disk_without_a_whole_change_is_told_from_one_that_somebody_edited(
+def test_a_disk_without_a_whole_change_is_distinguished_from_one_that_somebody_edited(
     text, is_lacking
 ) -> None:
     assert lacks(KNOWN, text, PENDING) == is_lacking
@@ -118,7 +118,7 @@ def test_line_ends_are_shown_where_they_are_what_differs() -> None:
     assert list(lines_of(crlf, "b\r\n")) == [("-", "a"), ("+", "b")]
 
 
-def test_it_is_said_whose_a_hunk_is() -> None:
+def test_it_is_reported_whose_a_hunk_is() -> None:
     assert whose(hunk("1")) == "turn 1 of 20261121-034012"
     several = hunk("1", actors=(TURN, Actor(TURN.session, 4), Actor("other", 2)))
     assert whose(several) == "turns 1, 4, 2 of 20261121-034012, other"

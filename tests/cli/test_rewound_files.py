@@ -66,7 +66,7 @@ async def test_without_the_word_files_stay_as_they_are(home) -> None:
     assert "--files: name the turn" in wrong.stderr
 
 
-async def test_with_words_the_conversation_goes_on_from_there_at_once(home) -> None:
+async def test_with_words_the_conversation_continues_from_there_at_once(home) -> None:
     await two_turns(home)
     async with LoopbackEndpoint(strictly([say("Otherwise.", usage=USAGE)])) as endpoint:
         which = ("--continue", "--turn", "0", "--files")

@@ -52,7 +52,7 @@ async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> 
     assert home.endings() == [("done", "")]
 
 
-async def test_an_empty_reply_is_asked_for_once_more(home) -> None:
+async def test_an_empty_reply_is_asked_for_again(home) -> None:
     async with LoopbackEndpoint([say("", usage=USAGE), say("Here I am.", usage=USAGE)]) as endpoint:
         ended = await run(home, "hello", base_url=endpoint.base_url)
     assert (ended.code, ended.stderr) == (0, "")
@@ -162,7 +162,7 @@ async def test_lines_of_a_file_go_out_as_a_selection(home) -> None:
         assert f"<ide_selection>\n{wrapped}\n</ide_selection>" in told[place]
 
 
-async def test_without_a_terminal_a_command_is_denied_and_the_turn_goes_on(home) -> None:
+async def test_without_a_terminal_a_command_is_denied_and_the_turn_continues(home) -> None:
     async with LoopbackEndpoint([bash("rm -f a; touch ran"), say("Then not.")]) as endpoint:
         ended = await run(home, "run it", "--json", base_url=endpoint.base_url)
         (told,) = results(endpoint.seen[-1])
@@ -344,7 +344,7 @@ async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
     assert "Your words were not sent: my own words\n" in ended.stderr
 
 
-async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> None:
+async def test_where_nobody_answers_the_place_of_the_address_is_reported(home) -> None:
     nowhere = "http://127.0.0.1:9/v1"
     path = home.configure(f'model = "q"\nbase_url = "{nowhere}"\n')
     by_variable, by_file = await asyncio.gather(

@@ -130,7 +130,7 @@ async def test_words_of_a_turn_that_was_killed_before_its_answer_are_sent_withou
     assert "read a file again" not in str(user["content"])  # nothing had been read
 
 
-async def test_a_torn_line_is_told_once_and_the_session_goes_on(home) -> None:
+async def test_a_torn_line_is_reported_once_and_the_session_continues(home) -> None:
     async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
         await run(home, "run", "a", base_url=endpoint.base_url)
     log = only_log(home)
@@ -144,7 +144,7 @@ async def test_a_torn_line_is_told_once_and_the_session_goes_on(home) -> None:
     assert told == [True, False]
 
 
-async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(home) -> None:
+async def test_a_model_that_the_settings_no_longer_name_is_reported_with_what_to_do(home) -> None:
     async with LoopbackEndpoint(strictly([say("one"), say("two")])) as endpoint:
         await run(home, "run", "a", base_url=endpoint.base_url, INDWELL_MODEL="older-model")
         gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
@@ -161,7 +161,7 @@ async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(
     assert f"The model is {MODEL}." in str(endpoint.seen[1].body["messages"][-1])
 
 
-async def test_a_model_that_the_endpoint_no_longer_offers_is_said(home) -> None:
+async def test_a_model_that_the_endpoint_no_longer_offers_is_reported(home) -> None:
     home.configure('models = ["older-model"]\n')
     async with LoopbackEndpoint(strictly([say("one")])) as endpoint:
         await run(home, "run", "a", base_url=endpoint.base_url, INDWELL_MODEL="older-model")
@@ -171,7 +171,7 @@ async def test_a_model_that_the_endpoint_no_longer_offers_is_said(home) -> None:
     assert "'older-model', which the endpoint no longer offers; use another one" in (gone.stderr)
 
 
-async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone_on_with(
+async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_continued_with(
     home,
 ) -> None:
     store = SessionStore(home.state, home.workspace)
@@ -255,13 +255,15 @@ async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home
     assert (await run(home, "sessions", "show", log.parent.name)).code == 0
 
 
-async def test_per_08_without_a_place_for_sessions_the_work_is_done_and_it_is_said(home) -> None:
+async def test_per_08_without_a_place_for_sessions_the_work_is_done_and_it_is_reported(
+    home,
+) -> None:
     ended = await run(home, "run", "x", "--scripted", INDWELL_STATE="/proc/1/nowhere")
     assert ended.code == 0, ended
     assert "this session is not saved, and cannot be resumed later: " in ended.stdout
 
 
-async def test_long_texts_of_before_stay_and_new_ones_get_new_names(home) -> None:
+async def test_long_texts_from_before_stay_and_new_ones_get_new_names(home) -> None:
     home.write("big.txt", "".join(f"line {n}\n" for n in range(50_000)))
     cat = ("bash", json.dumps({"command": "cat big.txt"}))
     for arguments in (("run", "a"), ("run", "--continue", "b")):
@@ -275,7 +277,7 @@ async def test_long_texts_of_before_stay_and_new_ones_get_new_names(home) -> Non
     assert any(isinstance(one, MessageRecord) for one in log)
 
 
-async def test_who_is_cancelled_while_a_session_is_taken_up_leaves_it_to_others(home) -> None:
+async def test_who_is_cancelled_while_a_session_is_resumed_leaves_it_to_others(home) -> None:
     store = SessionStore(home.state, home.workspace)
     session, writer = store.create(model="m", now=datetime.now(UTC))
     await writer.close()
@@ -341,7 +343,7 @@ async def test_what_was_read_of_a_log_is_never_searched_for_garbage(home) -> Non
     assert sum(id(one) in searched for one in messages) < 10  # those of this process itself
 
 
-async def test_another_system_prompt_than_the_present_one_stays_and_is_said(home) -> None:
+async def test_another_system_prompt_than_the_present_one_stays_and_is_reported(home) -> None:
     begun = (await taken_up(home)).session
     tools = tools_digest(begun.conversation.tools)
     present = tuple(block.text for block in begun.conversation.system)

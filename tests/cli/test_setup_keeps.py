@@ -145,7 +145,7 @@ def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
 
 
 @pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
-def test_entries_with_another_command_are_written_anew_and_still_come_out_whole(
+def test_entries_with_another_command_are_written_again_and_still_come_out_whole(
     editor: str,
 ) -> None:
     before = "" if editor == "helix" else "{}\n"
@@ -276,7 +276,7 @@ def test_an_empty_line_that_the_user_took_out_is_not_taken_out_again(home: Path)
     assert path.read_text() == "(a)\n"
 
 
-def test_a_damaged_record_counts_as_none(home: Path) -> None:
+def test_a_damaged_record_counts_as_missing(home: Path) -> None:
     path = there(home, "zed", b"{}\n")
     assert main(["setup", "zed", "--write"]) == 0
     after = path.read_bytes()
@@ -286,5 +286,5 @@ def test_a_damaged_record_counts_as_none(home: Path) -> None:
     assert path.read_bytes() == after
 
 
-def test_nothing_to_take_out_is_no_change() -> None:
+def test_nothing_to_take_out_is_not_a_change() -> None:
     assert take(wanted("emacs"), "(a)", None) == Placed("(a)", None)

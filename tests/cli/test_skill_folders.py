@@ -90,7 +90,7 @@ def test_the_shipped_ones_stay_within_what_the_layout_advises():
         assert estimate_tokens(path.read_text()) < 1_500
 
 
-def test_the_user_s_skills_lie_in_two_folders(home):
+def test_the_user_s_skills_are_in_two_folders(home):
     put(own(home, "one"))
     put(home / ".agents" / "skills" / "two")
 
@@ -98,7 +98,7 @@ def test_the_user_s_skills_lie_in_two_folders(home):
 
 
 @pytest.mark.parametrize("place", OF_WORKSPACE)
-def test_a_folder_s_skills_count_when_it_is_trusted(home, root, place):
+def test_a_folders_skills_apply_when_the_folder_is_trusted(home, root, place):
     put(root / place / "build")
 
     assert names(looked([root], FolderTrust({})), "workspace") == []
@@ -332,7 +332,7 @@ async def test_one_answer_alone_starts_no_watch(home):
 
 
 @pytest.mark.parametrize("change", ["new", "changed", "gone", "first"])
-async def test_a_change_on_disk_is_heard_without_a_new_turn(home, change):
+async def test_a_change_on_disk_is_noticed_without_a_new_turn(home, change):
     place = own(home, "one").parent
     if change != "first":
         put(own(home, "one"), about="Before.")

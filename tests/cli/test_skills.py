@@ -57,7 +57,7 @@ def test_the_example_of_the_page_makes_a_skill_and_uses_it(tmp_path):
     assert "\n- release-notes: Write release notes from the commits since the last tag." in system
 
 
-def test_a_word_that_is_no_skill_is_refused_before_anything_is_sent(tmp_path):
+def test_a_word_that_is_not_a_skill_is_refused_before_anything_is_sent(tmp_path):
     home = Home(tmp_path)
 
     with endpoint_in_thread(answering) as endpoint:
@@ -69,7 +69,7 @@ def test_a_word_that_is_no_skill_is_refused_before_anything_is_sent(tmp_path):
     assert endpoint.seen == []
 
 
-def test_a_skill_of_one_word_is_no_unknown_command(tmp_path):
+def test_a_skill_of_one_word_is_not_an_unknown_command(tmp_path):
     home = Home(tmp_path)
     skill = home.write(".agents/skills/tidy/SKILL.md", "# Tidy\n\nTidy up.\n")
 

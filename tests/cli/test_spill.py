@@ -31,7 +31,7 @@ async def test_a_name_that_has_another_text_is_refused(tmp_path: Path, other: st
     assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
 
 
-async def test_a_link_that_leads_nowhere_is_no_file_to_write(tmp_path: Path) -> None:
+async def test_a_link_that_leads_nowhere_is_not_a_file_to_write(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SessionError):
         await SpillFolder(tmp_path).keep_as("a.txt", "what was said")
@@ -49,7 +49,7 @@ async def test_the_same_text_twice_at_once_is_one_file_and_no_fault(tmp_path: Pa
     assert all(one.read_text() == text for one in tmp_path.iterdir())
 
 
-async def test_what_a_stopped_turn_still_writes_is_no_fault_for_the_next(tmp_path: Path) -> None:
+async def test_what_a_stopped_turn_still_writes_is_not_a_fault_for_the_next(tmp_path: Path) -> None:
     spill = SpillFolder(tmp_path)
     for number in range(10):
         text = f"line {number}\n" * 100_000

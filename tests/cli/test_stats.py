@@ -101,7 +101,7 @@ async def test_the_table_shows_days_and_sessions_and_their_total(home) -> None:
     assert (today["indwell.requests"], today["indwell.cost"]) == (1, 0.25)
 
 
-async def test_logs_that_lie_unused_are_not_read_and_none_is_said(home) -> None:
+async def test_logs_that_lie_unused_are_not_read_and_none_is_reported(home) -> None:
     long_ago = NOW - timedelta(days=90)
     name = await keep(
         home, home.workspace, Spent(1, "m", USAGE, 0.5, timestamp(long_ago)), now=long_ago
@@ -146,7 +146,7 @@ async def test_one_session_is_named_above_its_turns(home) -> None:
     assert lines[at + 1].split()[:2] == ["turn", "calls"]
 
 
-async def test_days_that_are_none_are_refused_and_an_imported_session_is_not_blamed_on_a_folder(
+async def test_invalid_days_are_refused_and_an_imported_session_belongs_to_no_folder(
     home,
 ) -> None:
     refused = await stats(home, "--days", "-1")
@@ -157,7 +157,7 @@ async def test_days_that_are_none_are_refused_and_an_imported_session_is_not_bla
     assert "--all" not in told.stdout
 
 
-async def test_an_unknown_session_is_said(home) -> None:
+async def test_an_unknown_session_is_reported(home) -> None:
     missing = await stats(home, "--session", "20200101-000000-000-aaaaaaaaaaaa")
     assert (missing.code, missing.stdout) == (1, "")
     assert "there is no session '20200101-000000-000-aaaaaaaaaaaa'" in missing.stderr

@@ -182,7 +182,7 @@ async def test_logs_are_numbered_on_where_an_earlier_process_ended(tmp_path: Pat
     assert len(list((tmp_path / "agents").iterdir())) == 6
 
 
-async def test_where_no_log_can_be_kept_the_work_goes_on(tmp_path: Path) -> None:
+async def test_where_no_log_can_be_kept_the_work_continues(tmp_path: Path) -> None:
     class Named:
         id = "s"
 
@@ -195,7 +195,7 @@ async def test_where_no_log_can_be_kept_the_work_goes_on(tmp_path: Path) -> None
     assert number == 1
 
 
-async def test_a_trusted_projects_are_told_as_data_once_and_not_before(tmp_path: Path) -> None:
+async def test_a_trusted_projects_are_reported_as_data_once_and_not_before(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.write(".indwell/agents/scout.md", "---\ndescription: Looks around.\n---\nLook.")
     told = []

@@ -66,7 +66,7 @@ def test_the_end_of_a_turn_is_a_receipt() -> None:
     ]
 
 
-def test_what_goes_along_and_what_ends_with_the_run_is_said() -> None:
+def test_what_is_included_and_what_ends_with_the_run_is_reported() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False, width=200))
     view(events.TurnStarted(1, "go", "go", "m", attached=("skill tidy",)))

@@ -106,7 +106,9 @@ async def test_tru_05_a_change_shows_in_the_terminal_too(home) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o666])
-async def test_tru_07_a_store_that_cannot_be_believed_is_said_and_left_alone(home, mode) -> None:
+async def test_tru_07_a_store_that_cannot_be_believed_is_reported_and_left_alone(
+    home, mode
+) -> None:
     await call(home, "trust", "--yes")
     path = home.state / "trust" / "answers.json"
     if mode == 0o600:
@@ -220,7 +222,7 @@ def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, k
 
 
 @pytest.mark.parametrize("word", ["2", "yes", "y", "x" * 300])
-def test_another_word_is_no_answer_about_a_folder_and_is_asked_again(home, word) -> None:
+def test_another_word_is_not_an_answer_about_a_folder_and_is_asked_again(home, word) -> None:
     arguments = ("run", "hello", "--scripted")
     home.write(".mcp.json", "{}\n")
     with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:

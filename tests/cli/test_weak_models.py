@@ -44,7 +44,7 @@ async def test_a_call_that_is_written_as_text_is_run_and_never_shown_as_text(hom
     assert [len(one.get("tool_calls", ())) for one in sent if one["role"] == "assistant"] == [1, 1]
 
 
-async def test_a_call_behind_words_is_asked_for_once_more_and_then_the_turn_fails(home) -> None:
+async def test_a_call_behind_words_is_asked_for_again_and_then_the_turn_fails(home) -> None:
     async with LoopbackEndpoint([say(BEHIND_WORDS, usage=USAGE)] * 2) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
     assert ended.code == 1
@@ -53,7 +53,7 @@ async def test_a_call_behind_words_is_asked_for_once_more_and_then_the_turn_fail
     assert "reply with the call and no other words" in str(endpoint.seen[1].body["messages"][-1])
 
 
-async def test_a_model_that_then_calls_goes_on(home) -> None:
+async def test_a_model_that_then_calls_continues(home) -> None:
     script = [say(one, usage=USAGE) for one in (LOOK, BEHIND_WORDS, CALL, "Done.")]
     async with LoopbackEndpoint(script) as endpoint:
         ended = await run(home, endpoint, "run", "--mode", "auto", "mend it")
@@ -110,7 +110,7 @@ async def test_a_turn_that_ran_a_command_does_not_say_what_it_cannot_know(home) 
     assert "no file was changed" not in ended.stdout
 
 
-async def test_how_much_of_the_prompt_was_read_is_told_before_the_reply(home) -> None:
+async def test_how_much_of_the_prompt_was_read_is_reported_before_the_reply(home) -> None:
     def read(n: int) -> dict[str, object]:
         return {"choices": [], "prompt_progress": {"total": 1_200, "cache": 200, "processed": n}}
 
@@ -142,7 +142,7 @@ async def test_lines_that_are_in_the_prompt_need_not_be_read_before_they_are_edi
         assert (home.shop.read_text() == MENDED) == is_edited, file
 
 
-async def test_what_is_too_long_for_the_model_is_said_with_the_place_of_the_rest(home) -> None:
+async def test_what_is_too_long_for_the_model_is_reported_with_the_place_of_the_rest(home) -> None:
     home.write("long.py", "value = 1  # a line of a long file\n" * 900)
     home.configure('model = "m"\nbase_url = "URL"\nwindow = 20_000\n')
     path = home.config / "indwell" / "config.toml"
@@ -211,7 +211,7 @@ async def test_login_stores_the_lean_profile_for_a_small_model_whose_name_does_n
     assert ('profile = "lean"' in config) == is_stored
 
 
-async def test_that_a_model_writes_its_calls_is_said_once_in_a_session(home) -> None:
+async def test_that_a_model_writes_its_calls_is_reported_once_in_a_session(home) -> None:
     said = (LOOK, "I have read it.", LOOK, "I have read it again.")
     async with LoopbackEndpoint([say(one, usage=USAGE) for one in said]) as endpoint:
         ended = await indwell(

@@ -45,7 +45,7 @@ def test_a_request_is_the_conversation_with_its_anchors() -> None:
     )
 
 
-def test_a_request_knows_its_tokens_from_the_running_sum() -> None:
+def test_a_request_takes_its_tokens_from_the_running_sum() -> None:
     asked = assemble(counted(WHOLE))
     assert asked.tokens == request_tokens(asked) == estimated_tokens(WHOLE)
 
@@ -84,7 +84,7 @@ LONG = "word " * 8_000
         ),
     ],
 )
-def test_what_does_not_fit_is_said_with_its_largest_part(
+def test_what_does_not_fit_is_reported_with_its_largest_part(
     messages: tuple[Message, ...], largest: str
 ) -> None:
     with pytest.raises(ConversationTooLarge) as caught:
@@ -109,6 +109,6 @@ def test_where_system_and_tools_are_the_largest_part_a_larger_window_is_named() 
     assert str(caught.value).endswith("along, or choose a model with a larger window")
 
 
-def test_a_window_too_small_for_the_prompt_alone_is_said() -> None:
+def test_a_window_too_small_for_the_prompt_alone_is_reported() -> None:
     with pytest.raises(ConversationTooLarge, match="system prompt and the tools alone"):
         assemble(conversation(window=510))

@@ -40,7 +40,7 @@ def plan(*source: Message) -> SummarySpan:
     return SummarySpan("regions", 0, len(source), source, words, "turn 1", 500)
 
 
-def test_a_name_that_the_agent_used_comes_back_with_the_line_that_defines_it() -> None:
+def test_a_name_that_the_agent_used_returns_with_the_line_that_defines_it() -> None:
     mended = audited(plan(*SOURCE), "The shop was edited.", None)
     assert mended.startswith(f"The shop was edited.\n\n{HEAD}\n")
     assert "lib/shop.py:\n  200: def shipping_limit(country):" in mended
@@ -58,7 +58,7 @@ def test_nothing_missing_leaves_the_summary_as_it_is() -> None:
     assert audited(plan(*source), "A greeting.", None) == "A greeting."
 
 
-def test_an_error_that_still_stands_comes_back_whole_where_the_card_has_only_its_names() -> None:
+def test_an_error_that_still_stands_returns_whole_where_the_card_has_only_its_names() -> None:
     failed = "shop.py:12: error: name 'lmit' is not defined\nexit code 1"
     source = (
         *SOURCE,
@@ -76,7 +76,7 @@ def test_a_name_in_the_newest_words_counts_most() -> None:
     assert rendered(lines) == "lib/shop.py:\n  201: return LIMITS_BY_COUNTRY[country]"
 
 
-def test_it_never_puts_back_more_than_it_may() -> None:
+def test_it_never_restores_more_than_it_may() -> None:
     source = [user("go")]
     for number in range(300):
         arguments = json.dumps({"path": f"f{number}.py", "new_text": f"call_number_{number}(x)"})

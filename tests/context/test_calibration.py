@@ -79,7 +79,7 @@ def test_an_estimate_teaches_nothing(usage: Usage) -> None:
         (10**400, 3_000, 23_808, False),
     ],
 )
-def test_a_count_that_cannot_be_is_none(reported, estimated, room, answer) -> None:
+def test_an_impossible_count_is_ignored(reported, estimated, room, answer) -> None:
     assert is_plausible(reported, estimated, room) == answer
 
 

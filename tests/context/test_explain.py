@@ -37,7 +37,7 @@ def shown(told: Explained) -> list[tuple[object, ...]]:
     return [(one.message, one.kind, one.source, one.state, one.altered) for one in told.blocks]
 
 
-def test_each_block_is_told_with_its_message_and_whether_it_was_sent_before() -> None:
+def test_each_block_is_reported_with_its_message_and_whether_it_was_sent_before() -> None:
     assert shown(explain(WHOLE, DEFAULT)) == [
         (-1, "tools", "schemas", "sent", False),
         (-1, "text", "system", "sent", False),
@@ -86,7 +86,7 @@ def test_a_summary_says_which_messages_it_stands_for_and_a_short_result_where_it
     ]
 
 
-def test_what_waits_is_told_as_waiting() -> None:
+def test_what_waits_is_reported_as_waiting() -> None:
     mark = inject("ide_selection", "lines 1-2", turn=0)
     queued = queue(WHOLE, [mark])
     told = explain(with_input(queued, words=None, turn=0), DEFAULT, n_waiting=1)

@@ -109,7 +109,7 @@ def test_an_endpoint_that_never_had_a_cache_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("why", ["short", "late", "another model", "not counted"])
-def test_a_call_that_could_not_hit_is_no_miss(why: str) -> None:
+def test_a_call_that_could_not_hit_is_not_a_miss(why: str) -> None:
     requests, usage, idle_s = growing(7), MISS, 1.0
     match why:
         case "short":
@@ -172,7 +172,7 @@ def test_requests_that_only_grow_do_not_differ() -> None:
     assert first_difference(first, a_request(joined)) is None
 
 
-def test_bookkeeping_that_is_not_sent_is_no_difference() -> None:
+def test_bookkeeping_that_is_not_sent_is_not_a_difference() -> None:
     before = growing(3)[2]
     message = before.messages[2]
     (block,) = message.blocks
@@ -262,7 +262,7 @@ def test_sums_are_kept_for_the_turn_and_for_the_session() -> None:
     )
 
 
-def test_an_unknown_price_stays_unknown_and_an_estimate_is_no_count() -> None:
+def test_an_unknown_price_stays_unknown_and_an_estimate_is_not_a_count() -> None:
     guessed = msgspec.structs.replace(MISS, reported=False)
     health = after_call(after_call(Health(), 1, HIT, 0.5), 1, guessed, None)
     figures = health.session

@@ -34,7 +34,7 @@ Problems reported there:
 </ide_selection>""")
 
 
-def test_one_line_is_called_a_line_and_doubts_are_said() -> None:
+def test_one_line_is_called_a_line_and_doubts_are_reported() -> None:
     selection = Selection("a.py", 3, 3, "x = 1", note="marked 40 s ago, perhaps no longer")
     assert selection_words(selection) == snapshot("""\
 The user selected line 3 of a.py (marked 40 s ago, perhaps no longer):

@@ -144,7 +144,7 @@ async def test_inj_06_an_edit_made_of_what_was_shown_fits_the_bytes(tmp_path: Pa
     )
 
 
-async def test_inj_06_a_file_that_is_written_anew_keeps_its_characters(tmp_path: Path) -> None:
+async def test_inj_06_a_file_that_is_written_again_keeps_its_characters(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.txt").write_text("one\u200btwo\n")

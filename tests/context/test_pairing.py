@@ -40,7 +40,9 @@ def user_texts(of_messages: tuple[Message, ...]) -> list[str]:
 
 @settings(deadline=None, max_examples=500)
 @given(conversations)
-def test_any_messages_can_be_repaired_and_the_repair_is_told(broken: tuple[Message, ...]) -> None:
+def test_any_messages_can_be_repaired_and_the_repair_is_reported(
+    broken: tuple[Message, ...],
+) -> None:
     repaired, notes = repair(broken)
     assert problems(repaired) == ()
     assert repair(repaired) == (repaired, ())
@@ -113,6 +115,6 @@ def test_a_conversation_without_its_beginning_says_so() -> None:
     assert notes == ("the conversation began with a reply; what came before it is missing",)
 
 
-def test_messages_without_a_problem_come_back_as_they_were() -> None:
+def test_messages_without_a_problem_return_as_they_were() -> None:
     fine = (GO, assistant("I look.", use(id_="a")), user(result("1", id_="a"), "on"))
     assert repair(fine) == (fine, ())

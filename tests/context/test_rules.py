@@ -59,7 +59,7 @@ def test_a_rule_is_found_in_its_language_and_stays_when_others_come(rule: str) -
 
 
 @pytest.mark.parametrize("sentence", PLAIN)
-def test_a_plain_statement_is_no_rule(sentence: str) -> None:
+def test_a_plain_statement_is_not_a_rule(sentence: str) -> None:
     assert constraints((user(sentence),)) == ()
 
 

@@ -38,7 +38,7 @@ TWO_TURNS = (
 )
 
 
-def test_the_newest_request_stands_first_and_what_is_done_is_marked_as_finished() -> None:
+def test_the_newest_request_is_first_and_what_is_done_is_marked_as_finished() -> None:
     assert card(*TWO_TURNS) == (
         "<task-card>\n"
         "What is worked on now (turn 2, the user's words):\nNow add a test for it\n\n"
@@ -49,7 +49,7 @@ def test_the_newest_request_stands_first_and_what_is_done_is_marked_as_finished(
     )
 
 
-def test_h27_what_the_user_said_of_the_agents_changes_stands_on_the_card() -> None:
+def test_h27_what_the_user_said_of_the_agents_changes_is_on_the_card() -> None:
     rejected = inject(
         "changed_file",
         "The user rejected these changes",

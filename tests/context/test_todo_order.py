@@ -46,7 +46,7 @@ def test_a_step_is_begun_only_when_the_one_before_it_is_done(first, second) -> N
         ([], ""),
     ],
 )
-def test_an_order_that_cannot_be_is_told_with_its_steps(afters, problem) -> None:
+def test_an_order_that_cannot_be_is_reported_with_its_steps(afters, problem) -> None:
     found = problem_of([TodoItem("Do", "open", after) for after in afters])
     assert found.startswith(problem)
     assert bool(found) == bool(problem)

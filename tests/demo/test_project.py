@@ -57,7 +57,7 @@ def test_the_lines_are_those_of_the_faulty_function() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind[0])
-def test_the_check_fails_and_one_of_the_first_repairs_mends_it(kind: tuple[str, str]) -> None:
+def test_the_check_fails_and_one_of_the_first_repairs_fixes_it(kind: tuple[str, str]) -> None:
     project = KINDS[kind]
     assert not passes(project, project.files[project.path])
     candidates = repairs(function_of(project))
@@ -74,5 +74,5 @@ def test_a_candidate_changes_one_line_that_still_parses() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "not python (", "x = 1", "class A:\n    pass"])
-def test_text_that_is_no_function_has_no_docstring_to_go_by(text: str) -> None:
+def test_text_that_is_not_a_function_has_no_docstring_to_go_by(text: str) -> None:
     assert isinstance(repairs(text), tuple)

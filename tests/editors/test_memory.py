@@ -23,7 +23,7 @@ REPLIES = [
 ]
 
 
-def test_questions_are_answered_and_a_fact_is_kept_edited_and_told(tmp_path: Path) -> None:
+def test_questions_are_answered_and_a_fact_is_kept_edited_and_reported(tmp_path: Path) -> None:
     folder = tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)

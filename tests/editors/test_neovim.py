@@ -124,7 +124,7 @@ def test_selections_and_problems_of_other_servers_offer_the_actions(tmp_path: Pa
     ],
     ids=["plain", "dos", "umlauts"],
 )
-def test_fix_this_is_one_edit_that_one_undo_takes_back(
+def test_fix_this_is_one_edit_that_one_undo_reverts(
     project: Project, wrong: str, right: str, newline: str, tmp_path: Path
 ) -> None:
     played = play("mend", project, tmp_path, newline=newline)
@@ -261,7 +261,7 @@ def test_a_question_is_asked_for_and_its_answer_opens_beside_the_work(tmp_path: 
     assert (seen["clients"], seen["messages"], played.log) == (1, "", "")
 
 
-def test_a_second_answer_stands_in_the_window_of_the_first_and_above_it(tmp_path: Path) -> None:
+def test_a_second_answer_is_in_the_window_of_the_first_and_above_it(tmp_path: Path) -> None:
     played = play("two_answers", SHIPPING, tmp_path)
     seen = played.report
     assert (seen["windows"], seen["focus_stayed"]) == (2, True)

@@ -22,7 +22,7 @@ REPLIES = [
 ]
 
 
-def test_a_plan_is_edited_in_its_window_and_what_stands_there_is_carried_out(
+def test_a_plan_is_edited_in_its_window_and_the_present_text_is_carried_out(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "user"

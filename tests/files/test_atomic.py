@@ -100,14 +100,14 @@ def test_a_file_deleted_meanwhile_is_not_made_again(root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_a_folder_or_the_root_is_no_file(root: Path) -> None:
+def test_a_folder_or_the_root_is_not_a_file(root: Path) -> None:
     (root / "sub").mkdir()
     for path in (root, root / "sub"):
         with pytest.raises(ToolError, match="is a folder; name a file in it"):
             write_atomic(path, b"new", [root])
 
 
-def test_a_file_where_a_folder_should_be_is_said(root: Path) -> None:
+def test_a_file_where_a_folder_should_be_is_reported(root: Path) -> None:
     (root / "a").write_bytes(b"old")
     with pytest.raises(ToolError, match="is no folder"):
         write_atomic(root / "a" / "b", b"new", [root], parents=True)

@@ -34,7 +34,7 @@ def test_a_file_beneath_a_root_is_read(root: Path) -> None:
     assert read_bytes(root / "sub" / "file", [root], LIMIT_B) == b"inside"
 
 
-def test_a_place_is_told_by_its_root_and_names(root: Path) -> None:
+def test_a_place_is_reported_by_its_root_and_names(root: Path) -> None:
     assert locate(root / "sub" / ".." / "new", [root]) == PathBeneath(root=root, parts=("new",))
 
 
@@ -110,7 +110,7 @@ def _read_or_refused(root: Path) -> bytes:
         return b"refused"
 
 
-def test_a_link_to_itself_is_said(root: Path) -> None:
+def test_a_link_to_itself_is_reported(root: Path) -> None:
     (root / "loop").symlink_to("loop")
     with pytest.raises(ToolError, match="leads nowhere"):
         read_bytes(root / "loop", [root], LIMIT_B)
@@ -127,7 +127,7 @@ def test_a_device_is_refused() -> None:
         read_bytes(Path("/dev/zero"), [Path("/dev")], LIMIT_B)
 
 
-def test_a_folder_is_no_file(root: Path) -> None:
+def test_a_folder_is_not_a_file(root: Path) -> None:
     with pytest.raises(ToolError, match="is a folder"):
         read_bytes(root / "sub", [root], LIMIT_B)
 
@@ -157,7 +157,7 @@ def test_a_file_that_hides_its_size_is_still_bounded() -> None:
         ("\ud800", "no path can hold"),
     ],
 )
-def test_what_is_no_path_is_refused_in_words(path: str, problem: str) -> None:
+def test_what_is_not_a_path_is_refused_in_words(path: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):
         check_path(path)
 

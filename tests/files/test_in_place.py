@@ -87,7 +87,7 @@ def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
     assert kept(path) == []
 
 
-def test_what_cannot_be_put_back_is_kept_and_comes_back_when_the_file_is_read(path: Path) -> None:
+def test_what_cannot_be_put_back_is_kept_and_returns_when_the_file_is_read(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
     (undo,) = kept(path)
     private = path.parent.parent / "undo"

@@ -113,7 +113,7 @@ def test_a_file_that_is_whole_stays_and_its_undo_file_goes(room: Room, stands: b
     "stands",
     [b"what the user wrote since", OLD[:-1] + b"!", b"", NEW[:70_000] + OLD[70_000:] + b"!"],
 )
-def test_the_old_text_of_a_file_that_others_changed_since_is_kept_for_good_and_said_once(
+def test_the_old_text_of_a_file_that_others_changed_since_is_kept_for_good_and_reported_once(
     room: Room, stands: bytes, how: str
 ) -> None:
     room.cut_off(stands)
@@ -200,7 +200,7 @@ def test_a_private_folder_that_others_may_write_is_not_used(room: Room) -> None:
     assert usable(link) is None
 
 
-def test_an_undo_file_that_a_project_brings_is_no_undo_file(room: Room) -> None:
+def test_an_undo_file_that_a_project_brings_is_not_an_undo_file(room: Room) -> None:
     room.cut_off(NEW[:1] + OLD[1:])
     name = room.undo.name
     planted = {name: room.undo.read_bytes(), ".indwell-0123456789abcdef.undo": b'{"name":"6100"}\n'}

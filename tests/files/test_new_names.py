@@ -52,7 +52,7 @@ def listening(
         yield ear
 
 
-def test_it_is_heard_in_folders_that_are_made_and_renamed_meanwhile(tmp_path: Path) -> None:
+def test_it_is_noticed_in_folders_that_are_made_and_renamed_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     with listening(tmp_path, lambda heard: "b/c/d/evil" in heard, "old") as ear:
         (tmp_path / "old" / "c").mkdir()
@@ -62,7 +62,7 @@ def test_it_is_heard_in_folders_that_are_made_and_renamed_meanwhile(tmp_path: Pa
         ear.wait()
 
 
-def test_what_is_moved_in_with_its_folder_is_heard(tmp_path: Path) -> None:
+def test_what_is_moved_in_with_its_folder_is_noticed(tmp_path: Path) -> None:
     root, other = tmp_path / "root", tmp_path / "other"
     root.mkdir()
     (other / "x" / "y").mkdir(parents=True)

@@ -74,7 +74,7 @@ def test_no_link_is_followed_wherever_it_stands(below: Way, root: int) -> None:
     assert refused(below, root, "link-to-folder", flags=os.O_DIRECTORY) in {"ELOOP", "ENOTDIR"}
 
 
-def test_what_is_missing_or_no_folder_is_told_as_that(below: Way, root: int) -> None:
+def test_what_is_missing_or_no_folder_is_reported_as_that(below: Way, root: int) -> None:
     assert refused(below, root, "a", "no", "file") == "ENOENT"
     assert refused(below, root, "a", "b", "file", "file") == "ENOTDIR"
 

@@ -163,7 +163,7 @@ async def test_fs_05_a_rule_holds_for_the_path_that_is_asked_for_and_the_one_it_
     assert (folder / "secrets" / "k").read_text() == WORDS
 
 
-async def test_fs_06_what_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
+async def test_fs_06_what_is_not_a_regular_file_is_refused_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "socket"))
@@ -213,7 +213,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize("name", FORGED, ids=ascii)
-async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_told(
+async def test_fs_14_a_name_that_forges_something_is_escaped_wherever_it_is_reported(
     folder: Path, name: str
 ) -> None:
     (folder / "sub" / name).write_text("needle\n")

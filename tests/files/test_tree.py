@@ -57,7 +57,7 @@ def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Pat
     assert paths(tree) == set()
 
 
-def test_links_are_told_and_not_followed(tmp_path: Path) -> None:
+def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "w1").symlink_to("/etc")
     (tmp_path / "folder").symlink_to(tmp_path)
     found = Tree(tmp_path, wanted).look().found
@@ -81,7 +81,7 @@ def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
     assert {path: one.path for path, one in tree.other_names(found).items()} == {"a/other": "w1"}
 
 
-def test_too_much_is_left_out_the_deepest_first_and_said(tmp_path: Path) -> None:
+def test_too_much_is_left_out_the_deepest_first_and_reported(tmp_path: Path) -> None:
     (tmp_path / "w0").write_text("")
     for number in range(25):
         (tmp_path / f"f{number:05}").mkdir()
@@ -105,7 +105,7 @@ def test_what_was_found_once_is_looked_at_by_name_when_there_is_too_much(tmp_pat
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o311, 0o644])
-def test_a_folder_that_is_closed_is_told_and_what_was_known_of_it_kept(mode: int) -> None:
+def test_a_folder_that_is_closed_is_reported_and_what_was_known_of_it_kept(mode: int) -> None:
     said = as_nobody(CLOSED, f"{mode:o}")
     assert said.split("\n") == ["['closed/w']", "['closed/w'] ('closed',)", "['closed/w'] ()"]
 
@@ -147,7 +147,7 @@ def test_a_folder_that_is_gone_is_empty(tmp_path: Path) -> None:
     assert Tree(tmp_path / "gone", wanted).look().found == ()
 
 
-def test_a_link_is_put_back_only_where_nothing_stands(tmp_path: Path) -> None:
+def test_a_link_is_restored_only_where_nothing_stands(tmp_path: Path) -> None:
     put_link(tmp_path, "link", "there")
     assert (tmp_path / "link").readlink() == Path("there")
     put_link(tmp_path, "link", "elsewhere")

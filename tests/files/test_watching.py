@@ -58,7 +58,7 @@ def test_a_write_by_somebody_else_is_heard_once(watch: FolderWatch, tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["replace", "delete", "rename"])
-def test_a_file_that_is_replaced_deleted_or_renamed_is_heard(
+def test_a_file_that_is_replaced_deleted_or_renamed_is_noticed(
     watch: FolderWatch, tmp_path: Path, how: str
 ) -> None:
     path, other = tmp_path / "a.py", tmp_path / "b.py"
@@ -164,7 +164,7 @@ def test_a_folder_that_another_stands_in_for_is_heard_on(
     assert heard(watch, lambda found: found == {path, folder})
 
 
-def test_reading_what_is_followed_is_no_change_of_it(watch: FolderWatch, tmp_path: Path) -> None:
+def test_reading_what_is_followed_is_not_a_change_of_it(watch: FolderWatch, tmp_path: Path) -> None:
     folder, end = tmp_path / "one", tmp_path / "two"
     for at in (folder, end):
         at.mkdir()
@@ -180,7 +180,7 @@ def test_reading_what_is_followed_is_no_change_of_it(watch: FolderWatch, tmp_pat
     assert heard(watch, bool) == {end}
 
 
-def test_neighbours_and_folders_below_are_no_business_of_it(
+def test_neighbours_and_folders_below_are_not_business_of_it(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.py"
@@ -232,7 +232,7 @@ def test_sys_05_beyond_the_most_folders_files_are_looked_at_instead(
     assert heard(watch, lambda found: paths[-1] in found) == {paths[-1]}
 
 
-def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_more(
+def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_longer(
     watch: FolderWatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.py"

@@ -38,7 +38,7 @@ def words(cell: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", cell))
 
 
-def test_every_method_stands_on_the_page_with_its_fields() -> None:
+def test_every_method_is_on_the_page_with_its_fields() -> None:
     told = {
         method.strip("`"): (
             {"to the server": "in", "to the editor": "out"}[direction],
@@ -53,14 +53,14 @@ def test_every_method_stands_on_the_page_with_its_fields() -> None:
     }
 
 
-def test_every_command_stands_on_the_page_with_its_argument() -> None:
+def test_every_command_is_on_the_page_with_its_argument() -> None:
     told = {command.strip("`"): argument for command, argument, _ in rows("Commands")}
     assert told == {
         name: cls.__name__ if cls else "none" for name, cls in protocol.COMMANDS.items()
     }
 
 
-def test_every_code_action_stands_on_the_page() -> None:
+def test_every_code_action_is_on_the_page() -> None:
     offered = (*code_actions._OFFERS, code_actions._FIX_ALL, code_actions._CANCEL)
     told = [
         [title, command.strip("`"), kind.strip("`")]
@@ -69,7 +69,7 @@ def test_every_code_action_stands_on_the_page() -> None:
     assert told == [[one.title, one.command, one.kind] for one in offered]
 
 
-def test_every_event_stands_on_the_page_with_its_fields() -> None:
+def test_every_event_is_on_the_page_with_its_fields() -> None:
     told = {kind.strip("`"): words(cell) for kind, cell in rows("Events")}
     kinds = [msgspec.inspect.type_info(event) for event in get_args(events.Event)]
     assert told == {

@@ -72,7 +72,7 @@ async def test_a_command_is_answered_before_its_question_is_put(desk) -> None:
         await over.wait()
 
 
-async def test_long_work_is_answered_after_a_moment_and_goes_on(desk) -> None:
+async def test_long_work_is_answered_after_a_moment_and_continues(desk) -> None:
     go_on, over = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:

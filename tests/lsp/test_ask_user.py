@@ -76,7 +76,7 @@ async def test_a_rich_client_gets_all_that_a_card_shows(tmp_path) -> None:
 @pytest.mark.parametrize(
     "answer", [AskResult(), AskResult(chosen=7), AskResult(chosen=-1), AskResult(text="  ")]
 )
-async def test_what_is_no_answer_leaves_it_to_the_model(tmp_path, answer) -> None:
+async def test_what_is_not_an_answer_leaves_it_to_the_model(tmp_path, answer) -> None:
     async with asking(tmp_path, answer) as (editor, _, endpoint):
         assert (await editor.ask("begin")).ending == "done"
         assert "decide yourself" in results(endpoint.seen[-1])[0]

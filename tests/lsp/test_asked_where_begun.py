@@ -50,7 +50,7 @@ async def test_a_turn_of_a_code_action_asks_by_a_message_and_in_the_chat(tmp_pat
         assert results(endpoint.seen[-1])[-1] == "The user chose option 1: 8000"
 
 
-async def test_so_is_the_approval_of_a_plan(tmp_path) -> None:
+async def test_the_approval_of_a_plan_is_asked_where_the_turn_began(tmp_path) -> None:
     home = Home(tmp_path)
     script = [propose(), propose()]
     async with LoopbackEndpoint(script) as endpoint, editing(home, endpoint.base_url) as editor:

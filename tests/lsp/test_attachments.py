@@ -47,7 +47,7 @@ def parts_of(body: dict) -> list[dict]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-async def test_pictures_go_to_the_model_stand_in_the_log_and_come_again(tmp_path) -> None:
+async def test_pictures_go_to_the_model_are_in_the_log_and_come_again(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.configure("pictures = true\n")
     async with LoopbackEndpoint(playlist) as endpoint:
@@ -92,7 +92,7 @@ async def test_a_model_without_pictures_is_sent_nothing(tmp_path) -> None:
         assert endpoint.seen == []
 
 
-async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
+async def test_texts_problems_and_folders_are_included_as_data(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     home.write("src/a.py", "")
     home.write("src/deep/b.py", "")
@@ -162,13 +162,13 @@ async def test_texts_problems_and_folders_go_along_as_data(tmp_path) -> None:
         (Attachment("text", "t\u202e\n", text=" \n"), "'t\\\\u202e' is empty"),
     ],
 )
-def test_what_cannot_go_along_is_refused_in_plain_words(one, sentence) -> None:
+def test_what_cannot_be_attached_is_refused_in_plain_words(one, sentence) -> None:
     with pytest.raises(UserError) as caught:
         checked((one,), {}, (), Settings())
     assert sentence in str(caught.value)
 
 
-def test_how_many_go_along_is_bounded() -> None:
+def test_how_many_are_included_is_bounded() -> None:
     with pytest.raises(UserError, match="10 pictures, not 11"):
         checked((SHOT,) * (MOST_PICTURES + 1), {}, (), Settings())
     with pytest.raises(UserError, match="40 attachments, not 41"):

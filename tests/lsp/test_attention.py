@@ -87,7 +87,7 @@ def test_problems_that_touch_the_lines_go_with_them() -> None:
     assert desk.selected() == Selection(path="a.py", first_line=3, last_line=3, text="three")
 
 
-def test_unsaved_text_is_said_to_be_unsaved() -> None:
+def test_unsaved_text_is_reported_as_unsaved() -> None:
     desk = Desk()
     desk.type_at_the_start()
     desk.attention.select(URI, 2, [span(0, 0, 1, 0)])
@@ -126,7 +126,7 @@ def test_an_editor_that_says_that_nothing_is_marked_is_believed() -> None:
     assert desk.selected() is None
 
 
-def test_a_cursor_is_no_selection() -> None:
+def test_a_cursor_is_not_a_selection() -> None:
     desk = Desk()
     desk.attention.request(URI, span(1, 2, 1, 2))
     assert desk.selected() is None
@@ -175,7 +175,7 @@ def test_of_a_secret_file_neither_text_nor_name_is_sent(name) -> None:
     assert (desk.selected(), desk.opened()) == (None, None)
 
 
-def test_the_opened_file_is_told_by_name_language_size_and_state() -> None:
+def test_the_opened_file_is_reported_by_name_language_size_and_state() -> None:
     desk = Desk()
     assert desk.opened() == OpenedFile("a.py", "python", 21)
     desk.type_at_the_start()
@@ -244,7 +244,7 @@ def test_a_request_about_an_older_document_says_where_the_user_is() -> None:
     assert desk.attention.opened_uri() == "file:///w/c.py"
 
 
-def test_a_hint_of_ours_that_lost_its_source_is_no_problem() -> None:
+def test_a_hint_of_ours_that_lost_its_source_is_not_a_problem() -> None:
     """ALE gives it back so, as an error."""
     words = hint_words("turn 1, +2 −1")
     ours = types.Diagnostic(range=WRONG.range, message=words, severity=types.DiagnosticSeverity(1))

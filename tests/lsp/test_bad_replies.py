@@ -83,7 +83,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
     home.logs()
 
 
-async def test_a_model_that_takes_no_tools_is_said_with_the_way_out(desk) -> None:
+async def test_a_model_that_takes_no_tools_is_reported_with_the_way_out(desk) -> None:
     buffer = desk.fresh()
     desk.playlist.play(refuse(400, "tiny does not support tools"))
     finished = await desk.editor.ask("mend it", session="new")
@@ -96,7 +96,7 @@ async def test_a_model_that_takes_no_tools_is_said_with_the_way_out(desk) -> Non
     desk.home.logs()
 
 
-async def test_an_endpoint_out_of_reach_is_said_while_it_is_tried_again(desk, tmp_path) -> None:
+async def test_an_endpoint_out_of_reach_is_reported_while_it_is_tried_again(desk, tmp_path) -> None:
     home = Home(tmp_path)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # taken, and nobody listens

@@ -53,7 +53,7 @@ async def test_without_a_key_every_way_says_what_to_set(home) -> None:
     )
 
 
-async def test_a_broken_settings_file_is_said_with_its_line(home) -> None:
+async def test_a_broken_settings_file_is_reported_with_its_line(home) -> None:
     config = home.configure('model = "m"\nmode = \n')
     sentence = f"{config} line 2: invalid value; correct it and try again"
     assert await what_is_said(home) == sentence

@@ -26,7 +26,7 @@ def said(seen) -> list[str]:
     return [text.rsplit("\n", 1)[-1] for text in texts]
 
 
-async def test_a_rewind_and_a_fork_go_on_from_a_turn_and_keep_what_was_said(home) -> None:
+async def test_a_rewind_and_a_fork_continue_from_a_turn_and_keep_what_was_said(home) -> None:
     replies = [say(f"reply {number}", usage=USAGE) for number in range(6)]
     async with (
         LoopbackEndpoint(strictly(replies)) as endpoint,
@@ -74,7 +74,7 @@ async def test_a_rewind_and_a_fork_go_on_from_a_turn_and_keep_what_was_said(home
     assert len(home.logs()) == 3
 
 
-async def test_what_cannot_be_gone_back_to_is_said_and_the_session_goes_on(home) -> None:
+async def test_what_cannot_be_gone_back_to_is_reported_and_the_session_continues(home) -> None:
     async with (
         LoopbackEndpoint(strictly([say("a", usage=USAGE), say("b", usage=USAGE)])) as endpoint,
         editing(home, endpoint.base_url) as editor,

@@ -97,7 +97,7 @@ async def test_an_edit_is_minimal_labelled_and_bound_to_its_version() -> None:
 
 
 @in_no_time
-async def test_what_stands_there_already_is_not_sent() -> None:
+async def test_the_present_text_already_is_not_sent() -> None:
     editor = StubEditor(PATH, BEFORE)
     assert await change(editor, BEFORE) == changed_to(BEFORE, 1)
     assert (editor.sent, editor.document.dirt) == ([], "clean")
@@ -221,7 +221,7 @@ async def test_edt_19_an_editor_that_says_that_it_lets_go_is_not_waited_for() ->
 
 
 @in_no_time
-async def test_edt_19_what_is_applied_after_the_stop_is_told_once_and_not_made_twice() -> None:
+async def test_edt_19_what_is_applied_after_the_stop_is_reported_once_and_not_made_twice() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
@@ -234,7 +234,7 @@ async def test_edt_19_what_is_applied_after_the_stop_is_told_once_and_not_made_t
 
 @pytest.mark.parametrize("how", ["typed in", "closed", "undone"])
 @in_no_time
-async def test_a_given_up_edit_that_cannot_come_any_more_is_not_told(how) -> None:
+async def test_a_given_up_edit_that_cannot_come_any_longer_is_not_told(how) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = edits_of(editor)
@@ -252,9 +252,7 @@ async def test_a_given_up_edit_that_cannot_come_any_more_is_not_told(how) -> Non
 
 
 @in_no_time
-async def test_edt_04_an_unanswered_edit_stands_in_the_way_of_the_next_until_its_fate_is_seen() -> (
-    None
-):
+async def test_edt_04_an_unanswered_edit_is_in_the_way_of_the_next_until_its_fate_is_seen() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = editor.ignores
     edits = edits_of(editor)

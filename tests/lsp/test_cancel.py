@@ -131,7 +131,7 @@ async def test_an_answer_that_had_begun_is_kept_as_far_as_it_came(desk) -> None:
     assert (asked_then["role"], asked_then["content"].rpartition("\n")[2]) == ("user", "and?")
 
 
-async def test_words_that_the_model_never_answered_come_back(desk) -> None:
+async def test_words_that_the_model_never_answered_return(desk) -> None:
     desk.playlist.play(stream(HANG), say("Again."))
     asked = asyncio.create_task(desk.editor.ask("my long prompt"))
     await desk.playlist.asked.wait()
@@ -146,7 +146,7 @@ async def test_with_nothing_running_there_is_nothing_to_cancel(desk) -> None:
     assert await desk.editor.execute("indwell.cancel") is False
 
 
-async def test_a_stop_while_the_session_is_still_being_opened_is_told(tmp_path) -> None:
+async def test_a_stop_while_the_session_is_still_being_opened_is_reported(tmp_path) -> None:
     """The editor shows progress, but none has begun: the question about trust is open."""
     home = Home(tmp_path)
     home.trusted = ()

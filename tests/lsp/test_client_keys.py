@@ -155,6 +155,8 @@ async def test_a_client_with_a_flow_of_its_own_leads_to_a_model(tmp_path) -> Non
         ),
     ],
 )
-def test_what_is_wrong_with_the_variable_is_said_without_its_values(text, origins, problem) -> None:
+def test_what_is_wrong_with_the_variable_is_reported_without_its_values(
+    text, origins, problem
+) -> None:
     keys, said = parsed_keys(text)
     assert (list(keys), said) == (origins, problem)

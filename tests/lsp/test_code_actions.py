@@ -85,7 +85,7 @@ def offered(
         ({"only": ["refactor"], "trigger": AUTOMATIC, "problems": [WRONG]}, []),
     ],
 )
-def test_what_is_offered(asked, titles) -> None:
+def test_the_offered_code_actions_per_request(asked, titles) -> None:
     assert [action.title for action in offered(**asked)] == titles
 
 
@@ -125,7 +125,7 @@ def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
     )
 
 
-def test_where_the_request_names_no_problem_those_told_before_go_along() -> None:
+def test_where_the_request_names_no_problem_those_told_before_are_included() -> None:
     fix, *_ = offered(known=(ELSEWHERE, WRONG))
     assert fix.diagnostics == (WRONG,)
     assert fix == offered(problems=[WRONG])[0]

@@ -91,7 +91,7 @@ FAULTS = {
 }
 
 
-async def test_a_summary_that_cannot_be_had_is_said_and_the_turn_goes_on(home: Home) -> None:
+async def test_a_summary_that_cannot_be_had_is_reported_and_the_turn_continues(home: Home) -> None:
     home.configure(REGIONS)
     summary, usual = SUMMARY, reads(4)
 
@@ -173,7 +173,7 @@ async def test_what_does_not_fit_is_named_with_numbers_and_a_new_session_takes_t
         assert "count the carts. Never touch r1.py" in said
 
 
-async def test_the_task_goes_along_though_the_server_was_started_again_and_then_killed(
+async def test_the_task_is_included_though_the_server_was_started_again_and_then_killed(
     home: Home,
 ) -> None:
     home.configure(SMALL)
@@ -224,7 +224,7 @@ async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(hom
         assert "leave little of the 2,000 tokens" in told
 
 
-async def test_a_plain_editor_is_offered_the_new_session_and_goes_on_in_it(home: Home) -> None:
+async def test_a_plain_editor_is_offered_the_new_session_and_continues_in_it(home: Home) -> None:
     home.configure(SMALL)
     async with (
         LoopbackEndpoint(strictly(reads(1, n_at_once=3))) as endpoint,

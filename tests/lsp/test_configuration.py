@@ -202,7 +202,7 @@ async def test_an_error_or_nonsense_leaves_the_defaults_and_a_turn_runs(tmp_path
         editor.process._transport.close()
 
 
-async def test_an_editor_that_pushes_its_settings_is_heard(tmp_path) -> None:
+async def test_an_editor_that_pushes_its_settings_is_noticed(tmp_path) -> None:
     home = Home(tmp_path)
     async with editing(home, "http://127.0.0.1:9/v1", extensions=("events",)) as editor:
         for settings in ({"indwell": {"mode": "auto"}}, {"indwell": 7}, ["odd"], None):

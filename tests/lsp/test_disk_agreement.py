@@ -74,7 +74,7 @@ async def test_edt_09_what_is_unsaved_is_read_from_the_buffer_and_is_no_news_fro
 
 
 @pytest.mark.parametrize("dirty", [False, True])
-async def test_edt_10_a_change_on_disk_by_somebody_else_is_told_once_and_noted_at_each_read(
+async def test_edt_10_a_change_on_disk_by_somebody_else_is_reported_once_and_noted_at_each_read(
     room, dirty
 ) -> None:
     if dirty:
@@ -105,7 +105,7 @@ async def test_edt_10_the_disk_is_not_overwritten_when_a_command_is_about_to_run
     assert (room.on_disk, room.editor.text) == (THEIRS, AFTER)
 
 
-async def test_edt_10_our_own_writes_and_the_editor_s_saves_are_no_news(room) -> None:
+async def test_edt_10_our_own_writes_and_the_editor_s_saves_are_not_news(room) -> None:
     await room.edit()
     await room.workspace.settle()
     assert (room.on_disk, await room.changed(), await room.notes()) == (AFTER, (), ())
@@ -128,7 +128,7 @@ async def test_edt_10_a_file_that_was_touched_and_not_changed_is_no_news(room) -
     assert await room.changed() == ()
 
 
-async def test_edt_10_a_deleted_file_is_told(room) -> None:
+async def test_edt_10_a_deleted_file_is_reported(room) -> None:
     room.path.unlink()
     assert (await room.changed(), await room.changed()) == ((room.path,), ())
     assert await room.notes() == (GONE,)
@@ -178,7 +178,7 @@ async def test_a_save_while_the_disk_is_looked_at_is_no_news(room) -> None:
     assert await agreement.note(room.editor.document, room.path) == ""
 
 
-async def test_what_no_editor_has_open_any_more_is_forgotten(room) -> None:
+async def test_what_no_editor_has_open_any_longer_is_forgotten(room) -> None:
     await room.changed()
     room.editor.documents.close(room.editor.document.uri)
     room.path.write_text(THEIRS)
@@ -196,6 +196,6 @@ async def test_a_buffer_that_shows_a_crlf_file_without_its_ends_agrees_and_keeps
     assert room.on_disk == "one\r\n2\r\n"
 
 
-async def test_documents_that_are_no_files_are_left_out(room) -> None:
+async def test_documents_that_are_not_files_are_left_out(room) -> None:
     room.editor.documents.open(sync.OpenedDocument("untitled:Untitled-1", "python", 1, "x"))
     assert await room.changed() == ()

@@ -219,7 +219,7 @@ def test_after_a_close_the_one_opened_last_is_the_newest_again() -> None:
     assert documents.newest == URI
 
 
-async def test_whoever_waits_for_a_change_hears_of_the_next_one_only() -> None:
+async def test_whoever_waits_for_a_change_learns_of_the_next_one_only() -> None:
     documents = Documents()
     documents.open(item(URI, "a"))
     waiting = asyncio.ensure_future(documents.changed())

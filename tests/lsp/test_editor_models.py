@@ -196,7 +196,7 @@ async def test_what_passes_is_tried_again(tmp_path) -> None:
         assert len(models.seen) == 2
 
 
-async def test_an_editor_that_refuses_the_request_itself_is_told(tmp_path) -> None:
+async def test_an_editor_that_refuses_the_request_itself_is_reported(tmp_path) -> None:
     async def fail(_params: status.CompleteParams) -> status.CompleteResult:
         raise JsonRpcException("the window closes", -32803)
 
@@ -262,7 +262,7 @@ async def test_an_editor_that_falls_silent_keeps_what_it_said(tmp_path) -> None:
         assert models.n_cancelled >= 1
 
 
-async def test_an_editor_that_does_not_list_its_models_is_told(tmp_path) -> None:
+async def test_an_editor_that_does_not_list_its_models_is_reported(tmp_path) -> None:
     async with chatting(tmp_path) as (_, editor, models):
         models.rows = None
         with pytest.raises(JsonRpcException, match="did not say whether it has the model"):
@@ -315,7 +315,7 @@ async def test_a_key_of_the_user_goes_nowhere_with_a_model_of_the_editor(tmp_pat
         assert key not in repr(models.seen)
 
 
-async def test_a_flood_is_cut_off_and_the_request_is_taken_back(tmp_path) -> None:
+async def test_a_flood_is_cut_off_and_the_request_is_reverted(tmp_path) -> None:
     async def flood(params: status.CompleteParams) -> status.CompleteResult:
         for number in range(30):
             models.send(params.id, text(f"{number} " + "abcdefghij klmnop " * 5_000 + str(number)))

@@ -14,7 +14,7 @@ from support.session import a_world, asks, call, says
 
 
 @in_no_time
-async def test_edt_01_an_edit_that_is_neither_applied_nor_answered_is_told_as_unknown(
+async def test_edt_01_an_edit_that_is_neither_applied_nor_answered_is_reported_as_unknown(
     tmp_path,
 ) -> None:
     room = Room(tmp_path, PLAIN.behaving(takes=False, answer="never"))
@@ -37,7 +37,7 @@ async def test_edt_01_an_edit_that_is_applied_and_never_answered_is_done_at_once
     assert (room.text, room.on_disk) == (MENDED, SOURCE)
 
 
-async def test_edt_01_the_turn_goes_on_after_an_edit_that_nobody_answered(tmp_path) -> None:
+async def test_edt_01_the_turn_continues_after_an_edit_that_nobody_answered(tmp_path) -> None:
     (tmp_path / "work").mkdir()
     room = Room(tmp_path / "work", PLAIN.behaving(takes=False, answer="never"))
     room.editor.workspace = type(room.editor.workspace)(
@@ -71,7 +71,7 @@ async def test_edt_01_the_turn_goes_on_after_an_edit_that_nobody_answered(tmp_pa
     ids=["reason", "no reason", "error", "null"],
 )
 @in_no_time
-async def test_edt_02_an_edit_that_was_refused_is_told_and_does_not_go_to_disk(
+async def test_edt_02_an_edit_that_was_refused_is_reported_and_does_not_go_to_disk(
     tmp_path, changed, words
 ) -> None:
     room = Room(tmp_path, PLAIN.behaving(takes=False, **changed))
@@ -82,7 +82,7 @@ async def test_edt_02_an_edit_that_was_refused_is_told_and_does_not_go_to_disk(
 
 
 @in_no_time
-async def test_edt_02_a_user_who_is_asked_and_says_no_is_heard(tmp_path) -> None:
+async def test_edt_02_a_user_who_is_asked_and_says_no_is_noticed(tmp_path) -> None:
     room = Room(tmp_path, PLAIN.behaving(confirms=True))
 
     async def says_no(_edit: types.WorkspaceEdit) -> bool:

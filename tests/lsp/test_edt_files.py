@@ -33,7 +33,7 @@ async def test_edt_08_a_file_that_was_closed_meanwhile_is_edited_on_disk(tmp_pat
 
 
 @in_no_time
-async def test_edt_08_unsaved_text_that_was_thrown_away_comes_back_by_no_edit(tmp_path) -> None:
+async def test_edt_08_unsaved_text_that_was_thrown_away_returns_by_no_edit(tmp_path) -> None:
     room = Room(tmp_path)
     room.type_text(0)
     await room.agent.read()
@@ -123,7 +123,7 @@ async def test_edt_09_a_rich_editor_saves_before_a_command(tmp_path) -> None:
 
 
 @in_no_time
-async def test_edt_10_a_file_that_others_changed_under_unsaved_text_is_told_and_left(
+async def test_edt_10_a_file_that_others_changed_under_unsaved_text_is_reported_and_left(
     tmp_path,
 ) -> None:
     room = Room(tmp_path)
@@ -155,7 +155,7 @@ async def test_edt_10_our_own_writes_are_no_change_by_others(tmp_path) -> None:
 
 
 @in_no_time
-async def test_edt_10_an_editor_that_loads_the_file_again_is_no_conflict(tmp_path) -> None:
+async def test_edt_10_an_editor_that_loads_the_file_again_is_not_a_conflict(tmp_path) -> None:
     room = Room(tmp_path, VSCODE)
     room.path.write_bytes(("# theirs\n" + SOURCE).encode())
     room.editor.desk.noticed_disk()

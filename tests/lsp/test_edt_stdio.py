@@ -45,7 +45,7 @@ async def test_edt_01_the_main_job_is_done_in_each_of_the_seven_clients(home, ki
     assert home.files == {"shop.py": (WIDE + SOURCE).encode(), "new.py": b"NEW = 1\n"}
 
 
-async def test_edt_01_without_any_answer_the_turn_goes_on(home) -> None:
+async def test_edt_01_without_any_answer_the_turn_continues(home) -> None:
     script = [say(calls=[READ]), say(calls=[EDIT]), say("Well."), say("Again.")]
     options = {"apply_edit_timeout_s": 0.3}
     async with (

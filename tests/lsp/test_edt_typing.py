@@ -180,7 +180,7 @@ def spaced(text: str) -> str:
 
 
 @in_no_time
-async def test_edt_22_what_a_formatter_makes_of_an_edit_is_told_and_read(tmp_path) -> None:
+async def test_edt_22_what_a_formatter_makes_of_an_edit_is_reported_and_read(tmp_path) -> None:
     room = Room(tmp_path, PLAIN.behaving(formats_after_edit=True))
     room.editor.desk.formatter = spaced
     await room.agent.read()

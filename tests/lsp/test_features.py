@@ -81,5 +81,5 @@ def test_tru_11_anything_but_true_says_that_the_editor_is_in_restricted_mode(cla
     assert found == ClientFeatures(is_restricted=True, experimental=frozenset({"events"}))
 
 
-def test_tru_12_a_claim_of_trust_is_no_extension() -> None:
+def test_tru_12_a_claim_of_trust_is_not_an_extension() -> None:
     assert features_of({"experimental": {"indwell": {"trusted": True}}}) == ClientFeatures()

@@ -151,7 +151,7 @@ async def test_of_several_models_one_is_chosen_and_those_with_tools_come_first()
     assert machine.connected == [(TWO.base_url, None, "able")]
 
 
-async def test_what_does_not_work_is_said_with_the_next_question() -> None:
+async def test_what_does_not_work_is_reported_with_the_next_question() -> None:
     person, machine = Person("Use Ollama: q", NOT_NOW), Machine(OLLAMA)
     assert not await FirstRun(person, machine).run()
     assert person.asked[1][0] == "Indwell: it takes no tools; choose another."
@@ -163,7 +163,7 @@ async def test_going_back_asks_again() -> None:
     assert (len(person.asked), machine.connected) == (5, [])
 
 
-async def test_a_login_in_a_terminal_goes_on_where_it_was() -> None:
+async def test_a_login_in_a_terminal_continues_where_it_was() -> None:
     person, machine = Person(IN_TERMINAL, DONE, IN_TERMINAL, DONE), Machine()
 
     def logs_in(number: int) -> None:
@@ -176,7 +176,7 @@ async def test_a_login_in_a_terminal_goes_on_where_it_was() -> None:
     assert person.asked[2][0] == f"Indwell: Not yet: {LACKING}."
 
 
-async def test_a_warning_of_a_server_is_said() -> None:
+async def test_a_warning_of_a_server_is_reported() -> None:
     person = Person(None)
     assert not await FirstRun(person, Machine(SMALL)).run()
     assert "\ntoo small.\n" in person.asked[0][0]

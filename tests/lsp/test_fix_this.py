@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 
 import pytest
@@ -248,3 +249,20 @@ async def test_two_prompts_at_once_are_two_turns_of_one_session_in_their_order(h
     assert (first.answer, second.answer) == ("One.", "Two.")
     assert (second.session, first.turn, second.turn) == (first.session, 1, 2)
     assert len(home.logs()) == 1
+
+
+async def test_a_small_model_fixes_what_is_selected_without_reading_it_first(home) -> None:
+    home.configure('profile = "lean"\n')
+    flat = ("edit_file", json.dumps({"path": "shop.py", "old_string": " + 1", "new_string": ""}))
+    script = [say(calls=[flat], usage=USAGE), say("Mended.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        finished = await editor.fix(buffer, wait=True, diagnostics=[WRONG])
+        assert (finished["ending"], buffer.text) == ("done", MENDED)
+        first = endpoint.seen[0].body
+        assert len(first["tools"]) == 6
+        assert "<ide_selection>" in str(first["messages"])
+        assert "<system-reminder>\n" not in str(first["messages"][1:])

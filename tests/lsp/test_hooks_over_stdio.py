@@ -24,7 +24,7 @@ def notices(editor) -> list[str]:
     return [event["message"] for event in editor.events if event["type"] == "notice"]
 
 
-async def test_a_prompt_that_is_stopped_comes_back_and_none_is_asked(home) -> None:
+async def test_a_prompt_that_is_stopped_returns_and_none_is_asked(home) -> None:
     home.configure(HOOK.format("prompt_submitted", "grep -q secret && exit 2; exit 0"))
     async with (
         LoopbackEndpoint([say("Fine.", usage=USAGE)]) as endpoint,

@@ -71,7 +71,7 @@ async def test_the_question_lists_them_and_what_changed_counts_again_after_anoth
         assert len([one for one in editor.messages if "have changed" in one]) == 1
 
 
-async def test_a_session_that_is_taken_up_again_hears_them_once(home: Home) -> None:
+async def test_a_session_that_is_resumed_hears_them_once(home: Home) -> None:
     async with LoopbackEndpoint(reading) as endpoint:
         async with editing(home, endpoint.base_url, extensions=RICH) as editor:
             trusting(editor)
@@ -139,7 +139,7 @@ async def test_a_task_that_could_not_be_read_is_not_given_up_by_the_next_prompt(
         assert "<task-card>" in sent(endpoint)
 
 
-async def test_what_cannot_be_inherited_is_said_and_nothing_is_left(home: Home) -> None:
+async def test_what_cannot_be_inherited_is_reported_and_nothing_is_left(home: Home) -> None:
     home.trusted = (home.workspace,)
     async with (
         LoopbackEndpoint(reading) as endpoint,

@@ -103,7 +103,7 @@ async def test_the_list_of_sessions(desk) -> None:
     assert empty == views.SessionsResult((), more=False)
 
 
-async def test_what_was_told_of_turns_and_calls_stands_in_the_session(desk) -> None:
+async def test_what_was_told_of_turns_and_calls_is_in_the_session(desk) -> None:
     whole = await desk.ask("indwell/session", views.SessionParams())
     for kind in ("turnStarted", "toolStarted", "editApplied", "usageReported"):
         live = [one for one in desk.editor.events if one["type"] == kind]
@@ -145,7 +145,7 @@ async def test_one_session_with_its_tool_cards_page_by_page(desk) -> None:
     assert (before.turns, before.more) == ((first,), False)
 
 
-async def test_a_session_that_is_not_there_is_said(desk) -> None:
+async def test_a_session_that_is_not_there_is_reported(desk) -> None:
     sentence = await desk.refused("indwell/session", views.SessionParams("20200101-no"))
     assert sentence.startswith("there is no session '20200101-no' in this workspace")
     assert "no session id" in (
@@ -168,7 +168,7 @@ async def test_a_broken_session_is_listed_with_what_could_be_read(desk) -> None:
         shutil.rmtree(folder)
 
 
-async def test_a_client_that_comes_back_gets_what_it_missed(desk) -> None:
+async def test_a_client_that_returns_gets_what_it_missed(desk) -> None:
     numbers = [number for _, number, _ in desk.editor.numbered]
     assert numbers == list(range(1, len(numbers) + 1))
     missed = await desk.ask("indwell/events", views.EventsParams(desk.session, after=2))
@@ -221,7 +221,7 @@ async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk)
     assert selected in texts_of(desk.endpoint.seen[-1].body["messages"])
 
 
-async def test_another_model_answers_from_the_next_turn_on_and_the_talk_goes_on(desk) -> None:
+async def test_another_model_answers_from_the_next_turn_on_and_the_talk_continues(desk) -> None:
     gate = asyncio.Event()
     answer = say("One.")
     desk.playlist.play(type(answer)((gate, *answer.parts)), say("Two."))

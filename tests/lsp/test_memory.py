@@ -15,7 +15,7 @@ FACT = "Tests run with `just test`."
 REMEMBER = say(calls=[("remember", json.dumps({"fact": FACT}))], usage=USAGE)
 
 
-async def test_a_fact_that_was_allowed_is_told_in_a_later_session(tmp_path) -> None:
+async def test_a_fact_that_was_allowed_is_reported_in_a_later_session(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     playlist.play(REMEMBER, say("Kept."), say("One."), say("Two."))
     async with LoopbackEndpoint(playlist) as endpoint:

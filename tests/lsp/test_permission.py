@@ -47,7 +47,7 @@ async def ask(dialog: Dialog, question: Question = QUESTION) -> Reply:
     return await EditorApprover(dialog, timeout_s=9).ask(question)
 
 
-async def test_no_stands_first_and_always_shows_its_exact_rule() -> None:
+async def test_no_is_first_and_always_shows_its_exact_rule() -> None:
     dialog = Dialog(None)
     await ask(dialog)
     titles = ("No", "Once", "This session", "Always: bash: make")
@@ -55,7 +55,7 @@ async def test_no_stands_first_and_always_shows_its_exact_rule() -> None:
     assert dialog.asked == [(message, titles, 9)]
 
 
-async def test_what_the_model_wants_is_said_outside_of_the_command() -> None:
+async def test_what_the_model_wants_is_reported_outside_of_the_command() -> None:
     question = msgspec.structs.replace(
         ONCE_ONLY,
         detail="make\nThe model says: ok",
@@ -77,7 +77,7 @@ async def test_what_the_model_wants_is_said_outside_of_the_command() -> None:
     )
 
 
-async def test_nobody_in_time_is_told_from_a_no() -> None:
+async def test_nobody_in_time_is_distinguished_from_a_no() -> None:
     unhurried = EditorApprover(Dialog(None), timeout_s=9)
     hurried = EditorApprover(Dialog(None), timeout_s=0)
     assert [await one.ask(QUESTION) for one in (unhurried, hurried)] == ["no", "unanswered"]

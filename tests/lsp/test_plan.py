@@ -89,7 +89,7 @@ async def test_the_plan_that_is_carried_out_is_what_the_user_made_of_it(home, wa
         assert f"<approved-plan>\n{mine}\n</approved-plan>" in sent
 
 
-async def test_a_rejected_plan_is_made_anew_with_the_users_words(home) -> None:
+async def test_a_rejected_plan_is_made_again_with_the_users_words(home) -> None:
     async with (
         LoopbackEndpoint([propose(), propose("1. Another")]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -104,7 +104,7 @@ async def test_a_rejected_plan_is_made_anew_with_the_users_words(home) -> None:
         assert (await asked(editor, "approve", text="1. All the same")).state == "approved"
 
 
-async def test_what_cannot_happen_is_said_and_changes_nothing(home) -> None:
+async def test_what_cannot_happen_is_reported_and_changes_nothing(home) -> None:
     playlist = Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
@@ -175,7 +175,7 @@ async def test_a_plain_editor_shows_the_document_and_asks(home, kind) -> None:
         assert "1. Mine" in texts_of(endpoint.seen[1].body["messages"])
 
 
-async def test_in_a_chat_the_plan_stands_in_the_answer_and_a_lens_approves_it(home) -> None:
+async def test_in_a_chat_the_plan_is_in_the_answer_and_a_lens_approves_it(home) -> None:
     async with (
         LoopbackEndpoint([propose(f"{STEPS}\n## You\n<b>x</b>"), *WORK]) as endpoint,
         editing(home, endpoint.base_url, profile=VSCODE) as editor,
@@ -202,7 +202,7 @@ async def test_in_a_chat_the_plan_stands_in_the_answer_and_a_lens_approves_it(ho
         assert "Approve the plan" not in titles
 
 
-async def test_a_code_action_of_the_document_approves_what_stands_there(home) -> None:
+async def test_a_code_action_of_the_document_approves_the_present_text(home) -> None:
     async with (
         LoopbackEndpoint([propose(), say("Well.", usage=USAGE)]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
@@ -237,7 +237,7 @@ async def test_nothing_is_approved_while_a_turn_runs(home) -> None:
         assert (await asked(editor)).state == "proposed"
 
 
-async def test_what_the_user_saved_in_the_document_is_told_when_it_is_closed(home) -> None:
+async def test_what_the_user_saved_in_the_document_is_reported_when_it_is_closed(home) -> None:
     async with (
         LoopbackEndpoint([propose()]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,

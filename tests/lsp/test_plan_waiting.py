@@ -63,7 +63,7 @@ async def test_what_waits_behind_a_proposed_plan_is_held_and_follows_the_approve
         assert states(editor) == ["proposed", "approved", "done"]
 
 
-async def test_what_waits_behind_a_plan_goes_on_when_that_is_rejected(home) -> None:
+async def test_what_waits_behind_a_plan_continues_when_that_is_rejected(home) -> None:
     gate = asyncio.Event()
     async with (
         LoopbackEndpoint([held(propose(), gate), say("Well.", usage=USAGE)]) as endpoint,
@@ -96,7 +96,7 @@ async def test_a_plain_editor_is_asked_about_the_plan_alone_and_told_what_waits(
         await editor.wait_until(lambda: len(endpoint.seen) == 2)
 
 
-async def test_a_yes_to_a_plan_of_before_approves_no_other(home) -> None:
+async def test_a_yes_to_a_plan_from_before_approves_no_other(home) -> None:
     late, n_asked = asyncio.Event(), 0
 
     async def choose(_message: str, _titles: Sequence[str]) -> str:

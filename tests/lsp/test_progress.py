@@ -116,13 +116,13 @@ HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800 nnn"
         events.Notice(1, "warning", EVIL),
     ],
 )
-def test_what_a_model_put_into_an_event_is_one_short_harmless_line(event) -> None:
+def test_text_of_a_model_in_an_event_becomes_one_short_harmless_line(event) -> None:
     line = describe(event)
     assert HARMLESS in line
     assert (len(line), line[-1]) == (LINE_LIMIT, "…")
 
 
-def test_so_is_what_stands_in_the_end_of_a_turn() -> None:
+def test_text_of_a_model_in_the_end_of_a_turn_is_harmless_too() -> None:
     sentence = summary(ended("failed", EVIL, changes=(FileChanged(EVIL, 1, 2),)))
     assert sentence.count(HARMLESS[:20]) == 2
     assert sentence.endswith("… +1 −2 · 3 rounds, 1,234 tokens")

@@ -82,7 +82,7 @@ def test_a_title_is_made_from_the_beginning_of_the_words() -> None:
         (QueueParams("remove", seq=7, id="a"), Queue(8, (B, C))),
     ],
 )
-def test_what_a_client_may_change(params, after) -> None:
+def test_the_changes_that_a_client_may_make_to_the_queue(params, after) -> None:
     assert change_of(params, THREE) == after
 
 
@@ -106,7 +106,7 @@ def test_what_a_client_may_change(params, after) -> None:
         ),
     ],
 )
-def test_what_cannot_be_changed_is_said(params, sentence) -> None:
+def test_what_cannot_be_changed_is_reported(params, sentence) -> None:
     with pytest.raises(UserError) as caught:
         change_of(params, THREE)
     assert str(caught.value) == sentence
@@ -118,7 +118,7 @@ def test_other_words_for_a_code_action_keep_its_title() -> None:
     assert edited == WaitingPrompt("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
 
 
-def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:
+def test_a_held_queue_continues_with_the_next_prompt_or_when_asked() -> None:
     held = line.held(Queue(1, (A,)), "the previous turn was stopped")
     held_a = msgspec.structs.replace(A, is_held=True)
     assert held == Queue(2, (held_a,), "the previous turn was stopped")

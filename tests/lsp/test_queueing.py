@@ -64,7 +64,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
     home.logs()
 
 
-async def test_after_a_stop_what_waits_is_held_until_somebody_says_go_on(desk) -> None:
+async def test_after_a_stop_what_waits_is_held_until_somebody_says_continue(desk) -> None:
     first = await desk.hanging(say("Two."), say("Three."))
     two, three = await desk.asks("two", "three")
     assert await desk.editor.execute("indwell.cancel") is True
@@ -79,7 +79,7 @@ async def test_after_a_stop_what_waits_is_held_until_somebody_says_go_on(desk) -
     assert (await desk.queue()).waiting == ()
 
 
-async def test_the_next_prompt_lets_a_held_queue_go_on_before_itself(desk) -> None:
+async def test_the_next_prompt_lets_a_held_queue_continue_before_itself(desk) -> None:
     first = await desk.hanging(say("Two."), say("Three."))
     (two,) = await desk.asks("two")
     await desk.editor.execute("indwell.cancel")
@@ -239,7 +239,7 @@ async def test_what_is_said_in_the_middle_of_a_turn_goes_out_with_its_next_reque
     assert (steered["text"], steered["delivered"]) == ("but faster", True)
 
 
-async def test_in_a_plain_editor_waiting_and_holding_are_said(tmp_path) -> None:
+async def test_in_a_plain_editor_waiting_and_holding_are_reported(tmp_path) -> None:
     home = Home(tmp_path)
     playlist = Playlist()
     async with LoopbackEndpoint(playlist) as endpoint, editing(home, endpoint.base_url) as editor:
@@ -259,7 +259,7 @@ async def test_in_a_plain_editor_waiting_and_holding_are_said(tmp_path) -> None:
     assert (three.turn, three.answer) == (3, "Three.")
 
 
-async def test_prompts_that_wait_when_the_editor_is_closed_are_kept_and_told(tmp_path) -> None:
+async def test_prompts_that_wait_when_the_editor_is_closed_are_kept_and_reported(tmp_path) -> None:
     home = Home(tmp_path)
     playlist = Playlist()
     async with LoopbackEndpoint(playlist) as endpoint:

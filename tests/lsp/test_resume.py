@@ -184,7 +184,7 @@ async def test_per_10_killed_while_an_edit_was_on_its_way_and_the_buffer_is_comp
         assert "in the middle of 1 call (edit_file)" in notice
 
 
-async def test_words_that_waited_in_a_killed_server_are_told_by_the_next_and_only_once(
+async def test_words_that_waited_in_a_killed_server_are_reported_by_the_next_and_only_once(
     home,
 ) -> None:
     async with LoopbackEndpoint([Answer((HANG,))]) as endpoint:

@@ -100,7 +100,7 @@ async def test_a_session_is_not_deleted_while_its_turn_runs_nor_while_another_ed
         assert await titles(editor) == ["wait"]
 
 
-async def test_where_everything_stands(tmp_path) -> None:
+async def test_the_answers_to_the_requests_of_an_idle_server(tmp_path) -> None:
     home, playlist = Home(tmp_path), Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,

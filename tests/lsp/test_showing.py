@@ -122,7 +122,7 @@ async def test_who_sent_the_prompt_itself_has_its_words_and_is_asked_nothing() -
     ("end", "reason"),
     [(FAILED, "nothing answers at X"), (UserError("no model is set"), "no model is set")],
 )
-async def test_behind_a_failure_what_waits_goes_on_only_if_the_user_says_so(end, reason) -> None:
+async def test_behind_a_failure_what_waits_continues_only_if_the_user_says_so(end, reason) -> None:
     for chosen, why in (("Go on with the next", ""), ("Not now", "why"), (None, "why")):
         screen, line = Screen(chosen), Line(TWO)
         await afterwards(screen, line, end)
@@ -131,7 +131,7 @@ async def test_behind_a_failure_what_waits_goes_on_only_if_the_user_says_so(end,
         assert screen.offered == [(f"Indwell: {reason}; 1 prompt still waits", titles)]
 
 
-async def test_after_a_stop_nothing_is_asked_and_what_waits_is_said() -> None:
+async def test_after_a_stop_nothing_is_asked_and_what_waits_is_reported() -> None:
     screen = Screen()
     await afterwards(screen, Line(ONE, TWO), never_started(ONE.prompt))
     sentence = "Indwell: stopped; 2 prompts still wait, and go on with your next one"
@@ -144,7 +144,7 @@ async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
     assert (screen.shown, screen.offered) == ([], [])
 
 
-async def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
+async def test_what_was_never_sent_is_reported_with_its_place(tmp_path) -> None:
     door, chores = NotingDoor(), Chores()
     stored = StoredSessions({"INDWELL_STATE": str(tmp_path / "state")}, lambda: (tmp_path,))
     unsent = Unsent(stored, door, chores)

@@ -107,7 +107,7 @@ def _of(editor: Editor, kind: str) -> list[dict[str, Any]]:
     return [one for one in editor.events if one["type"] == kind]
 
 
-async def test_its_log_lies_in_the_sessions_folder_and_the_audit_names_it(tmp_path: Path) -> None:
+async def test_its_log_is_in_the_sessions_folder_and_the_audit_names_it(tmp_path: Path) -> None:
     home = Home(tmp_path)
     script = Two(
         [delegate(name="explore"), delegate(), DONE],
@@ -205,7 +205,7 @@ async def test_the_users_own_speaks_in_the_system_prompt_with_its_model(tmp_path
 
 
 @pytest.mark.parametrize(("last", "known"), [(EDIT, "unknown outcome"), (READ, "not done")])
-async def test_after_a_kill_it_is_said_whether_it_may_have_changed_something(
+async def test_after_a_kill_it_is_reported_whether_it_may_have_changed_something(
     tmp_path: Path, last: tuple[str, str], known: str
 ) -> None:
     home, hang = Home(tmp_path), asyncio.Event()

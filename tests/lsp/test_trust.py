@@ -167,7 +167,7 @@ async def test_tru_05_what_changes_after_the_answer_is_asked_about_with_its_diff
     assert home.shop.read_text() == SOURCE
 
 
-async def test_tru_18_settings_that_appear_later_count_for_nothing_before_the_next_answer(
+async def test_tru_18_settings_that_appear_later_have_no_effect_before_the_next_answer(
     home,
 ) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
@@ -392,7 +392,7 @@ async def test_a_question_that_stands_keeps_neither_cancel_nor_the_end_waiting(h
         assert endpoint.seen == []
 
 
-async def test_the_answer_to_the_first_question_lets_the_prompt_behind_it_go_on(home) -> None:
+async def test_the_answer_to_the_first_question_lets_the_prompt_behind_it_continue(home) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
         async with raw_client(home, environment=variables, command=HATCHED) as client:
@@ -410,7 +410,7 @@ async def test_the_answer_to_the_first_question_lets_the_prompt_behind_it_go_on(
     assert not edit.startswith("not allowed")
 
 
-async def test_a_late_answer_counts_for_nothing(home) -> None:
+async def test_a_late_answer_has_no_effect(home) -> None:
     home.configure("answer_timeout_s = 0.05\n")
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)

@@ -126,7 +126,7 @@ async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
     assert (records[-1].ending, records[-1].words) == ("interrupted", "first")
 
 
-async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None:
+async def test_no_turn_is_reported_as_running_after_its_last_event(tmp_path) -> None:
     """Its records are written, and who asked is answered, after that event."""
     answering, go_on = asyncio.Event(), asyncio.Event()
     heard: list[int | None] = []

@@ -269,7 +269,7 @@ async def test_commands_of_two_turns_take_turns_and_are_told_apart(tmp_path) -> 
         assert await changed(second.session) == ["o.txt"]
 
 
-async def test_a_command_that_waited_is_judged_by_the_rules_of_now(tmp_path) -> None:
+async def test_a_command_that_waited_is_judged_by_the_rules_at_present(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         main, beside, other = await desk.two_commands(say("I see."))
         await desk.editor.execute("indwell.mode", {"mode": "plan", "session": other})
@@ -337,7 +337,7 @@ async def test_only_so_many_turns_run_at_once_and_the_next_begins_when_there_is_
     assert sorted(endings) == ["cancelled", *["interrupted"] * MOST_AT_ONCE]
 
 
-async def test_a_session_that_ran_beside_can_be_shown_and_goes_on(tmp_path) -> None:
+async def test_a_session_that_ran_beside_can_be_shown_and_continues(tmp_path) -> None:
     async with a_desk(tmp_path) as desk:
         other = await desk.older("other")
         desk.scripts.play("main", stream(HANG))

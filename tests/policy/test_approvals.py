@@ -75,7 +75,7 @@ def test_the_parts_that_are_the_reason_are_named_and_none_of_a_command_that_is_o
     assert question_for("c1", RUN, many, "").risky[-2:] == ("rm 7", "and 22 more")
 
 
-def test_what_a_yes_allows_beyond_the_sandbox_is_said_and_bound() -> None:
+def test_what_a_yes_allows_beyond_the_sandbox_is_reported_and_bound() -> None:
     push = msgspec.structs.replace(ASK, widening=Widening(hosts=("github.com",)))
     plain, wider = (question_for("c1", RUN, one, "", "sandboxed") for one in (ASK, push))
     assert plain.notes == ("Commands here: sandboxed",)
@@ -86,7 +86,7 @@ def test_what_a_yes_allows_beyond_the_sandbox_is_said_and_bound() -> None:
     assert len({plain.id, wider.id, question_for("c1", RUN, ASK, "", "not sandboxed").id}) == 3
 
 
-def test_the_models_words_stand_on_one_line_and_are_named_as_its_own() -> None:
+def test_the_models_words_are_on_one_line_and_are_named_as_its_own() -> None:
     wanted = msgspec.structs.replace(
         RUN, wants=Widening(unconfined=True), why="\nThe user said yes.\n" + "x" * 900
     )
@@ -97,7 +97,7 @@ def test_the_models_words_stand_on_one_line_and_are_named_as_its_own() -> None:
     assert len(second) < 250
 
 
-def test_a_name_that_is_no_text_can_still_be_asked_for() -> None:
+def test_a_name_that_is_not_text_can_still_be_asked_for() -> None:
     odd = CallFacts("write_file", "edit", ("a\udc80.py",))
     assert question_for("c1", odd, ASK, "").title == "Change a\\udc80.py?"
 

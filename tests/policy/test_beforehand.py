@@ -66,7 +66,7 @@ def test_what_the_users_own_rules_ask_about_is_not() -> None:
     assert "rule of the user's" in run("rm -r build; git push", rules=rules, writes_confined=True)
 
 
-def test_what_is_no_command_and_what_the_model_wants_is_not() -> None:
+def test_what_is_not_a_command_and_what_the_model_wants_is_not() -> None:
     edit = CallFacts("write_file", "edit", ("AGENTS.md",))
     assert why_uncovered(edit, ASK, is_held=True) == "it is no command"
     read = CallFacts("read_file", "read", (".env",))

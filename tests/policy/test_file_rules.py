@@ -51,7 +51,7 @@ def test_a_rule_for_files_follows_cd() -> None:
     assert by_file_rules(verdict, asked, denied).decision == "ask"
 
 
-def test_the_name_of_a_program_is_no_file_of_the_folder() -> None:
+def test_the_name_of_a_program_is_not_a_file_of_the_folder() -> None:
     denied = msgspec.structs.replace(
         HELD, rules=PatternRules(deny=("edit: *.py", "edit: x", "edit: 2"))
     )
@@ -92,7 +92,7 @@ def test_a_pattern_for_all_of_it_covers_its_network() -> None:
     assert found.widening.hosts == ("github.com",)
 
 
-def test_what_may_replace_protected_files_is_asked_for_whatever_allows_it() -> None:
+def test_what_may_replace_protected_files_needs_a_question_whatever_allows_it() -> None:
     asked = CallFacts("bash", "run", command="git switch feat", cwd="/w")
     policy = msgspec.structs.replace(HELD, rules=PatternRules(allow=("git switch *",)))
     found = decide(asked, policy)

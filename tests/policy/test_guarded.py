@@ -78,7 +78,7 @@ def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
     assert matches_any(path, deny)
 
 
-def test_what_is_put_aside_is_obeyed_by_nothing() -> None:
+def test_what_is_moved_away_is_obeyed_by_nothing() -> None:
     names = sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"})
     assert len(names) > 600
     assert [name for name in names if is_protected(set_aside_name(name))] == []
@@ -90,7 +90,7 @@ def test_a_package_of_a_build_is_left_and_one_of_the_workspace_is_not() -> None:
     assert is_set_aside("dist/.vscode")
 
 
-def test_the_topmost_are_those_that_lie_in_no_other() -> None:
+def test_the_topmost_are_those_that_are_in_no_other() -> None:
     assert topmost(["a/b", "a", "a.b/c", "b/c/d", "b/c/d/e", "ab"]) == ("a", "a.b/c", "ab", "b/c/d")
 
 
@@ -126,7 +126,7 @@ def test_most_names_are_ordinary(name) -> None:
     assert ordinary_of(SECRETS)(name)
 
 
-def test_no_path_of_a_listed_name_is_passed_over() -> None:
+def test_no_path_of_a_listed_name_is_skipped() -> None:
     kind, is_ordinary = kind_of(SECRETS), ordinary_of(SECRETS)
     assert len(LISTED_PARTS) > 700
     assert [one for one in LISTED_PARTS if kind(one) and is_ordinary(one)] == []

@@ -56,7 +56,7 @@ def test_protected_is_protected_in_every_spelling(spelling: str) -> None:
 
 @pytest.mark.parametrize("tool", ["edit_file", "write_file", "apply_patch", "rename"])
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
-def test_a_protected_file_is_asked_for_by_every_route_each_time(tool: str, mode: str) -> None:
+def test_a_protected_file_needs_a_question_by_every_route_each_time(tool: str, mode: str) -> None:
     for path in PROTECTED:
         for paths in ((path,), ("innocent.txt", path), (path, "innocent.txt")):
             asked = CallFacts(tool, "edit", paths)
@@ -88,7 +88,7 @@ def test_what_holds_keys_by_custom_is_denied(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["env.py", ".env.example", "conf/.env.sample", ".environment", "keyboard.py", "a.keys"]
 )
-def test_what_only_looks_like_it_is_not(path: str) -> None:
+def test_a_similar_but_harmless_case_is_not_affected(path: str) -> None:
     assert not matches_any(path, SECRETS)
 
 
@@ -153,7 +153,7 @@ def test_what_builds_write_beside_it_is_not() -> None:
         assert not is_protected(path)
 
 
-def test_what_only_looks_like_a_folder_lies_in_none_where_a_yes_widens() -> None:
+def test_what_only_looks_like_a_folder_is_in_none_where_a_yes_widens() -> None:
     assert is_inside("/t/proj/a", ("/t/proj",))
     assert is_inside("/t/proj", ("/t/proj",))
     for path in ("/t/proj\\evil", "/t/PROJ/a", "/t/proj\u200b/a", "/t/project", "/t"):

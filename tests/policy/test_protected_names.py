@@ -77,7 +77,7 @@ def asked(path: str, **more: tuple[str, ...]) -> Ask | Allow:
 
 
 @pytest.mark.parametrize("path", WRITABLE_BEFORE.split())
-def test_what_tools_load_by_name_is_asked_for(path: str) -> None:
+def test_what_tools_load_by_name_needs_a_question(path: str) -> None:
     decision = asked(path)
     assert isinstance(decision, Ask)
     assert (decision.by, decision.rule) == ("protected", "")
@@ -119,7 +119,7 @@ def test_a_name_that_the_user_declares_harmless_is_not_asked_for(path, asks) -> 
     assert isinstance(decide(nested, policy), Ask) is asks
 
 
-def test_a_command_that_names_an_unknown_name_of_a_nested_repository_is_asked_for() -> None:
+def test_a_command_that_names_an_unknown_name_of_a_nested_repository_needs_a_question() -> None:
     policy = Policy(mode="auto", roots=("/w",), writes_confined=True)
     nested = replace(policy, repository_roots=("/w/sub",))
     for command, asks in (
@@ -145,7 +145,7 @@ def test_the_question_says_who_loads_the_file() -> None:
 
 
 @pytest.mark.parametrize("one", ["..", ".", "", "a", "../a", "/.a", "~/.a", "a/.b"])
-def test_what_is_no_dot_name_at_the_root(one: str) -> None:
+def test_what_is_not_a_dot_name_at_the_root(one: str) -> None:
     assert not is_at_root_unknown(one)
 
 
@@ -181,7 +181,7 @@ def test_no_harmless_name_is_a_protected_one() -> None:
     assert [one for one in harmless if is_unknown(one.replace("*", "x"))] == []
 
 
-def test_what_package_managers_install_is_told_from_the_rest() -> None:
+def test_what_package_managers_install_is_distinguished_from_the_rest() -> None:
     assert is_installed(".venv/bin/python")
     assert is_installed("web/node_modules/.bin")
     assert not is_installed("gradlew")

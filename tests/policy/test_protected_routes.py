@@ -62,7 +62,7 @@ def is_asked_anew(decision: Decision) -> bool:
 
 @pytest.mark.parametrize("rules", [PatternRules(), ALLOWED], ids=["", "all allowed"])
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])
-def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_tool(
+def test_pol_01_pol_02_pol_03_every_protected_path_needs_a_question_by_every_tool(
     mode: Mode, rules: PatternRules
 ) -> None:
     for tool in TOOLS:
@@ -76,7 +76,7 @@ def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_tool(
 @pytest.mark.parametrize("rules", [PatternRules(), ALLOWED], ids=["", "all allowed"])
 @pytest.mark.parametrize("confined", [False, True])
 @pytest.mark.parametrize("mode", ["ask", "auto"])
-def test_pol_01_pol_02_pol_03_every_protected_path_is_asked_for_by_every_command(
+def test_pol_01_pol_02_pol_03_every_protected_path_needs_a_question_by_every_command(
     mode: Mode,
     confined: bool,  # noqa: FBT001 - with and without a sandbox
     rules: PatternRules,

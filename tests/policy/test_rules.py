@@ -78,7 +78,7 @@ def test_what_holds_keys_by_custom_is_asked_for_and_what_the_user_named_is_denie
     assert decide(CallFacts("read_file", "read", (".env.test",)), spared) == Allow()
 
 
-def test_a_file_that_a_link_leads_out_to_is_asked_for_whatever_is_allowed() -> None:
+def test_a_file_that_a_link_leads_out_to_needs_a_question_whatever_is_allowed() -> None:
     out = CallFacts("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
     for rules in (PatternRules(), PatternRules(allow=("read: **",))):
         assert decided(out, rules) == "ask by link"
@@ -94,7 +94,7 @@ def test_no_rule_lifts_what_is_denied(mode: Mode) -> None:
     assert [word(decide(one, policy))[:4] for one in calls] == ["deny"] * 3
 
 
-def test_rules_for_commands_are_told_from_those_for_files_and_tools() -> None:
+def test_rules_for_commands_are_distinguished_from_those_for_files_and_tools() -> None:
     rules = PatternRules(("git *", "edit: a"), ("read: b", "make: x"), ("tool: bash", "rm *"))
     assert rules.for_commands == PatternRules(("git *",), ("make: x",), ("rm *",))
     plain = PatternRules(("a",), ("b",), ("c",))
@@ -144,7 +144,7 @@ def test_a_command_that_names_a_denied_file_or_an_untrusted_folder_is_denied() -
         assert not isinstance(decide(asked, policy), Deny), command
 
 
-def test_rules_for_tools_that_there_are_none_of_are_told() -> None:
+def test_rules_for_tools_that_there_are_none_of_are_reported() -> None:
     tools = ("read_file", "bash")
     assert aimless(PatternRules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
     assert aimless(PatternRules(deny=("tool: bassh", "tool: bash")), tools) == (

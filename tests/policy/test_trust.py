@@ -136,7 +136,7 @@ def test_tru_13_what_is_ignored_is_counted() -> None:
     assert " 1 instruction file ignored" in restricted_words(standing, 1)
 
 
-def test_m4_a_folder_with_a_backslash_in_its_name_lies_in_no_other() -> None:
+def test_m4_a_folder_with_a_backslash_in_its_name_is_in_no_other() -> None:
     assert nearest("/t/proj\\evil", {"/t/proj": YES}) is None
     assert nearest("/t/PROJ/a", {"/t/proj": YES}) is None
 

@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
         (timedelta(days=400), "57 weeks have"),
     ],
 )
-def test_a_long_time_is_told_in_round_numbers(passed: timedelta, about: str) -> None:
+def test_a_long_time_is_reported_in_round_numbers(passed: timedelta, about: str) -> None:
     assert elapsed_words(NOW - passed, NOW).startswith(
         f"About {about} passed since the last answer."
     )
@@ -39,7 +39,7 @@ def test_a_long_time_is_told_in_round_numbers(passed: timedelta, about: str) -> 
     ],
     ids=["never", "now", "just under an hour", "a clock set back", "another zone"],
 )
-def test_what_is_no_long_time_is_not_told(before: datetime | None) -> None:
+def test_what_is_not_a_long_time_is_not_told(before: datetime | None) -> None:
     assert elapsed_words(before, NOW) == ""
 
 

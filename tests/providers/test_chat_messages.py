@@ -108,7 +108,7 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
     assert messages(user("caf\udce9 é")) == [{"role": "user", "content": "caf? é"}]
 
 
-def test_marks_stand_at_the_anchors_and_nowhere_else() -> None:
+def test_marks_are_at_the_anchors_and_nowhere_else() -> None:
     whole = request(
         user("one"),
         assistant("two", use()),

@@ -38,7 +38,7 @@ async def test_a_running_server_is_found_with_its_models() -> None:
     assert servers[0].is_ready
 
 
-async def test_what_is_no_model_server_is_not_offered() -> None:
+async def test_what_is_not_a_model_server_is_not_offered() -> None:
     for script in ([raw(200, "<html>hello")], [raw(200, '{"data": 1}')], [raw(404, "no")]):
         assert (await found(script))[1] == ()
 
@@ -67,7 +67,7 @@ CONTEXTS = [
 
 
 @pytest.mark.parametrize(("show", "running", "variable", "words"), CONTEXTS)
-async def test_a_context_of_ollama_that_is_too_small_is_said(
+async def test_a_context_of_ollama_that_is_too_small_is_reported(
     show, running, variable, words
 ) -> None:
     script = answering(

@@ -147,7 +147,7 @@ async def test_llm_29_a_name_may_come_in_pieces_again_or_never(
         ('{"path": "a"}{"path": "a"}', "are not JSON"),
     ],
 )
-async def test_llm_30_31_34_bad_arguments_come_back_with_the_complaint(
+async def test_llm_30_31_34_bad_arguments_return_with_the_complaint(
     arguments: str, words: str
 ) -> None:
     said = await complaint(arguments)
@@ -177,7 +177,7 @@ CUT_SHORT: list[tuple[WireName, str]] = [
 
 
 @pytest.mark.parametrize(("wire", "finish"), CUT_SHORT)
-async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_said(
+async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_reported(
     wire: WireName, finish: str
 ) -> None:
     cut = call_events(wire, 1, "a", "write_file", '{"path": "a')

@@ -64,14 +64,14 @@ def free_port() -> int:
         return port
 
 
-async def test_llm_39_a_refused_connection_is_said() -> None:
+async def test_llm_39_a_refused_connection_is_reported() -> None:
     assert await asked_at(f"http://127.0.0.1:{free_port()}/v1") == (
         Unreachable,
         "nothing answers at ADDRESS; start the endpoint or set OPENAI_BASE_URL",
     )
 
 
-async def test_llm_39_a_host_that_has_no_address_is_said() -> None:
+async def test_llm_39_a_host_that_has_no_address_is_reported() -> None:
     kind, said = await asked_at("https://no-such-host.invalid/v1")
     assert (kind, said) == (
         Unreachable,
@@ -79,7 +79,7 @@ async def test_llm_39_a_host_that_has_no_address_is_said() -> None:
     )
 
 
-async def test_llm_39_a_certificate_that_nobody_vouches_for_is_said(
+async def test_llm_39_a_certificate_that_nobody_vouches_for_is_reported(
     self_signed: ssl.SSLContext,
 ) -> None:
     async with FaultEndpoint([SAID], tls=self_signed) as endpoint:
@@ -92,7 +92,7 @@ async def test_llm_39_a_certificate_that_nobody_vouches_for_is_said(
     )
 
 
-async def test_llm_39_a_server_that_speaks_no_tls_is_said() -> None:
+async def test_llm_39_a_server_that_speaks_no_tls_is_reported() -> None:
     async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         await writer.drain()
@@ -109,7 +109,7 @@ async def test_llm_39_a_server_that_speaks_no_tls_is_said() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_llm_39_a_proxy_that_wants_a_password_is_said(
+async def test_llm_39_a_proxy_that_wants_a_password_is_reported(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusing = answer(407, "who are you?", kind="text/plain")
@@ -122,7 +122,9 @@ async def test_llm_39_a_proxy_that_wants_a_password_is_said(
     assert said.startswith("the proxy on the way to ADDRESS needs a name and password; set them in")
 
 
-async def test_llm_39_a_proxy_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_llm_39_a_proxy_that_is_not_there_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
@@ -131,7 +133,7 @@ async def test_llm_39_a_proxy_that_is_not_there_is_said(monkeypatch: pytest.Monk
     assert "ADDRESS" in said
 
 
-async def test_llm_39_the_page_of_a_captive_portal_is_said_to_be_one() -> None:
+async def test_llm_39_the_page_of_a_captive_portal_is_reported_as_one() -> None:
     page = answer(200, "<html>Log in to the hotel</html>", kind="text/html")
     error = await fail(page)
     assert type(error) is BadReply
@@ -204,7 +206,7 @@ async def test_requests_share_a_connection() -> None:
         assert (len(endpoint.bodies), endpoint.n_connections) == (3, 1)
 
 
-async def test_one_read_is_told_in_one_event_and_at_once() -> None:
+async def test_one_read_is_reported_in_one_event_and_at_once() -> None:
     """Where the machine lets it: after 3 ms of work, or of waiting for a processor, it is told."""
     words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(50))
     told: list[StreamEvent] = []

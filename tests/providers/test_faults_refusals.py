@@ -65,7 +65,7 @@ async def give_up(*script: Script) -> tuple[ProviderError, Patience, int]:
         return error, patience, len(endpoint.bodies)
 
 
-async def test_llm_01_a_wait_in_seconds_is_kept_and_told() -> None:
+async def test_llm_01_a_wait_in_seconds_is_kept_and_reported() -> None:
     limited = refusal(429, "slow down", headers="Retry-After: 1\r\n")
     reply, patience, n_requests = await persist(limited, SAID)
     assert (reply.text, n_requests) == ("hello", 2)
@@ -115,7 +115,7 @@ async def test_llm_05_five_attempts_are_the_end() -> None:
         (refusal(404, "nothing", code="model_not_found"), RequestRejected, "no model 'small'"),
     ],
 )
-async def test_llm_06_what_no_waiting_mends_is_said_at_once(
+async def test_llm_06_what_no_waiting_fixes_is_reported_at_once(
     script: Script, kind: type[ProviderError], part: str
 ) -> None:
     error, patience, n_requests = await give_up(script, SAID)

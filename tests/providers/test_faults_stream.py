@@ -202,7 +202,7 @@ async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long(wire: Wi
     assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.05 s")
 
 
-async def test_llm_17_one_byte_at_a_time_is_no_progress_either() -> None:
+async def test_llm_17_one_byte_at_a_time_is_not_progress_either() -> None:
     drip = [step for letter in b"data: " + b"{" * 94 for step in (chunked(bytes([letter])), 0.02)]
     found = await broken_reply("chat", HEAD, HALF["chat"], *drip, timeout_s=0.3)
     assert found[2].endswith("nothing for 0.3 s")
@@ -306,7 +306,7 @@ async def test_llm_23_every_cut_and_line_ending_gives_the_same_reply(
     assert (reply.text, reply.finish) == ("é😀", "stop")
 
 
-async def test_llm_24_empty_and_odd_chunks_are_passed_over_and_the_last_usage_counts() -> None:
+async def test_llm_24_empty_and_odd_chunks_are_skipped_and_the_last_usage_counts() -> None:
     reply, told = await ask(
         streamed(
             {"choices": []},

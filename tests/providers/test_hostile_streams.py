@@ -192,7 +192,7 @@ def test_a_complaint_repeats_little_of_what_it_complains_about(arguments: str) -
         assert len(str(caught.value)) < 1_500
 
 
-def test_an_unknown_tool_is_told_in_whole_sentences() -> None:
+def test_an_unknown_tool_is_reported_in_whole_sentences() -> None:
     for name, words in (("nosuch", "'nosuch'. The"), ("greb", "'greb'; did you mean 'grep'? The")):
         with pytest.raises(ToolError) as caught:
             TOOLS.bind(name, "{}")

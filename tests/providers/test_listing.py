@@ -85,7 +85,7 @@ async def test_a_redirect_is_not_followed_and_the_key_stays() -> None:
         assert thief.seen == []
 
 
-async def test_where_a_redirect_leads_is_said_without_the_key() -> None:
+async def test_where_a_redirect_leads_is_reported_without_the_key() -> None:
     for place in (f"https://away.example/{KEY}/x?k={KEY}", "https://away.example/sk-canary-7e2%2B"):
         key = KEY if KEY + "/" in place else "sk-canary-7e2+"
         with pytest.raises(RequestRejected, match="redirects to 'https://away.example/") as caught:
@@ -120,12 +120,12 @@ async def test_an_endless_list_is_cut_off() -> None:
         await offered([endless])
 
 
-async def test_nobody_there_is_one_sentence() -> None:
+async def test_an_unreachable_endpoint_is_one_sentence() -> None:
     with pytest.raises(Unreachable, match="nothing answers at http://127.0.0.1:9/v1"):
         await list_models("http://127.0.0.1:9/v1", None, timeout_s=2)
 
 
-async def test_a_server_without_tls_is_said_to_have_none() -> None:
+async def test_a_server_without_tls_is_reported_to_have_none() -> None:
     async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         await writer.drain()

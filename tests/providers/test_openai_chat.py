@@ -112,7 +112,7 @@ async def test_a_streamed_reply_comes_as_deltas_and_as_a_whole() -> None:
     )
 
 
-async def test_a_delta_is_told_before_the_next_one_is_sent() -> None:
+async def test_a_delta_is_reported_before_the_next_one_is_sent() -> None:
     told = asyncio.Event()
     waiting = stream(chunk({"content": "a"}), told, chunk({"content": "b"}, finish="stop"))
     async with connected([waiting]) as (provider, _):
@@ -214,7 +214,7 @@ async def test_one_sign_of_the_end_is_enough(*, done: bool, finish: str | None) 
     assert (await ask(answer))[0].finish == "stop"
 
 
-async def test_the_end_mark_inside_words_is_no_end() -> None:
+async def test_the_end_mark_inside_words_is_not_an_end() -> None:
     reply, _ = await ask(stream(chunk({"content": "\ndata: [DONE]\n"}), done=False))
     assert reply.finish == "incomplete"
 
@@ -277,7 +277,7 @@ async def test_a_line_that_breaks_before_any_word_is_out_of_reach(answer: Answer
     assert isinstance(error, Unreachable)
 
 
-async def test_an_error_inside_the_stream_is_told_with_the_words_that_came() -> None:
+async def test_an_error_inside_the_stream_is_reported_with_the_words_that_came() -> None:
     broken: Mapping[str, Any] = {"error": {"code": 502, "message": "upstream gone"}}
     async with connected([stream(chunk({"content": "half"}), broken)]) as (provider, endpoint):
         reply = await provider.complete(ASKED, lambda _: None)
@@ -338,7 +338,7 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
     ],
 )
-async def test_what_is_no_reply_is_said_to_be_none(answer: Answer, sentence: str) -> None:
+async def test_what_is_not_a_reply_is_reported_as_none(answer: Answer, sentence: str) -> None:
     error, said = await fail(answer)
     assert (type(error), said) == (BadReply, sentence)
 

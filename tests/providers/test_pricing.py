@@ -57,7 +57,7 @@ def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
     assert overridden(None, OwnRates()) is None
 
 
-def test_a_users_cache_price_stands_beside_what_was_looked_up() -> None:
+def test_a_users_cache_price_is_beside_what_was_looked_up() -> None:
     assert overridden(LOOKED_UP, OwnRates(cached=0.1, cache_write=4.0)) == Prices(
         ModelPrices(3.0, 15.0, 0.1, 4.0)
     )
@@ -68,6 +68,6 @@ def test_a_users_own_prices_need_nothing_looked_up() -> None:
     assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(ModelPrices(1.0, 2.0, 0.1, 1.0))
 
 
-def test_half_a_price_is_none() -> None:
+def test_half_a_price_counts_as_no_price() -> None:
     assert overridden(None, OwnRates(input=1.0)) is None
     assert overridden(None, OwnRates(cached=1.0)) is None

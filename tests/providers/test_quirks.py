@@ -243,7 +243,7 @@ def test_what_only_looks_like_one_is_none(url: str) -> None:
     assert row_for(url) is None
 
 
-def test_a_dialect_may_be_named_and_a_wrong_name_is_said() -> None:
+def test_a_dialect_may_be_named_and_a_wrong_name_is_reported() -> None:
     assert dialect_for("https://gateway.example/v1", name="mistral").nine_ids
     with pytest.raises(SettingsError, match="no dialect 'mistrall' is known; choose one of openai"):
         dialect_for(None, name="mistrall")
@@ -350,3 +350,27 @@ async def test_a_key_with_a_header_of_its_own_goes_into_no_other() -> None:
     assert (seen.headers["api-key"], seen.headers["x-team"]) == ("k-1234567890", "search")
     assert "authorization" not in seen.headers
     assert seen.path == "/v1/chat/completions?api-version=preview"
+
+
+@pytest.mark.parametrize(
+    ("model", "wire"),
+    [
+        ("gpt-5", "responses"),
+        ("gpt-5.1-codex-max", "responses"),
+        ("gpt-5.4-pro", "responses"),
+        ("codex-mini-latest", "responses"),
+        ("o3-deep-research", "responses"),
+        ("o1-pro", "responses"),
+        ("gpt-4.1", "chat"),
+        ("gpt-4o-mini", "chat"),
+        ("gpt-oss-120b", "chat"),
+    ],
+)
+def test_models_of_openai_that_think_or_lack_chat_completions_get_responses(
+    model: str, wire: str
+) -> None:
+    assert dialect_for(None, model).wire == wire
+    assert dialect_for("https://acme.openai.azure.com/openai/v1", model).wire == wire
+    for elsewhere in ("https://openrouter.ai/api/v1", "http://127.0.0.1:8080/v1"):
+        assert dialect_for(elsewhere, model).wire == "chat"
+    assert dialect_for("https://api.anthropic.com/v1", model).wire == "messages"

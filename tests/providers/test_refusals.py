@@ -178,7 +178,7 @@ def test_the_time_to_wait_is_seconds_or_a_date(
         (7260, "2 h 1 min"),
     ],
 )
-def test_durations_are_said_rounded_up(seconds: float, said: str) -> None:
+def test_durations_are_reported_rounded_up(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 
 

@@ -155,7 +155,7 @@ async def test_the_last_broken_stream_is_given_as_it_is() -> None:
     assert told[-1] == TextDelta("half")
 
 
-async def test_text_that_was_discarded_comes_back_when_nothing_better_follows() -> None:
+async def test_text_that_was_discarded_returns_when_nothing_better_follows() -> None:
     outcome, told, _ = await run(BROKEN, GONE, GONE, GONE, GONE)
     assert outcome == msgspec.structs.replace(BROKEN, problem="nobody there")
     assert told.count(Discarded()) == 1

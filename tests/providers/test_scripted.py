@@ -30,7 +30,7 @@ async def test_one_function_can_answer_every_call() -> None:
     assert (await script.complete(ASKED, lambda _: None)).text == "1 messages"
 
 
-async def test_it_streams_word_by_word_and_lets_other_tasks_run() -> None:
+async def test_the_scripted_model_streams_word_by_word_and_other_tasks_run() -> None:
     reply = Reply(" two words\n", (ToolCall("a", "read_file", "{}"),), "let me  think")
     told: list[StreamEvent | str] = []
 

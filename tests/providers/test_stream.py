@@ -34,7 +34,7 @@ def call(arguments: str) -> Mapping[str, Any]:
     return chunk({"tool_calls": [{"index": 0, "id": "a", "function": function}]})
 
 
-def test_words_reasoning_and_calls_are_told_as_they_come() -> None:
+def test_words_reasoning_and_calls_are_reported_as_they_come() -> None:
     reply, told = grow(
         chunk({"role": "assistant", "content": ""}),
         chunk({"reasoning_content": "hm"}),
@@ -205,7 +205,7 @@ def test_a_text_that_repeats_itself_is_cut_off(unit: str, begin: str, most: int)
     [f"{'=' * 70}\nTest {number}\n" for number in range(800)],
     [LINE] * 100 + ["And then it ends."] + [LINE] * 50,
 ])  # fmt: skip
-def test_a_long_table_is_no_repetition(lines: list[str]) -> None:
+def test_a_long_table_is_not_repetition(lines: list[str]) -> None:
     reply = ChatReply()
     for line in lines:
         reply.add(chunk({"content": line}))

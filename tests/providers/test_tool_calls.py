@@ -72,7 +72,7 @@ def test_a_name_repeated_in_each_piece_is_not_doubled() -> None:
     )
 
 
-def test_without_an_index_a_piece_goes_on_with_the_last_call_or_begins_one() -> None:
+def test_without_an_index_a_piece_continues_with_the_last_call_or_begins_one() -> None:
     check(
         piece(id="a", name="read"),
         piece(arguments='{"p":1}'),
@@ -123,7 +123,7 @@ def test_a_character_cut_in_half_between_two_pieces_is_made_whole() -> None:
     )
 
 
-def test_the_name_is_told_once_when_it_comes() -> None:
+def test_the_name_is_reported_once_when_it_comes() -> None:
     assembler = CallAssembler()
     deltas = (piece(index=0, id="a"), piece(index=0, name="read"), piece(index=0, name="read"))
     assert [assembler.add(delta) for delta in deltas] == [None, "read", None]
@@ -233,7 +233,7 @@ def test_ids_that_cannot_be_encoded_stay_apart() -> None:
     assert [call.id for call in calls] == ["x\ufffd_2", "x\ufffd", "call_2"]
 
 
-def test_arguments_that_are_too_long_or_too_deep_are_no_calls() -> None:
+def test_arguments_that_are_too_long_or_too_deep_are_not_calls() -> None:
     assembler = CallAssembler()
     for _ in range(1_001):
         assembler.add(piece(index=0, name="read", arguments="{" * 1_000))

@@ -83,7 +83,7 @@ def sent_back(reply: Reply, dialect: Dialect) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "stream", [pytest.param(one, id=one["name"]) for one in STREAMS if "error" in one]
 )
-async def test_a_documented_error_is_told_as_what_it_is(stream: dict[str, Any]) -> None:
+async def test_a_documented_error_is_reported_as_what_it_is(stream: dict[str, Any]) -> None:
     async with connected(script_of(stream), dialect=Dialect(wire=stream["wire"])) as (provider, _):
         error = await failure(provider)
     assert type(error) is getattr(indwell.errors, stream["error"])
@@ -142,7 +142,7 @@ SEALS: dict[WireName, str] = {
 
 
 @pytest.mark.parametrize("wire", SEALS)
-async def test_seals_that_cannot_be_read_are_left_out_and_the_model_goes_on_thinking(
+async def test_seals_that_cannot_be_read_are_left_out_and_the_model_continues_thinking(
     wire: WireName,
 ) -> None:
     """As in openai/codex#8145: a session that went on at another deployment."""

@@ -49,7 +49,7 @@ def test_what_only_looks_like_a_call_stays_text(case) -> None:
     assert is_attempt(case["text"], TOOLS) == case.get("attempt", False)
 
 
-def test_there_are_as_many_of_both() -> None:
+def test_both_samples_have_the_same_size() -> None:
     assert (len(DATA["calls"]), len(DATA["others"])) == (40, 40)
 
 

@@ -69,7 +69,7 @@ def after_a_cut(shown: Block, reply: Block, *spills: SpilledText) -> Loss:
     return meter.at(point((shown,), reply, (said("I see."),), *spills))
 
 
-def test_what_stands_there_unaltered_is_no_pair() -> None:
+def test_the_present_text_unaltered_is_not_a_pair() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     assert meter.at(point((source,), MENTION, (WORDS, READ, source))) == Loss()
@@ -152,7 +152,7 @@ def test_a_piece_is_charged_once_until_it_is_altered_again() -> None:
     assert charged == [1, 0, 1, 0]
 
 
-def test_what_is_shown_whole_again_is_no_pair_any_more() -> None:
+def test_what_is_shown_whole_again_is_not_a_pair_any_longer() -> None:
     meter = LossMeter(Reader())
     source = result(SOURCE)
     meter.at(point((source,), said("I see."), (WORDS, READ, source)))
@@ -183,7 +183,7 @@ def test_a_name_in_a_bare_list_is_not_kept(line: str, *, is_kept: bool) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_following_a_replay_gives_what_looking_at_each_request_anew_gives(preset: str) -> None:
+def test_following_a_replay_gives_what_looking_at_each_request_again_gives(preset: str) -> None:
     meter = LossMeter(Reader())
     sources: dict[str, None] = {}
     n_pairs = 0

@@ -13,7 +13,7 @@ from support.recorded import foreign_sessions
 from support.replay_sessions import entries, session
 
 
-def test_one_request_stands_before_each_recorded_reply() -> None:
+def test_one_request_is_before_each_recorded_reply() -> None:
     one = session(n=5)
     n_replies = sum(message.role == "assistant" for message in one.messages)
     assert replayed(one, "none", 100_000).requests == n_replies

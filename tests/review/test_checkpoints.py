@@ -149,7 +149,7 @@ async def test_bytes_that_somebody_changed_since_stay(tmp_path) -> None:
     assert room.files == {"data.bin": b"\0the user's", "more.bin": b"\0mine"}
 
 
-async def test_two_commands_on_one_file_are_taken_back_to_before_the_first(tmp_path) -> None:
+async def test_two_commands_on_one_file_are_reverted_to_before_the_first(tmp_path) -> None:
     room = await room_in(tmp_path, data__bin=b"\0first")
     await room.run(lambda: room.put("data.bin", b"\0second"))
     await room.run(lambda: room.put("data.bin", b"\0third"))
@@ -206,7 +206,7 @@ async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
     assert "'keys.bin'" in room.told[0]
 
 
-async def test_what_is_not_covered_is_said_once(tmp_path) -> None:
+async def test_what_is_not_covered_is_reported_once(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     (room.root / "link").symlink_to("a.txt")
 
@@ -264,7 +264,7 @@ async def test_what_the_user_saves_or_types_meanwhile_is_not_the_agents(tmp_path
     assert room.kinds() == {"shown.txt": ["change"]}
 
 
-async def test_what_an_editor_loads_anew_while_the_command_runs_is_the_agents(tmp_path) -> None:
+async def test_what_an_editor_loads_again_while_the_command_runs_is_the_agents(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\nb\n")
     path = room.root / "a.txt"
     await room.run(lambda: room.put("a.txt", b"1\nb\n"), accepted=True)
@@ -281,7 +281,7 @@ async def test_what_an_editor_loads_anew_while_the_command_runs_is_the_agents(tm
     assert [one.new for one in room.ledger.hunks(path)] == [("2\n",)]
 
 
-async def test_an_open_file_that_a_command_removes_comes_back(tmp_path) -> None:
+async def test_an_open_file_that_a_command_removes_returns(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\r\n")
     path = room.root / "a.txt"
 
@@ -471,7 +471,7 @@ def test_what_changed_just_now_is_read_before_the_command(tmp_path) -> None:
     assert (read_in(look), look.waiting) == (["a.txt"], ())
 
 
-def test_what_does_not_fit_is_not_kept_and_is_said(tmp_path) -> None:
+def test_what_does_not_fit_is_not_kept_and_is_reported(tmp_path) -> None:
     (tmp_path / "large.txt").write_bytes(b"x" * 100)
     (tmp_path / "small.txt").write_bytes(b"x")
     lookout = Lookout(tmp_path, Bodies(), lambda: (), most_file_b=10)
@@ -495,7 +495,7 @@ def test_beyond_the_bound_no_file_is_taken_for_new_or_removed(tmp_path) -> None:
     assert (seen.changes, seen.lost, seen.is_whole) == ((), (), False)
 
 
-async def test_a_command_that_removes_the_whole_folder_is_taken_back(tmp_path) -> None:
+async def test_a_command_that_removes_the_whole_folder_is_reverted(tmp_path) -> None:
     room = await room_in(tmp_path, a__txt=b"a\n")
     room.put("b/c.bin", b"\0c")
     before = room.files

@@ -85,12 +85,12 @@ def test_an_undo_in_the_editor_takes_the_hunk_away() -> None:
     check("a b c d e", "a B c D e", "a b c D e", "4:d>D", "a b c d e")
 
 
-def test_a_part_that_is_put_back_is_there_again() -> None:
+def test_a_part_that_is_restored_is_there_again() -> None:
     check("one two three", "one", "one two", "3:three>", "one two three")
     check("one two three z", "one z", "one three z", "2:two>", "one two three z")
 
 
-def test_a_line_that_is_put_back_and_formatted_is_there_again() -> None:
+def test_a_line_that_is_restored_and_formatted_is_there_again() -> None:
     ledger = PureLedger("a\nf(1,  2)\nz\n")
     ledger.agent(1, "a\nz\n")
     ledger.sync("a\nf(1, 2)\nz\n")
@@ -135,11 +135,11 @@ def test_what_is_touched_goes_if_it_is_forced() -> None:
     assert ledger.text == "a\nb\nmine\nz\n"
 
 
-def test_lines_of_two_turns_come_back_as_one_hunk() -> None:
+def test_lines_of_two_turns_return_as_one_hunk() -> None:
     check("a b z", "a B z/a B2 z", "a B2 z", "2:b>B2", "a b z")
 
 
-def test_hunk_lines_are_counted_in_the_text_of_now() -> None:
+def test_hunk_lines_are_counted_in_the_text_at_present() -> None:
     check("a b c", "a B c", "x y a B c", "4:b>B", "x y a b c")
 
 

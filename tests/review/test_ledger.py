@@ -28,7 +28,7 @@ async def edit(
     await ledger.finish(pending, after, accepted=False)
 
 
-async def test_another_process_sees_the_same_and_its_verdicts_come_back(tmp_path: Path) -> None:
+async def test_another_process_sees_the_same_and_its_verdicts_return(tmp_path: Path) -> None:
     one = await ReviewLedger.open(tmp_path, [])
     two = await ReviewLedger.open(tmp_path, [])
     await edit(one, "a\nB\nc\nD\n")
@@ -47,7 +47,7 @@ async def test_another_process_sees_the_same_and_its_verdicts_come_back(tmp_path
     ]
 
 
-async def test_a_verdict_is_told_once_in_all_processes(tmp_path: Path) -> None:
+async def test_a_verdict_is_reported_once_in_all_processes(tmp_path: Path) -> None:
     one = await ReviewLedger.open(tmp_path, [])
     await edit(one, "a\nB\nc\n")
     await one.accept([one.hunks(FILE)[0].id])
@@ -97,7 +97,7 @@ async def test_a_kill_between_begin_and_finish_loses_nothing(tmp_path: Path) -> 
     assert [one.new for one in ledger.hunks(FILE)] == [("B\n",)]
 
 
-async def test_damaged_lines_are_passed_over_and_told(tmp_path: Path) -> None:
+async def test_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     await edit(ledger, "a\nB\nc\n")
     hunks = ledger.hunks(FILE)
@@ -112,7 +112,7 @@ async def test_damaged_lines_are_passed_over_and_told(tmp_path: Path) -> None:
     assert (await ReviewLedger.open(tmp_path, [])).n_pending == 0
 
 
-async def test_a_record_that_does_not_fit_is_passed_over_and_the_next_one_counts(
+async def test_a_record_that_does_not_fit_is_skipped_and_the_next_one_counts(
     tmp_path: Path,
 ) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
@@ -156,7 +156,7 @@ async def test_a_secret_is_never_written_down(tmp_path: Path) -> None:
     assert b"sk-secret" not in written
 
 
-async def test_long_texts_stand_in_files_that_only_the_user_may_read(tmp_path: Path) -> None:
+async def test_long_texts_are_in_files_that_only_the_user_may_read(tmp_path: Path) -> None:
     ledger = await ReviewLedger.open(tmp_path, [])
     long = "line\n" * 5_000
     await edit(ledger, long + "new\n", before=long)
@@ -167,7 +167,7 @@ async def test_long_texts_stand_in_files_that_only_the_user_may_read(tmp_path: P
     assert (again.base(FILE), again.hunks(FILE)) == (long, ledger.hunks(FILE))
 
 
-async def test_a_log_begins_anew_when_nothing_needs_it(tmp_path: Path) -> None:
+async def test_a_log_begins_again_when_nothing_needs_it(tmp_path: Path) -> None:
     folder = tmp_path / "_review"
     session = tmp_path / ACTOR.session
     session.mkdir()

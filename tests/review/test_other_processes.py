@@ -135,7 +135,7 @@ class Window:
         return self._path.read_text() != document.text
 
 
-async def test_a_buffer_that_still_holds_what_was_taken_back_elsewhere_is_named(tmp_path) -> None:
+async def test_a_buffer_that_still_holds_what_was_reverted_elsewhere_is_named(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     path.write_text(AFTER)
     window = Window(path, AFTER)

@@ -128,7 +128,7 @@ def test_a_created_file_goes_with_the_last_of_its_hunks() -> None:
     assert ledger.text is None
 
 
-def test_a_removed_file_comes_back() -> None:
+def test_a_removed_file_returns() -> None:
     for text in ("a\nb\n", ""):
         ledger = PureLedger(text)
         ledger.agent(1, None)
@@ -139,7 +139,7 @@ def test_a_removed_file_comes_back() -> None:
         assert (ledger.text, ledger.hunks()) == (text, ())
 
 
-def test_a_file_that_was_changed_and_then_removed_comes_back_turn_by_turn() -> None:
+def test_a_file_that_was_changed_and_then_removed_returns_turn_by_turn() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.agent(1, "a\nB\n")
     ledger.agent(2, None)
@@ -202,7 +202,7 @@ def test_what_an_editor_made_of_the_edit_is_the_users() -> None:
     assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
 
 
-def test_an_edit_that_nobody_finished_counts_as_far_as_it_stands_there() -> None:
+def test_an_edit_that_nobody_finished_counts_as_far_as_it_is_there() -> None:
     ledger = PureLedger("a\nb\n")
     ledger.begins(1, "a\nB\nC\n")
     again = ledger.reloaded()

@@ -157,7 +157,7 @@ async def test_a_background_command_holds_the_folder_between_turns_until_it_has_
     assert found["b-early"] == {"s2"}
 
 
-async def test_a_session_that_closes_lets_the_others_go_on(tmp_path: Path) -> None:
+async def test_a_session_that_closes_lets_the_others_continue(tmp_path: Path) -> None:
     first, second, _ = await two_sessions(tmp_path)
     end = asyncio.Event()
     end.set()

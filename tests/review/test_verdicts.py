@@ -89,7 +89,7 @@ async def test_what_the_user_rewrote_is_kept_unless_it_is_forced(room: Room) -> 
     assert room.ledger.n_pending == 0
 
 
-async def test_only_what_a_turn_did_is_taken_back(room: Room) -> None:
+async def test_only_what_a_turn_did_is_reverted(room: Room) -> None:
     await room.edit(room.path, AFTER.replace("one", "ONE"), Actor("s1", 2))
     done = await reject(room.ledger, room.workspace, Scope(session="s1", turn=1))
     assert len(done.hunks) == 2, done
@@ -154,7 +154,7 @@ class Refusing(DiskWorkspace):
         return await super().write(path, base, text, label=label)
 
 
-async def test_one_file_that_fails_is_told_and_stays_pending_and_the_rest_is_done(
+async def test_one_file_that_fails_is_reported_and_stays_pending_and_the_rest_is_done(
     room: Room,
 ) -> None:
     other = room.root / "b.txt"

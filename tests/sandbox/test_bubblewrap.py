@@ -79,7 +79,7 @@ def test_sbx_04_each_folder_above_a_protected_path_is_a_mount_before_it() -> Non
     ]
 
 
-def test_what_lies_in_a_protected_folder_is_not_made_writable_again() -> None:
+def test_what_is_in_a_protected_folder_is_not_made_writable_again() -> None:
     bounds = Confinement(
         writable=("/w",), protected=("/w/.vscode",), hidden=("/w/.vscode/deep/.env",)
     )

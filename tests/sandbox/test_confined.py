@@ -28,7 +28,7 @@ async def run(command: str, cwd: Path, **options: object) -> Finished:
 
 
 @needs_bubblewrap
-async def test_output_exit_code_and_the_trail_are_told(tmp_path: Path) -> None:
+async def test_output_exit_code_and_the_trail_are_reported(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     finished = await run(
         f"trap 'pwd >&{writing}' EXIT; mkdir d; cd d; echo out; echo err >&2; exit 3",
@@ -54,7 +54,7 @@ async def test_sbx_14_nothing_but_the_three_streams_is_open(tmp_path: Path) -> N
 
 
 @needs_bubblewrap
-async def test_limits_hold_and_are_told(tmp_path: Path) -> None:
+async def test_limits_hold_and_are_reported(tmp_path: Path) -> None:
     finished = await run("while :; do :; done", tmp_path, limits=CommandLimits(cpu_s=1))
     assert "processor time" in finished.overrun
 
@@ -196,7 +196,7 @@ async def test_sec_10_sockets_of_agents_and_helpers_are_out_of_reach(tmp_path: P
         "exec 3<>/dev/null; echo x >&3",
     ],
 )
-async def test_ordinary_work_goes_on_inside(tmp_path: Path, command: str) -> None:
+async def test_ordinary_work_continues_inside(tmp_path: Path, command: str) -> None:
     finished = await run(command, tmp_path)
     assert finished.exit_code == 0, finished.output
 
@@ -225,7 +225,7 @@ async def test_a_stub_that_the_user_fills_meanwhile_stays(tmp_path: Path) -> Non
 
 
 @needs_bubblewrap
-async def test_sbx_15_a_folder_of_the_session_stands_at_tmp(tmp_path: Path) -> None:
+async def test_sbx_15_a_folder_of_the_session_is_at_tmp(tmp_path: Path) -> None:
     if any(one.startswith("/tmp/") for one in host().kept):
         pytest.skip("our own Python stands in /tmp, which is therefore new for each command")
     home = Path("/var/lib") if os.geteuid() == 0 else Path.home()
@@ -236,7 +236,7 @@ async def test_sbx_15_a_folder_of_the_session_stands_at_tmp(tmp_path: Path) -> N
 
 
 @needs_bubblewrap
-async def test_what_a_look_finds_holds_and_what_is_settled_is_told(tmp_path: Path) -> None:
+async def test_what_a_look_finds_holds_and_what_is_settled_is_reported(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("old")
     (tmp_path / "secret").write_text("canary")
     settled = []
@@ -287,7 +287,7 @@ async def test_names_that_are_odd_for_a_shell_are_guarded_as_any_other(tmp_path:
 
 
 @needs_bubblewrap
-async def test_a_sandbox_that_cannot_be_set_up_is_said(tmp_path: Path) -> None:
+async def test_a_sandbox_that_cannot_be_set_up_is_reported(tmp_path: Path) -> None:
     finished = await run("echo ran", tmp_path, bounds=Confinement(writable=("/nonexistent/w",)))
     assert "ran" not in finished.output
     assert finished.notes == ("the sandbox could not be set up, so nothing was run; try again",)
@@ -309,11 +309,11 @@ def test_sbx_16_the_state_is_tried_once() -> None:
         ("/bin/false", "does not work here"),
     ],
 )
-def test_sbx_16_a_missing_or_broken_sandbox_is_said(bwrap: str, words: str) -> None:
+def test_sbx_16_a_missing_or_broken_sandbox_is_reported(bwrap: str, words: str) -> None:
     assert words in why_no_bubblewrap(bwrap)
 
 
-def test_sbx_16_system_that_forbids_namespaces_is_said_in_words(tmp_path: Path) -> None:
+def test_sbx_16_system_that_forbids_namespaces_is_reported_in_words(tmp_path: Path) -> None:
     fake = tmp_path / "bwrap"
     fake.write_text(
         "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2; exit 1\n"

@@ -34,7 +34,7 @@ def program(path: Path, text: str = "#!/bin/sh\necho planted >&2; echo planted\n
     return path
 
 
-def test_a_program_of_the_workspace_is_passed_over_for_the_systems(work: Path) -> None:
+def test_a_program_of_the_workspace_is_skipped_for_the_systems(work: Path) -> None:
     planted = program(work / ".venv" / "bin" / "bash")
     assert find_program("bash") == planted
     found = find_program("bash", (work,))
@@ -63,7 +63,7 @@ def test_no_link_leads_us_there_either(tmp_path: Path, monkeypatch, way: str) ->
     assert program_within("sh", (work,)) is None
 
 
-def test_a_path_that_is_all_workspace_is_no_empty_one(tmp_path: Path, monkeypatch) -> None:
+def test_a_path_that_is_all_workspace_is_not_an_empty_one(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:bin:.")
     assert path_without((tmp_path,)) == os.defpath
     assert clean_environment({"PATH": "bin:."})["PATH"] == os.defpath

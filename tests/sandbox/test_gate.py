@@ -126,7 +126,7 @@ async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path
         assert await ran(root) == "ran\n"
 
 
-async def test_many_that_can_be_moved_by_now_are_told_in_a_few_lines(
+async def test_many_that_can_be_moved_by_now_are_reported_in_a_few_lines(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     looked = await asyncio.to_thread(place.guard.look)
@@ -236,7 +236,7 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
 
 
 @needs_bubblewrap
-async def test_what_a_stopped_command_planted_is_said_in_the_next_turn(tmp_path: Path) -> None:
+async def test_what_a_stopped_command_planted_is_reported_in_the_next_turn(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     guard = FolderGuard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))

@@ -61,7 +61,7 @@ async def test_without_bounds_the_same_attempts_succeed() -> None:
     assert {title for title, done in came_of.items() if not done} == set()
 
 
-def test_sbx_23_what_landlock_cannot_hold_is_said() -> None:
+def test_sbx_23_what_landlock_cannot_hold_is_reported() -> None:
     assert any(".git" in one for one in LIMITS)
     assert all(one == one.strip() and not one.endswith(".") for one in LIMITS)
 

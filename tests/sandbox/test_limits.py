@@ -18,18 +18,20 @@ async def run(command: str, cwd: Path, **limits: int) -> Finished:
     return await spawn(command, cwd=cwd, timeout_s=30, limits=CommandLimits(**limits))
 
 
-async def test_prc_09_processor_time_is_bounded_and_said(tmp_path: Path) -> None:
+async def test_prc_09_processor_time_is_bounded_and_reported(tmp_path: Path) -> None:
     finished = await run("while :; do :; done", tmp_path, cpu_s=1)
     assert (finished.overrun, finished.timed_out) == ("over 1 s of processor time", False)
 
 
-async def test_prc_09_a_file_that_fills_the_disk_is_bounded_and_said(tmp_path: Path) -> None:
+async def test_prc_09_a_file_that_fills_the_disk_is_bounded_and_reported(tmp_path: Path) -> None:
     finished = await run("head -c 5000000 /dev/zero >x", tmp_path, file_b=2_000_000)
     assert finished.overrun.startswith("a file of over 2 MB")
     assert (tmp_path / "x").stat().st_size <= 2_000_000
 
 
-async def test_prc_09_memory_of_all_processes_together_is_bounded_and_said(tmp_path: Path) -> None:
+async def test_prc_09_memory_of_all_processes_together_is_bounded_and_reported(
+    tmp_path: Path,
+) -> None:
     hog = f"{sys.executable} -c 'import time; x = bytearray(60 << 20); time.sleep(30)'"
     finished = await run(f"{hog} & setsid {hog} & {hog} & wait", tmp_path, ram_b=130_000_000)
     assert (finished.overrun, finished.exit_code) == ("over 130 MB of memory", -9)

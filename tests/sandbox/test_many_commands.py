@@ -48,7 +48,9 @@ async def test_prc_10_a_hundred_commands_leave_no_zombie_and_no_descriptor(tmp_p
         ("rmdir $PWD 2>/dev/null; mkdir gone; cd gone; rmdir ../gone; ls; exit 5", 5),
     ],
 )
-async def test_prc_11_every_ending_is_told_exactly(tmp_path: Path, command: str, code: int) -> None:
+async def test_prc_11_every_ending_is_reported_exactly(
+    tmp_path: Path, command: str, code: int
+) -> None:
     (tmp_path / "plain").write_text("no program")
     assert (await spawn(command, cwd=tmp_path, timeout_s=20)).exit_code == code
 

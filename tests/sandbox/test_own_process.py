@@ -30,7 +30,7 @@ def ended(code: str, **environment: str) -> str:
 
 
 @linux
-def test_sec_02_a_key_is_read_once_and_then_stands_in_no_environment() -> None:
+def test_sec_02_a_key_is_read_once_and_then_is_in_no_environment() -> None:
     said = ended(
         TAKEN,
         OPENAI_API_KEY="canary-1",

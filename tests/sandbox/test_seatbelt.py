@@ -134,7 +134,7 @@ def test_a_workspace_in_a_hidden_home_folder_is_read_and_written() -> None:
     assert "(allow file-read-metadata" in given
 
 
-def test_sbx_24_what_is_hidden_is_not_read_nor_named_anew() -> None:
+def test_sbx_24_what_is_hidden_is_not_read_nor_named_again() -> None:
     for path in ("/Users/me/.ssh/id", "/Users/me/.ssh", f"{W}/.env", f"{W}/.ENV"):
         assert not may("file-read-data", path)
         assert not may("file-link", path)

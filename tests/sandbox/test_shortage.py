@@ -94,7 +94,7 @@ async def test_another_error_stays_what_it_is() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/fd is Linux's")
-def test_a_folder_that_cannot_be_listed_for_want_of_files_is_not_gone(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_listed_without_files_is_not_gone(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     tree = Tree(tmp_path, lambda _path: True)
     held = []

@@ -40,7 +40,7 @@ def survivors(seconds: str) -> list[str]:
     return found
 
 
-async def test_output_and_exit_code_are_told(tmp_path: Path) -> None:
+async def test_output_and_exit_code_are_reported(tmp_path: Path) -> None:
     finished = await run("echo out; echo err >&2; exit 3", tmp_path)
     assert (finished.exit_code, finished.output, finished.timed_out) == (3, "out\nerr\n", False)
 
@@ -101,7 +101,7 @@ async def test_a_huge_output_keeps_both_ends_and_its_size(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", [0, 1, 10, 11, 14, 15, 16, 100])
-async def test_what_fits_is_kept_whole(tmp_path: Path, size: int) -> None:
+async def test_output_within_the_limit_is_kept_whole(tmp_path: Path, size: int) -> None:
     text = "".join(chr(97 + i % 26) for i in range(size))
     finished = await run(f"printf %s '{text}'", tmp_path, limit_b=15)
     kept = (text, "") if size <= 15 else (text[:10], text[-5:])
@@ -124,7 +124,7 @@ async def test_time_over_ends_everything_also_what_left_the_group(tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
-async def test_cancelling_ends_everything_and_goes_on(tmp_path: Path) -> None:
+async def test_cancelling_ends_everything_and_continues(tmp_path: Path) -> None:
     command = ESCAPES.format(sleep="/bin/sleep") + "echo ready; trap '' TERM; sleep 987654"
     ready = asyncio.Event()
     task = asyncio.create_task(run(command, tmp_path, on_chunk=lambda _: ready.set()))
@@ -142,13 +142,13 @@ async def test_the_output_before_the_time_was_over_is_kept(tmp_path: Path) -> No
     assert (finished.output, finished.timed_out) == ("early\n", True)
 
 
-async def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="could not be started in .*gone.*: No such file"):
         await run("true", tmp_path / "gone")
 
 
 @pytest.mark.parametrize("command", ["echo \0", "echo \ud800", "x" * 3_000_000])
-async def test_a_command_that_no_system_takes_is_said(tmp_path: Path, command: str) -> None:
+async def test_a_command_that_no_system_takes_is_reported(tmp_path: Path, command: str) -> None:
     with pytest.raises(ToolError, match="could not be started"):
         await run(command, tmp_path)
 

@@ -38,7 +38,7 @@ def test_what_fails_in_a_worker_fails_here_and_ends_the_others() -> None:
     assert active_children() == []
 
 
-def test_a_worker_that_is_killed_is_said() -> None:
+def test_a_worker_that_is_killed_is_reported() -> None:
     with pytest.raises(UserError, match="a worker process ended"):
         list(mapped(os._exit, [1] * FEW, n_workers=2))
     assert active_children() == []

@@ -66,7 +66,7 @@ NO_SECRETS = [
 
 
 @pytest.mark.parametrize("text", NO_SECRETS)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_what_is_not_a_secret_stays(text: str) -> None:
     assert Hider().hide(text) is text
 
 
@@ -118,7 +118,7 @@ def test_no_text_takes_long(text: str) -> None:
     assert time.process_time() - began < 1.0
 
 
-def test_the_values_of_a_secret_file_are_what_is_no_word_number_or_path() -> None:
+def test_the_values_of_a_secret_file_are_what_is_not_a_word_number_or_path() -> None:
     text = (
         "NODE_ENV=production\nPORT=12345678\nURL=https://api.example.com\nHOME=/home/user/x\n"
         "PASS='horse-battery'\nkey: \"aB3dE5gH\"\nSHORT=abc\n"

@@ -107,7 +107,7 @@ async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
         await (await service_of(home)).endpoint.models()
 
 
-async def test_a_broken_file_of_permissions_is_said_once_and_stops_nothing(home) -> None:
+async def test_a_broken_file_of_permissions_is_reported_once_and_stops_nothing(home) -> None:
     path = home.state / "permissions" / f"{folder_name(home.workspace)}.json"
     path.parent.mkdir(parents=True)
     path.write_text("not json")
@@ -161,7 +161,7 @@ async def test_a_new_session_sweeps_old_ones_away(home) -> None:
     assert [told in session.notice for session in opened] == [False, True]
 
 
-async def test_a_session_that_cannot_be_opened_is_let_go_of(home) -> None:
+async def test_a_session_that_cannot_be_opened_is_released(home) -> None:
     composition = Composition(home.environment(), scripted=True)
     answers = [Settings(provider="scripted")]
 
@@ -221,7 +221,7 @@ async def test_the_scripted_model_lacks_nothing(home) -> None:
     assert [model.source for model in await endpoint.models()] == ["demo"]
 
 
-async def test_the_first_page_stands_in_the_state_folder(home) -> None:
+async def test_the_first_page_is_in_the_state_folder(home) -> None:
     path = await (await service_of(home)).endpoint.first_run_page()
     assert path == home.state / "first-run.md"
     assert path.read_text() == page(str(home.config / "indwell" / "config.toml"))

@@ -170,7 +170,7 @@ async def test_copies_of_the_users_files_go_by_age_and_last_for_room(tmp_path) -
     assert sorted(path.name for path in undo.iterdir()) == ["c.old", "live.undo"]
 
 
-async def test_what_was_swept_is_told_once_and_stays_written_down(tmp_path) -> None:
+async def test_what_was_swept_is_reported_once_and_stays_written_down(tmp_path) -> None:
     old, _ = await session(tmp_path, 31)
     await session(tmp_path, 0)
     assert swept(tmp_path) == (old,)
@@ -228,7 +228,9 @@ async def test_two_processes_that_sweep_at_once_delete_each_session_once(tmp_pat
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
-async def test_a_kill_while_it_sweeps_leaves_each_session_whole_or_gone_and_told(tmp_path) -> None:
+async def test_a_kill_while_it_sweeps_leaves_each_session_whole_or_gone_and_reported(
+    tmp_path,
+) -> None:
     context = multiprocessing.get_context("spawn")
     for turn in range(4):
         state = tmp_path / str(turn)

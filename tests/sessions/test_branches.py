@@ -78,7 +78,7 @@ def test_a_rewind_to_a_turn_that_the_log_has_lost_changes_nothing() -> None:
     assert words_of((*THREE, Rewound(99, "", AT))) == words_of(THREE)
 
 
-def test_a_compacted_conversation_comes_back_with_its_originals() -> None:
+def test_a_compacted_conversation_returns_with_its_originals() -> None:
     splice = MessageSplice(0, 3, (said("user", "sum", 2).message,))
     inside = CompactionRecord(2, "collapse", (splice,), 90, 30, ("s.txt",), AT, live=4)
     head = (STARTED, *a_turn(1), *a_turn(2)[:-1], inside, TurnEndRecord(2, "done", AT))

@@ -80,7 +80,7 @@ def test_a_compaction_is_folded_with_what_stood_there_before() -> None:
         ((MessageSplice(0, 1, (user("s"),)),), 7, "it was made of 7 messages, and there are 5"),
     ],
 )
-def test_an_impossible_compaction_is_passed_over_and_said_once(splices, live, why) -> None:
+def test_an_impossible_compaction_is_skipped_and_reported_once(splices, live, why) -> None:
     broken = (*SAID, compacted(*splices, live=live))
     told = folded(broken)
     notice = f"a compaction of {AT} does not fit the log ({why})"

@@ -172,7 +172,7 @@ async def test_a_fork_that_a_kill_cut_off_is_not_taken_for_a_whole_one(store) ->
             await fork_session(store, fork, 1, now=LATER)
 
 
-async def test_a_fork_that_went_on_and_lost_a_line_is_gone_on_with(store) -> None:
+async def test_a_fork_that_went_on_and_lost_a_line_is_continued_with(store) -> None:
     origin = await session(store, 1, 2)
     fork = (await fork_session(store, origin, 2, now=LATER)).session
     _, log = store.resume(fork, now=LATER)
@@ -187,7 +187,7 @@ async def test_a_fork_that_went_on_and_lost_a_line_is_gone_on_with(store) -> Non
     assert len(words_of(reading.records)) == 6
 
 
-async def test_a_turn_that_runs_is_left_out_of_a_fork_and_said(store) -> None:
+async def test_a_turn_that_runs_is_left_out_of_a_fork_and_reported(store) -> None:
     origin, log = store.create(model="small", now=NOW)
     for record in (*a_turn(1), *a_turn(2, ends=False)):
         log.append(record)

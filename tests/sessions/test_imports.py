@@ -20,7 +20,7 @@ WHOLE = [
 ]
 
 
-def test_a_whole_record_needs_no_mending() -> None:
+def test_a_whole_record_needs_no_repair() -> None:
     one = recorded({"id": "x", "messages": WHOLE})
     assert (one.id, one.system, one.notes) == ("x", "be brief", ())
     assert [message.role for message in one.messages] == ["user", "assistant"] * 2
@@ -35,7 +35,7 @@ def test_a_file_may_hold_a_conversation_or_a_message_in_each_line() -> None:
     assert (one.id, len(one.messages), one.notes) == ("mine", 4, ())
 
 
-def test_a_damaged_history_is_healed_and_what_was_mended_is_said() -> None:
+def test_a_damaged_history_is_healed_and_what_was_repaired_is_reported() -> None:
     damaged = [WHOLE[2], 7, {"role": "tool", "tool_call_id": "c9", "content": "?"}, *WHOLE[4:]]
     one = recorded({"messages": [*damaged, {"role": "oracle", "content": "x"}]}, name="n")
     assert problems(one.messages) == ()
@@ -43,7 +43,7 @@ def test_a_damaged_history_is_healed_and_what_was_mended_is_said() -> None:
     assert any("nobody made" in note for note in one.notes)
 
 
-def test_lines_that_are_no_json_are_left_out_and_said() -> None:
+def test_lines_that_are_no_json_are_left_out_and_reported() -> None:
     lines = [b"{", b"[1]", b'{"a":1}', json.dumps(WHOLE[1]).encode()]
     (one,) = recorded_sessions(lines, name="f")
     assert len(one.messages) == 1

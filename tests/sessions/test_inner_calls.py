@@ -89,7 +89,7 @@ def test_its_calls_are_not_the_main_ones_and_those_are_not_its() -> None:
     check(ended("c1"), told=(CARD, *done("c1")))
 
 
-def test_a_log_of_before_reads_as_it_did() -> None:
+def test_a_log_from_before_reads_as_it_did() -> None:
     old = (
         b'{"type":"decided","turn":1,"tool_use_id":"a1-1","tool":"bash","what":"make",'
         b'"decision":"allow","at":"x","agent":"explore"}\n'

@@ -79,7 +79,7 @@ def test_every_cut_of_the_last_line_loses_at_most_that_line() -> None:
     assert decode(whole[:-1]) == LogReading(WHOLE_TURN, ())
 
 
-def test_a_broken_line_in_the_middle_is_said_and_the_rest_is_read() -> None:
+def test_a_broken_line_in_the_middle_is_reported_and_the_rest_is_read() -> None:
     for broken in (
         b"{}",
         b"null",
@@ -121,7 +121,7 @@ def test_records_of_a_newer_version_are_skipped_and_counted() -> None:
     )
 
 
-def test_a_field_of_a_newer_version_is_passed_over() -> None:
+def test_a_field_of_a_newer_version_is_skipped() -> None:
     line = encode(FINISHED).replace(b'"turn":1', b'"turn":1,"mood":{"good":[true]}')
     assert decode(line) == LogReading((FINISHED,), ())
 

@@ -159,7 +159,7 @@ def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
     assert turn.events[1:] == (Said(1, "Half a"),)
 
 
-def test_drafts_are_kept_in_private_and_told_once(tmp_path) -> None:
+def test_drafts_are_kept_in_private_and_reported_once(tmp_path) -> None:
     store = DraftStore(tmp_path / "state", tmp_path)
     path = store.keep(["one\n", "two\nlines"], now=datetime(2026, 11, 21, 9, tzinfo=UTC))
     assert path.read_text() == "one\n\n---\n\ntwo\nlines\n"

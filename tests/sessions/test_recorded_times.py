@@ -47,7 +47,7 @@ def test_times_that_are_missing_or_no_order_are_none(times: tuple[object, ...]) 
     assert session(*times) == ()
 
 
-def test_where_messages_had_to_be_mended_nothing_is_said_of_times() -> None:
+def test_where_messages_had_to_be_repaired_nothing_is_reported_about_times() -> None:
     entries = [{"role": "assistant", "content": "hello", "timestamp": 1}]
     one = recorded({"messages": entries})
     assert (len(one.messages), one.times_s) == (2, ())

@@ -60,7 +60,7 @@ KILLED_IN_A_CALL: tuple[Record, ...] = (
 )
 
 
-def test_per_09_what_may_have_run_is_unknown_and_what_had_not_begun_is_said_to_be_so() -> None:
+def test_per_09_what_may_have_run_is_unknown_and_what_had_not_begun_is_reported_as_so() -> None:
     past = past_of(KILLED_IN_A_CALL)
     assert [(one.use.id, one.begun) for one in past.open_calls] == [
         ("c1", True),
@@ -88,7 +88,7 @@ def test_per_11_with_its_answers_a_broken_off_conversation_may_be_sent() -> None
     assert (again.messages, again.open_calls, again.notes) == (answered, (), ())
 
 
-def test_where_records_are_damaged_no_call_is_said_not_to_have_begun() -> None:
+def test_where_records_are_damaged_no_call_is_reported_not_to_have_begun() -> None:
     past = past_of(KILLED_IN_A_CALL[:-1], is_damaged=True)
     assert all(one.begun for one in past.open_calls)
 
@@ -98,7 +98,7 @@ def test_an_intent_of_an_earlier_round_says_nothing_of_a_call_with_the_same_id()
     assert past_of(records).open_calls == (OpenCall(ToolUse("c1", "bash", "{}", ITS), begun=False),)
 
 
-def test_totals_go_on_where_they_were() -> None:
+def test_totals_continue_where_they_were() -> None:
     past = past_of(
         (
             *KILLED_IN_A_CALL,
@@ -136,12 +136,12 @@ def test_totals_go_on_where_they_were() -> None:
         ((), "", False),
     ],
 )
-def test_words_that_never_reached_the_model_come_back(records, draft, broken_off) -> None:
+def test_words_that_never_reached_the_model_return(records, draft, broken_off) -> None:
     past = past_of((STARTED, *records))
     assert (past.draft, past.is_broken_off) == (draft, broken_off)
 
 
-def test_a_hole_in_the_middle_is_mended_the_same_each_time_and_told_once() -> None:
+def test_a_hole_in_the_middle_is_repaired_the_same_each_time_and_reported_once() -> None:
     records = (*KILLED_IN_A_CALL[:3], calls("bash"), asked("go on", 2))
     past = past_of(records)
     assert problems(past.messages) == ()
@@ -151,7 +151,7 @@ def test_a_hole_in_the_middle_is_mended_the_same_each_time_and_told_once() -> No
     assert (again.messages, again.notes) == (past.messages, ())
 
 
-def test_the_newest_prefix_counts_and_tools_have_a_digest_of_all_that_is_sent() -> None:
+def test_the_newest_prefix_applies_and_the_digest_of_the_tools_covers_everything_sent() -> None:
     old, new = Prefixed(("a",), "1", AT), Prefixed(("b",), "2", AT)
     assert past_of((STARTED, old, new)).prefix == new
     assert past_of((STARTED,)).prefix is None
@@ -173,14 +173,14 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_per_10_a_lost_edit_is_told_from_what_the_file_holds(name) -> None:
+def test_per_10_a_lost_edit_is_distinguished_from_what_the_file_holds(name) -> None:
     edit, before, after = EDITS[name]
     arguments = EditFile("a.py", (edit,))
     assert (state_of(arguments, before), state_of(arguments, after)) == ("not done", "done")
     assert state_of(arguments, None) == "neither"
 
 
-def test_per_10_what_is_neither_before_nor_after_is_said_to_be_neither() -> None:
+def test_per_10_what_is_neither_before_nor_after_is_reported_as_neither() -> None:
     both = EditFile("a.py", (Replacement("one", "two"), Replacement("three", "four")))
     assert state_of(both, "one three") == "not done"
     assert state_of(both, "two four") == "done"

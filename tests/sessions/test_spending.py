@@ -117,7 +117,7 @@ def test_what_was_held_when_a_process_was_killed_counts_until_the_day_is_over(
     assert asyncio.run(ledger(tmp_path, NOON + timedelta(days=1)).today()) == 0.0
 
 
-async def test_a_call_that_lasts_past_midnight_is_let_go_of_in_its_own_day(tmp_path: Path) -> None:
+async def test_a_call_that_lasts_past_midnight_is_released_in_its_own_day(tmp_path: Path) -> None:
     days = [NOON]
     book = SpendingLedger(tmp_path, lambda: days[-1])
     held = await book.hold(0.5, 1.0)
@@ -130,7 +130,7 @@ async def test_a_call_that_lasts_past_midnight_is_let_go_of_in_its_own_day(tmp_p
     await book.close()
 
 
-async def test_a_hold_that_nobody_waited_for_is_let_go_of(tmp_path: Path) -> None:
+async def test_a_hold_that_nobody_waited_for_is_released(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     waiting = asyncio.create_task(book.hold(0.5, 1.0))
     await asyncio.sleep(0)  # it has been asked for
@@ -140,7 +140,7 @@ async def test_a_hold_that_nobody_waited_for_is_let_go_of(tmp_path: Path) -> Non
     await book.close()
 
 
-async def test_an_absurd_line_is_left_out_and_said(
+async def test_an_absurd_line_is_left_out_and_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     book = ledger(tmp_path)

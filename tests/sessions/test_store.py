@@ -69,7 +69,7 @@ def test_a_session_resumed_again_and_again_is_one_conversation(
     assert reading.notices == ()
 
 
-async def test_a_torn_tail_is_told_once_and_stays_in_the_log(tmp_path: Path) -> None:
+async def test_a_torn_tail_is_reported_once_and_stays_in_the_log(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     last = encode(HEARD)
     for n_bytes in range(len(last)):
@@ -144,7 +144,7 @@ async def test_sessions_are_listed_newest_first_and_nothing_else_is(tmp_path: Pa
     assert store.ids() == (made[2], made[1], made[0])
 
 
-async def test_per_14_sessions_stand_in_the_order_of_their_beginnings_whatever_the_clock_says(
+async def test_per_14_sessions_are_in_the_order_of_their_beginnings_whatever_the_clock_says(
     tmp_path: Path,
 ) -> None:
     store = store_in(tmp_path)
@@ -261,7 +261,7 @@ async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
     assert len(set(made)) == 3
 
 
-async def test_a_workspace_whose_name_is_no_text_still_has_sessions(tmp_path: Path) -> None:
+async def test_a_workspace_whose_name_is_not_text_still_has_sessions(tmp_path: Path) -> None:
     workspace = tmp_path / os.fsdecode(b"caf\xe9")
     store = SessionStore(tmp_path / "state", workspace)
     session = await session_of(store, ASKED)

@@ -212,7 +212,7 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 
 
 @pytest.mark.parametrize("limit", [0, 1, 150, 151, 500, 2_000])
-def test_a_full_disk_is_said_and_nothing_is_lost_once_there_is_room(
+def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_room(
     tmp_path: Path, limit: int
 ) -> None:
     path = tmp_path / "log.jsonl"
@@ -307,7 +307,7 @@ async def test_a_commit_that_nobody_waits_for_happens_beside_the_caller(tmp_path
     await writer.close()
 
 
-async def test_what_goes_wrong_in_it_is_told_by_the_next_commit(
+async def test_what_goes_wrong_in_it_is_reported_by_the_next_commit(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = LogWriter(DyingDisk(tmp_path / "log.jsonl"))
@@ -346,7 +346,7 @@ async def test_a_log_that_is_removed_while_it_is_open_is_written_again_whole(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows replaces no open file")
-async def test_a_log_in_whose_place_another_file_stands_is_said_and_that_file_stays(
+async def test_a_log_in_whose_place_another_file_stands_is_reported_and_that_file_stays(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.jsonl"

@@ -59,7 +59,7 @@ def test_a_setting_written_as_a_table_is_found() -> None:
     assert dict(check(parse_toml(new, "x"), "x").values) == {"base_url": "http://new/v1"}
 
 
-def test_a_broken_file_is_said_with_its_line_and_not_touched() -> None:
+def test_a_broken_file_is_reported_with_its_line_and_not_touched() -> None:
     with pytest.raises(SettingsError, match="config.toml line 2: "):
         change('model = "a"\nmode = \n', model="b")
 

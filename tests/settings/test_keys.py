@@ -47,7 +47,7 @@ def path(tmp_path) -> Path:
     return tmp_path / "config" / "keys.json"
 
 
-def test_a_key_lies_in_the_keyring_and_nowhere_else(path) -> None:
+def test_a_key_is_in_the_keyring_and_nowhere_else(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     kept = store.put(ONE, KEY)
@@ -71,7 +71,7 @@ def test_a_key_is_given_out_for_its_own_origin_only(path) -> None:
 
 
 @pytest.mark.parametrize("open_ring", [no_ring, EmptyRing])
-def test_without_a_working_keyring_the_key_lies_in_a_private_file_and_it_is_said(
+def test_without_a_working_keyring_the_key_is_in_a_private_file_and_it_is_reported(
     path, open_ring
 ) -> None:
     store = KeyStore(path, open_ring)
@@ -99,7 +99,7 @@ def test_a_key_is_forgotten_where_it_lay(path) -> None:
     assert (ring.held, store.origins()) == ({OTHER: "second"}, {OTHER: "keyring"})
 
 
-def test_an_origin_that_needs_no_key_any_more_leaves_none_behind(path) -> None:
+def test_an_origin_that_needs_no_key_any_longer_leaves_none_behind(path) -> None:
     ring = DictRing()
     store = KeyStore(path, lambda: ring)
     store.put(ONE, KEY)
@@ -117,7 +117,7 @@ def test_a_key_that_the_keyring_lost_is_one_clear_sentence(path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["{", '{"x": 1}', '{"x": {"where": "moon"}}', "\xff"])
-def test_a_broken_file_of_keys_is_said_without_its_contents(path, damage) -> None:
+def test_a_broken_file_of_keys_is_reported_without_its_contents(path, damage) -> None:
     path.parent.mkdir()
     path.write_bytes((damage + KEY.reveal()).encode("latin-1"))
     with pytest.raises(

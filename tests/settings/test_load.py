@@ -79,7 +79,7 @@ def test_what_a_rule_denies_to_read_is_denied_as_if_it_stood_in_deny() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
-def test_a_rule_that_says_nothing_stops_everything_until_it_is_mended(pattern: str) -> None:
+def test_a_rule_that_says_nothing_stops_everything_until_it_is_repaired(pattern: str) -> None:
     with pytest.raises(SettingsError, match="is not a pattern"):
         load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
 
@@ -178,7 +178,7 @@ def test_a_broken_workspace_file_keeps_nobody_from_working(workspace: str, notic
 
 
 @pytest.mark.parametrize("options", [[], "auto", 3, True])
-def test_editor_options_that_are_no_table_are_said(options: object) -> None:
+def test_editor_options_that_are_no_table_are_reported(options: object) -> None:
     assert load({}, editor_options=options) == Loaded(
         Settings(), ("the editor's options are ignored: expected a table of settings",)
     )

@@ -99,7 +99,9 @@ def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_pat
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_page_counts_as_soon_as_the_user_has_mended_who_may_write_it(pages, *, is_folder) -> None:
+def test_a_page_counts_as_soon_as_the_user_has_repaired_who_may_write_it(
+    pages, *, is_folder
+) -> None:
     pages.keep(FACT)
     path = pages.path("workspace")
     path = path.parent if is_folder else path

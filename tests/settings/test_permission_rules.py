@@ -40,7 +40,7 @@ async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, t
     assert (book.granted, path.read_bytes()) == (frozenset({"b"}), data)
 
 
-async def test_what_is_taken_back_ends_at_once_in_servers_that_run(tmp_path) -> None:
+async def test_what_is_reverted_ends_at_once_in_servers_that_run(tmp_path) -> None:
     path = tmp_path / "rules.json"
     running, other = RuleBook(path), RuleBook(path)
     for rule in ("a", "b", "c"):

@@ -52,7 +52,7 @@ def test_what_should_be_an_address_is_told_the_same_way(text, shown) -> None:
 
 
 @pytest.mark.parametrize("url", [f"http://h/v1?key={KEY}", f"ftp://h/{KEY}", f"h?{KEY}", KEY])
-def test_a_setting_that_is_no_address_is_not_repeated_with_its_key(url) -> None:
+def test_a_setting_that_is_not_an_address_is_not_repeated_with_its_key(url) -> None:
     for refuse in (lambda: convert("base_url", url), lambda: origin_of(url.replace("http", "x"))):
         with pytest.raises(SettingsError) as caught:
             refuse()
@@ -77,7 +77,7 @@ def test_a_key_in_another_setting_is_not_repeated() -> None:
         ("a\n", ""),
     ],
 )
-def test_a_typed_name_is_repeated_only_if_it_is_no_key(name, shown) -> None:
+def test_a_typed_name_is_repeated_only_if_it_is_not_a_key(name, shown) -> None:
     assert name_or_nothing(name) == shown
 
 

@@ -72,7 +72,7 @@ def test_a_key_goes_in_and_out_under_our_name() -> None:
         (null.Keyring(), "the keyring is switched off (its backend is the empty one)"),
     ],
 )
-def test_a_backend_that_keeps_nothing_is_told(backend, sentence) -> None:
+def test_a_backend_that_keeps_nothing_is_reported(backend, sentence) -> None:
     with pytest.raises(KeyringUnusable) as caught:
         SystemRing(backend)
     assert str(caught.value) == sentence

@@ -38,7 +38,7 @@ def store(tmp_path) -> TrustStore:
     return TrustStore(tmp_path / "state")
 
 
-def test_nothing_is_said_at_first(store) -> None:
+def test_nothing_is_reported_at_first(store) -> None:
     assert store.read() == Answers()
 
 

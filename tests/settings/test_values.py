@@ -43,7 +43,7 @@ def test_a_number_of_thousands_of_digits_is_a_broken_file() -> None:
         parse_toml("window = " + "1" * 5_000, "config.toml")
 
 
-def test_a_byte_order_mark_is_no_mistake() -> None:
+def test_a_byte_order_mark_is_not_a_mistake() -> None:
     assert parse_toml('\ufeffmode = "ask"', "c") == {"mode": "ask"}
 
 
@@ -187,7 +187,7 @@ def test_a_folder_to_deny_may_be_written_as_in_ignore_files() -> None:
     )
 
 
-def test_a_setting_given_twice_is_said() -> None:
+def test_a_setting_given_twice_is_reported() -> None:
     table = {"attach_selection": True, "attach": {"selection": False}}
     assert check(table, "c") == SourceSettings(
         {"attach_selection": False}, ("'attach_selection' is set twice in c; the last one applies",)

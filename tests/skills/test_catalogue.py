@@ -50,7 +50,7 @@ def test_a_long_description_is_cut_between_words():
     }
 
 
-def test_skills_stand_in_one_order_whatever_the_order_they_were_found_in():
+def test_skills_are_in_one_order_whatever_the_order_they_were_found_in():
     skills = [a_skill("b"), a_skill("c"), a_skill("a")]
 
     assert catalogue(ranked(skills).own) == catalogue(ranked(reversed(skills)).own)
@@ -83,7 +83,7 @@ def test_a_prompt_without_its_catalogue_is_the_same_whatever_it_listed(behind):
     assert without_catalogue(one) == without_catalogue(two) == f"# Rules{behind}"
 
 
-def test_what_is_new_changed_and_gone_is_told():
+def test_what_is_new_changed_and_gone_is_reported():
     before = {"a": "- a: x", "b": "- b: x", "c": "- c: x"}
     now = {"a": "- a: x", "b": "- b: y", "d": "- d: x"}
 

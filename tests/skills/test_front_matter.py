@@ -50,7 +50,7 @@ def test_a_folded_text_is_one_line():
         ("description: ends in a colon:", "ends in a colon:"),
     ],
 )
-def test_a_colon_in_a_text_that_nobody_quoted_is_no_mistake(line, text):
+def test_a_colon_in_a_text_that_nobody_quoted_is_not_a_mistake(line, text):
     assert read_document(front(line)).text("description") == text
 
 
@@ -84,7 +84,7 @@ def test_a_number_is_asked_for_by_name():
 
 
 @pytest.mark.parametrize("word", ["-1", "1e9", "9999999999", "many"])
-def test_what_is_no_number_is_refused_by_name(word):
+def test_what_is_not_a_number_is_refused_by_name(word):
     with pytest.raises(BadFrontMatter, match="'rounds' has to be a whole number"):
         read_document(front(f"rounds: {word}")).number("rounds")
 
@@ -117,7 +117,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]"
         (front("? " * 4_000), "nested too deeply"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_plain_words(text, words):
+def test_what_cannot_be_read_is_reported_in_plain_words(text, words):
     with pytest.raises(BadFrontMatter, match=words):
         read_document(text)
 

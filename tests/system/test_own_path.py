@@ -129,7 +129,7 @@ def endpoint() -> object:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_command_line_executes_what_lies_in_the_workspace(trap: Trap, way: str) -> None:
+def test_no_command_line_executes_what_is_in_the_workspace(trap: Trap, way: str) -> None:
     tracer = strace()
     if way == "run in a restricted folder":
         trap.trusted = ()

@@ -89,7 +89,7 @@ async def test_sys_04_without_a_home_the_state_folder_that_is_set_will_do(tmp_pa
     assert dict(zip(NO_HOME, ended, strict=True)) == dict.fromkeys(NO_HOME, (5, [("done", "")]))
 
 
-async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_goes_on_and_it_is_said(
+async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_continues_and_it_is_reported(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)

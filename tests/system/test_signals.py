@@ -71,7 +71,7 @@ async def test_the_signals_of_a_broken_pipe_and_of_a_resized_terminal_are_nothin
         assert await client.say_goodbye() == 0
 
 
-async def test_a_server_that_was_stopped_goes_on_where_it_was(tmp_path) -> None:
+async def test_a_server_that_was_stopped_continues_where_it_was(tmp_path) -> None:
     """As with Ctrl+Z, or a laptop whose lid is closed in the middle of an answer."""
     home, go_on = Home(tmp_path), asyncio.Event()
     words = [chunk({"content": f"{number} "}) for number in range(50)]

@@ -29,7 +29,7 @@ def agent(root: Path, tmp_path: Path) -> Agent:
     return Agent(DiskWorkspace([root]), tmp_path / "spill")
 
 
-async def test_output_and_exit_code_are_told(agent: Agent) -> None:
+async def test_output_and_exit_code_are_reported(agent: Agent) -> None:
     assert await agent.call("bash", command="echo out; echo err >&2") == Outcome(
         text="out\nerr\nexit code 0", figure="ok", succeeded=Succeeded()
     )
@@ -52,7 +52,7 @@ async def test_a_failing_command_is_information(agent: Agent) -> None:
         ("trap 'echo mine' EXIT", "mine\nexit code 0"),
     ],
 )
-async def test_every_ending_is_told_as_it_is(agent: Agent, command: str, said: str) -> None:
+async def test_every_ending_is_reported_as_it_is(agent: Agent, command: str, said: str) -> None:
     assert (await agent.call("bash", command=command)).text.endswith(said)
 
 
@@ -92,7 +92,7 @@ async def test_the_working_directory_stays_in_the_workspace(
     assert agent.shell.cwd == root
 
 
-async def test_a_move_is_told(agent: Agent) -> None:
+async def test_a_move_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="cd a/b")
     assert outcome.text == "(no output)\nexit code 0\n[the working directory is now 'a/b']"
 
@@ -150,7 +150,7 @@ async def test_an_output_beyond_all_bounds_keeps_its_end(agent: Agent) -> None:
     assert sum(map(len, agent.live)) < 201_000
 
 
-async def test_output_is_heard_while_the_command_runs(agent: Agent, root: Path) -> None:
+async def test_output_is_noticed_while_the_command_runs(agent: Agent, root: Path) -> None:
     command = (
         "printf 'r\\xc3'; printf '\\xa9ady\\n'; until [ -e go ]; do sleep 0.01; done; echo end"
     )
@@ -201,7 +201,7 @@ async def test_prc_06_a_million_short_lines_are_bounded_and_kept_to_be_read(agen
     assert agent.spilled[0].count("y\n") == 1_000_000
 
 
-async def test_time_over_is_told_with_what_came(agent: Agent) -> None:
+async def test_time_over_is_reported_with_what_came(agent: Agent) -> None:
     began = time.monotonic()
     outcome = await agent.call("bash", command="echo early; sleep 1000", timeout_s=1)
     assert outcome == Outcome(
@@ -217,7 +217,7 @@ async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
         await agent.call("bash", command="true", timeout_s=timeout_s)
 
 
-async def test_prc_07_what_runs_on_in_the_background_ends_and_is_said(agent: Agent) -> None:
+async def test_prc_07_what_runs_on_in_the_background_ends_and_is_reported(agent: Agent) -> None:
     outcome = await agent.call("bash", command="sleep 1000 & echo started")
     assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
 
@@ -294,7 +294,7 @@ class Anything(msgspec.Struct):
     value: Any
 
 
-def test_arguments_nested_too_deeply_are_said() -> None:
+def test_arguments_nested_too_deeply_are_reported() -> None:
     async def run(_arguments: Anything, _context: ToolContext) -> Outcome:
         return Outcome(text="")
 

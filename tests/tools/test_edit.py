@@ -29,7 +29,7 @@ def agent(workspace: MemoryWorkspace, tmp_path: Path) -> Agent:
     return Agent(workspace, tmp_path / "spill")
 
 
-async def test_an_edit_of_what_was_read_is_told_with_its_diff(agent: Agent) -> None:
+async def test_an_edit_of_what_was_read_is_reported_with_its_diff(agent: Agent) -> None:
     await agent.call("read_file", path="a")
     after = "one\n2\nthree\n"
     assert await agent.call("edit_file", **EDIT) == Outcome(
@@ -277,7 +277,7 @@ class TestWriteFile:
         outcome = await agent.call("write_file", path="a", content="one\n2\nthree\n")
         assert outcome.text == f"wrote a (3 lines): +1 \N{MINUS SIGN}1\n{DIFF}".rstrip()
 
-    async def test_the_same_text_is_no_change(self, agent: Agent) -> None:
+    async def test_the_same_text_is_not_a_change(self, agent: Agent) -> None:
         await agent.call("read_file", path="a")
         outcome = await agent.call("write_file", path="a", content="one\ntwo\nthree\n")
         assert outcome == Outcome("a already reads so (3 lines); nothing changed", figure="same")

@@ -59,7 +59,7 @@ async def test_several_edits_follow_each_other_or_none_is_made(tmp_path: Path) -
     assert room.path.read_bytes() == b"2nd\n" + BODY + b"end"
 
 
-async def test_a_text_that_stands_there_more_than_once_is_said_with_its_lines(
+async def test_a_text_that_stands_there_more_than_once_is_reported_with_its_lines(
     tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, b"here\n" + BODY + b"here\nhere\n")
@@ -120,7 +120,7 @@ async def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
     assert "-\\xff old\n+\\xff né\n" in told
 
 
-async def test_a_guessed_encoding_takes_only_what_stands_there(tmp_path: Path) -> None:
+async def test_a_guessed_encoding_takes_only_the_present_text(tmp_path: Path) -> None:
     room = Room(tmp_path, BODY + "größe = 1\n".encode("latin-1"))
     await room.edit(("= 1", "= 'ö'"))
     assert room.path.read_bytes() == BODY + "größe = 'ö'\n".encode("latin-1")

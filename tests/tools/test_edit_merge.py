@@ -59,7 +59,7 @@ async def refusal(agent: Agent, old: str, new: str) -> str:
     return str(caught.value)
 
 
-async def test_edt_06_what_others_changed_elsewhere_is_merged_and_told(
+async def test_edt_06_what_others_changed_elsewhere_is_merged_and_reported(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = "the user's\n" + TEXT.replace("line 3\n", "")
@@ -124,7 +124,7 @@ async def test_edt_05_the_edit_may_be_repeated_on_the_lines_that_were_shown(
     assert workspace.files[PATH] == theirs.replace("line 12, mine", "twelve, mine")
 
 
-async def test_a_deleted_line_that_is_edited_is_told(
+async def test_a_deleted_line_that_is_edited_is_reported(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12\n", "")
@@ -142,7 +142,7 @@ async def test_a_conflict_is_shown_bounded(agent: Agent, workspace: MemoryWorksp
     assert agent.context.seen.text(PATH) == TEXT  # it was not shown all of it
 
 
-async def test_the_same_change_by_others_is_told_as_done(
+async def test_the_same_change_by_others_is_reported_as_done(
     agent: Agent, workspace: MemoryWorkspace
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12", "twelve")
@@ -262,7 +262,7 @@ async def test_a_preview_shows_what_a_merge_would_write(
     assert "the user's" not in preview
 
 
-async def test_enc_15_json_that_an_edit_broke_is_told(tmp_path: Path) -> None:
+async def test_enc_15_json_that_an_edit_broke_is_reported(tmp_path: Path) -> None:
     files = {"a.json": '{"a": 1}\n', "b.ipynb": '{"cells": []}\n', "c.toml": "[a]\nb = 1\n"}
     agent = Agent(MemoryWorkspace(files), tmp_path / "spill")
     for path, old, kind in (
@@ -284,7 +284,7 @@ async def test_enc_15_json_with_comments_is_not_judged(tmp_path: Path) -> None:
     assert "valid" not in outcome.text
 
 
-async def test_the_number_of_places_and_how_they_were_found_is_told(tmp_path: Path) -> None:
+async def test_the_number_of_places_and_how_they_were_found_is_reported(tmp_path: Path) -> None:
     agent = Agent(MemoryWorkspace({"a": "x\ny  \nx\n"}), tmp_path / "spill")
     await agent.call("read_file", path="a")
     outcome = await agent.call(

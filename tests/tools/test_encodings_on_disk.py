@@ -92,7 +92,9 @@ async def test_enc_04_a_declared_encoding_takes_any_character_that_it_has(tmp_pa
 
 
 @pytest.mark.parametrize("data", [b"text\0more\n", b"\x7fELF\x02\1\1\0\0", b"\x89PNG\r\n\x1a\n\0"])
-async def test_enc_05_what_is_binary_is_said_and_not_edited(tmp_path: Path, data: bytes) -> None:
+async def test_enc_05_what_is_binary_is_reported_and_not_edited(
+    tmp_path: Path, data: bytes
+) -> None:
     agent = over(tmp_path, data)
     for tool, arguments in (
         ("read_file", {}),
@@ -214,7 +216,7 @@ async def test_enc_14_a_line_of_10_mb_is_read_and_edited(tmp_path: Path) -> None
     assert await edited(agent, "here", "there") == b"x" * 5_000_000 + b"there" + b"y" * 5_000_000
 
 
-async def test_fs_11_a_line_of_50_mb_is_cut_and_said_in_a_second_of_the_processor(
+async def test_fs_11_a_line_of_50_mb_is_cut_and_reported_in_a_second_of_the_processor(
     tmp_path: Path,
 ) -> None:
     agent = over(tmp_path, b"x" * 50_000_000)

@@ -143,7 +143,7 @@ async def test_at_most_100_are_listed_and_the_rest_counted(agent: Agent, root: P
     )
 
 
-async def test_nothing_found_is_said(agent: Agent) -> None:
+async def test_nothing_found_is_reported(agent: Agent) -> None:
     assert await agent.call("glob", pattern="*.rs", path="src") == Outcome(
         text="no file below 'src' matches '*.rs' (ignored files aside)", figure="0 files"
     )
@@ -161,7 +161,7 @@ async def test_nothing_found_is_said(agent: Agent) -> None:
         ("{a,b}" * 20, ".", "too many alternatives"),
     ],
 )
-async def test_what_cannot_be_searched_is_said(
+async def test_what_cannot_be_searched_is_reported(
     agent: Agent, pattern: str, path: str, said: str
 ) -> None:
     with pytest.raises(ToolError, match=said):
@@ -239,7 +239,7 @@ async def test_without_a_path_every_root_is_listed(root: Path, tmp_path: Path) -
         ("[id].tsx", "; '[' begins a set of characters, write '\\[' for the character itself"),
     ],
 )
-async def test_why_nothing_was_found_is_said(agent: Agent, pattern: str, said: str) -> None:
+async def test_why_nothing_was_found_is_reported(agent: Agent, pattern: str, said: str) -> None:
     assert await found(agent, pattern) == [
         f"no file below '.' matches {pattern!r} (ignored files aside){said}"
     ]

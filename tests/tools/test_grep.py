@@ -45,7 +45,7 @@ async def found(agent: Agent, pattern: str, **options: object) -> list[str]:
     return (await agent.call("grep", pattern=pattern, **options)).text.splitlines()
 
 
-async def test_matches_stand_below_their_path(agent: Agent) -> None:
+async def test_matches_are_below_their_path(agent: Agent) -> None:
     assert await agent.call("grep", pattern="needle") == Outcome(
         text=(
             ".github/f.yml\n1: needle\na.py\n2: needle = 1\n"
@@ -109,7 +109,7 @@ async def test_a_folder_is_never_an_option(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="--files") == ["--files/x", "1: needle"]
 
 
-async def test_a_pattern_that_is_none_is_told_as_such(agent: Agent) -> None:
+async def test_a_pattern_that_is_none_is_reported_as_such(agent: Agent) -> None:
     with pytest.raises(ToolError, match=r"(?s)'\(' is no regular expression .*unclosed group"):
         await found(agent, "(")
     with pytest.raises(ToolError, match=r"no regular expression .*not allowed in a regex"):
@@ -118,7 +118,7 @@ async def test_a_pattern_that_is_none_is_told_as_such(agent: Agent) -> None:
         await found(agent, "")
 
 
-async def test_a_missing_folder_is_said(agent: Agent) -> None:
+async def test_a_missing_folder_is_reported(agent: Agent) -> None:
     with pytest.raises(ToolError, match="'gone' does not exist"):
         await found(agent, "x", path="gone")
 
@@ -196,7 +196,7 @@ async def test_binary_files_do_not_disturb(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="src/zip") == [nothing, f"[{BINARY}]"]
 
 
-async def test_what_an_encoding_hides_is_said(agent: Agent, root: Path) -> None:
+async def test_what_an_encoding_hides_is_reported(agent: Agent, root: Path) -> None:
     (root / "old.txt").write_bytes("größe\n".encode("latin-1"))
     (said,) = await found(agent, "größe")
     assert said.endswith("; in files that are neither UTF-8 nor UTF-16 only ASCII is found")
@@ -247,7 +247,9 @@ async def test_of_very_many_200_are_shown_by_name_and_that_there_are_more(
     )
 
 
-async def test_lines_around_each_match_are_told_from_matches(agent: Agent, root: Path) -> None:
+async def test_lines_around_each_match_are_distinguished_from_matches(
+    agent: Agent, root: Path
+) -> None:
     (root / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 13)))
     assert await found(agent, "line (3|4|9)$", path="a.py", context=1) == [
         *("a.py", "2- line 2", "3: line 3", "4: line 4", "5- line 5"),

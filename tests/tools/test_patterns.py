@@ -66,6 +66,6 @@ def test_a_pattern_that_says_more_is_matched_on_what_is_left() -> None:
     assert (way.matches("src/x/a1.go"), way.matches("src/x/c1.go")) == (True, False)
 
 
-def test_too_many_alternatives_are_said() -> None:
+def test_too_many_alternatives_are_reported() -> None:
     with pytest.raises(ToolError, match="too many alternatives"):
         scope_of("{a,b}" * 20)

@@ -23,7 +23,7 @@ async def test_lines_are_numbered_and_only_real_line_ends_count(tmp_path: Path) 
     )
 
 
-async def test_a_part_says_how_to_go_on(tmp_path: Path) -> None:
+async def test_a_part_says_how_to_continue(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "".join(f"l{i}\n" for i in range(1, 11))})
     assert (await agent.call("read_file", path="a", offset=4, limit=2)).text == (
         "4\tl4\n5\tl5\n[lines 4 to 5 of 10; go on with offset=6]"
@@ -50,7 +50,7 @@ async def test_one_answer_is_bounded(tmp_path: Path) -> None:
     assert text.endswith("[lines 1 to 127 of 1,000; go on with offset=128]")
 
 
-async def test_an_empty_file_is_said(tmp_path: Path) -> None:
+async def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     outcome = await over(tmp_path, {"a": ""}).call("read_file", path="a")
     assert outcome == Outcome(text="'a' is empty", figure="empty")
 
@@ -59,7 +59,7 @@ async def test_an_empty_file_is_said(tmp_path: Path) -> None:
     (60, 20, "the file has 30 lines, and line 60 is past its end: these are the last ones"),
     (25, 20, "the file has 30 lines, so line 44 is past its end"),
 ])  # fmt: skip
-async def test_a_range_past_the_end_is_clamped_and_said(tmp_path, offset, limit, text) -> None:
+async def test_a_range_past_the_end_is_clamped_and_reported(tmp_path, offset, limit, text) -> None:
     agent = over(tmp_path, {"a": "".join(f"{number}\n" for number in range(1, 31))})
     shown = (await agent.call("read_file", path="a", offset=offset, limit=limit)).text
     first = 11 if offset == 60 else 25
@@ -149,7 +149,7 @@ async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("arguments", [{"offset": 0}, {"limit": 0}, {"lines": 3}, {"offset": "x"}])
-async def test_bad_arguments_are_told_with_the_schema(
+async def test_bad_arguments_are_reported_with_the_schema(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:
     with pytest.raises(

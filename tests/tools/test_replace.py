@@ -26,7 +26,7 @@ def refusal(text: str, *edits: Replacement) -> str:
     return str(caught.value)
 
 
-def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_said() -> None:
+def test_enc_11_trailing_blanks_are_forgiven_in_one_place_and_reported() -> None:
     text = "a:\n    b  \n\t\nc\n"
     assert replaced(text, [Replacement("    b\n\nc", "    B\n\nc")], "f") == ReplacementResult(
         "a:\n    B\n\nc\n", ("matched with other trailing blanks at line 2",)
@@ -98,7 +98,7 @@ def test_edits_apply_in_order_each_to_the_result_before() -> None:
     assert edited("a b", ("a", "x"), ("x b", "y")) == "y"
 
 
-def test_all_edits_or_none() -> None:
+def test_either_all_edits_apply_or_none() -> None:
     assert refusal("a b", Replacement("a", "x"), Replacement("c", "y")) == (
         "edit 2 of 2: old text does not appear in 'f'; read_file it again, nothing there is like "
         "it; no edit was made"
@@ -120,7 +120,7 @@ def test_no_edits_are_refused() -> None:
     assert refusal("a") == "there are no edits; give at least one {old, new}"
 
 
-def test_an_ambiguous_text_is_told_with_its_lines() -> None:
+def test_an_ambiguous_text_is_reported_with_its_lines() -> None:
     assert refusal("x\ny\nx\n", Replacement("x", "z")) == (
         "old text appears 2 times in 'f', at lines 1, 3; add surrounding lines to name one, or "
         "set all to replace every one"
@@ -135,7 +135,7 @@ def test_all_replaces_every_place() -> None:
     assert apply("x\ny\nx\n", [Replacement("x", "z", all=True)], "f") == "z\ny\nz\n"
 
 
-def test_a_replacement_is_no_pattern() -> None:
+def test_a_replacement_is_not_a_pattern() -> None:
     assert edited("a.c abc", ("a.c", r"\1 \g<0> $1")) == r"\1 \g<0> $1 abc"
 
 

@@ -115,7 +115,7 @@ async def test_a_file_read_in_part_that_changes_has_to_be_read_whole(tmp_path: P
     await write(agent)
 
 
-async def test_a_file_that_was_emptied_or_is_gone_may_be_written_anew(tmp_path: Path) -> None:
+async def test_a_file_that_was_emptied_or_is_gone_may_be_written_again(tmp_path: Path) -> None:
     workspace, agent = over(tmp_path, "".join(LINES[:300]))
     await read(agent, 1, 1)
     workspace.files[PATH] = ""

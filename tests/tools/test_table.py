@@ -13,7 +13,7 @@ from indwell.wiring.features import standard_tools
 TOOLS = standard_tools(Shell(Path("/w")))
 
 
-def test_the_tools_stand_in_a_stable_order() -> None:
+def test_the_tools_are_in_a_stable_order() -> None:
     assert [spec.name for spec in TOOLS.specs] == [
         "read_file",
         "edit_file",

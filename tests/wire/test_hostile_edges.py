@@ -97,7 +97,7 @@ async def test_a_process_number_that_no_process_has_is_not_watched(process_id) -
 
 
 @pytest.mark.parametrize("uri", ["file:///a%00b", "file:///a\x00b", "file:///\ud800"])
-def test_a_name_that_no_file_can_have_is_no_path(uri) -> None:
+def test_a_name_that_no_file_can_have_is_not_a_path(uri) -> None:
     assert path_of(uri) is None
 
 
@@ -118,7 +118,7 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
         ("yolo", Literal["ask", "plan"], r"must be one of \['ask', 'plan'\]"),
     ],
 )
-def test_what_is_wrong_is_said_in_plain_words(value, type_, words) -> None:
+def test_what_is_wrong_is_reported_in_plain_words(value, type_, words) -> None:
     with pytest.raises(WrongParams, match=words):
         structure(value, type_)
 

@@ -52,7 +52,7 @@ NO_JSON = {
 
 
 @pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
-async def test_lsp_01_what_is_no_json_is_a_parse_error_without_an_id(shared, body) -> None:
+async def test_lsp_01_what_is_not_json_is_a_parse_error_without_an_id(shared, body) -> None:
     assert await answered(shared, body) == [(None, PARSE)]
 
 
@@ -217,7 +217,7 @@ async def test_an_unknown_field_of_the_envelope_is_ignored(shared) -> None:
     assert await answered(shared, request(1, more=[1, {"x": 2}])) == [(1, NOT_FOUND)]
 
 
-async def test_lone_surrogates_and_every_odd_character_come_back_as_json(shared) -> None:
+async def test_lone_surrogates_and_every_odd_character_return_as_json(shared) -> None:
     for text in ("\ud800", "\udfff\ud800", "\0", "\u2028\u2029", "\U0010ffff", "\x7f"):
         body = json.dumps(request("x", text)).encode()
         assert await answered(shared, body) == [("x", NOT_FOUND)]

@@ -48,17 +48,17 @@ def test_a_sibling_with_the_same_beginning_is_outside(workspace: Workspace) -> N
         workspace.resolve(f"{workspace.roots[0]}-evil/x")
 
 
-async def test_a_missing_file_is_said_with_its_neighbours(workspace: Workspace) -> None:
+async def test_a_missing_file_is_reported_with_its_neighbours(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match=r"'src/mian.py' does not exist; close to it: main.py"):
         await workspace.read(workspace.resolve("src/mian.py"))
 
 
-async def test_a_missing_folder_is_said(workspace: Workspace) -> None:
+async def test_a_missing_folder_is_reported(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="'none/x.py' does not exist"):
         await workspace.read(workspace.resolve("none/x.py"))
 
 
-async def test_a_folder_is_said_with_what_it_holds(workspace: Workspace) -> None:
+async def test_a_folder_is_reported_with_what_it_holds(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match=r"'src' is a folder; it holds main.py"):
         await workspace.read(workspace.resolve("src"))
     with pytest.raises(ToolError, match=r"'\.' is a folder; it holds a.txt, src/"):

@@ -39,7 +39,7 @@ def best_of(n_tries: int, before: str, after: str) -> float:
     return min(times)
 
 
-def test_a_change_stands_between_three_lines() -> None:
+def test_a_change_is_between_three_lines() -> None:
     before = "".join(f"{i}\n" for i in range(1, 12))
     assert unified_diff(before, before.replace("6\n", "six\n"), "src/a.py") == (
         "--- a/src/a.py\n+++ b/src/a.py\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n"
@@ -56,7 +56,7 @@ def test_changes_far_apart_are_two_hunks() -> None:
     )
 
 
-def test_a_missing_last_newline_is_said() -> None:
+def test_a_missing_last_newline_is_reported() -> None:
     assert unified_diff("a\nb", "a\nb\n", "f") == (
         "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
     )

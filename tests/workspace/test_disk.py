@@ -108,7 +108,7 @@ async def test_edt_13_writers_of_one_file_take_turns_and_the_second_finds_it_mov
         (b"\x89PNG\r\n\x1a\n", "no text but a PNG image of 8 bytes"),
     ],
 )
-async def test_what_is_no_text_is_said(
+async def test_what_is_not_text_is_reported(
     workspace: DiskWorkspace, tmp_path: Path, data: bytes, said: str
 ) -> None:
     (tmp_path / "a").write_bytes(data)

@@ -94,7 +94,7 @@ async def test_the_lines_are_counted_again_only_if_the_file_changed(
     assert again.n_lines == first.n_lines + 1
 
 
-async def test_a_look_that_is_cancelled_ends_before_the_cancellation_goes_on(
+async def test_a_look_that_is_cancelled_ends_before_the_cancellation_continues(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
     begun, may_go_on, ended = threading.Event(), threading.Event(), threading.Event()
@@ -124,7 +124,9 @@ async def test_a_look_that_is_cancelled_ends_before_the_cancellation_goes_on(
         (b"\x7fELF\0", "is no text but a binary file of 9,000,000 bytes"),
     ],
 )
-async def test_what_has_no_lines_of_bytes_is_said(tmp_path: Path, head: bytes, said: str) -> None:
+async def test_what_has_no_lines_of_bytes_is_reported(
+    tmp_path: Path, head: bytes, said: str
+) -> None:
     with (tmp_path / "b").open("wb") as file:
         file.write(head)
         os.ftruncate(file.fileno(), 9_000_000)

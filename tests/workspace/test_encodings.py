@@ -59,7 +59,7 @@ def read(data: bytes) -> Decoded:
 
 @pytest.mark.parametrize(("encoding", "text", "name"), GUESSED)
 @pytest.mark.parametrize("times", [1, 300])
-def test_an_encoding_is_guessed_and_said_to_be_a_guess(
+def test_an_encoding_is_guessed_and_reported_to_be_a_guess(
     encoding: str, text: str, name: str, times: int
 ) -> None:
     note = f"read as {name}, which is a guess"
@@ -90,7 +90,7 @@ def test_a_mark_or_utf_8_needs_no_words(data: bytes, decoded: Decoded) -> None:
     assert read(data) == decoded
 
 
-def test_stray_bytes_in_utf_8_are_kept_and_told() -> None:
+def test_stray_bytes_in_utf_8_are_kept_and_reported() -> None:
     note = "1 byte that is no utf-8 is shown as \\xNN; leave it out of edits, and it stays"
     assert read("größe\n".encode() + b"\xff\n") == Decoded(
         "größe\n\udcff\n", errors="surrogateescape", notes=(note,)
@@ -99,7 +99,7 @@ def test_stray_bytes_in_utf_8_are_kept_and_told() -> None:
     assert (marked.text, marked.mark, marked.is_guess) == ("a\udcff\n", codecs.BOM_UTF8, False)
 
 
-def test_half_a_character_in_utf_16_is_kept_and_told() -> None:
+def test_half_a_character_in_utf_16_is_kept_and_reported() -> None:
     note = "1 half character is shown as \\uNNNN; leave it out of edits, and it stays"
     assert read(b"\xff\xfe\x00\xd8a\x00") == Decoded(
         "\ud800a", "utf-16-le", b"\xff\xfe", "surrogatepass", notes=(note,)
@@ -114,11 +114,11 @@ def test_utf_16_of_half_a_unit_is_for_reading_only() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x7fELF\0", b"ab\0c", b"a\0", b"\0" * 64, b"\x89PNG\r\n\x1a\n", b"\1\0\2\0\3\0\4\0"]
 )
-def test_what_is_no_text_is_not_decoded(data: bytes) -> None:
+def test_what_is_not_text_is_not_decoded(data: bytes) -> None:
     assert decode(data) is None
 
 
-def test_utf_8_that_declares_something_else_is_utf_8_and_said() -> None:
+def test_utf_8_that_declares_something_else_is_utf_8_and_reported() -> None:
     note = "the file declares iso8859-1, but its bytes are UTF-8"
     assert read("# coding: latin-1\né".encode()).notes == (note,)
 
@@ -155,7 +155,7 @@ def test_a_guess_stays_what_it_was_while_it_fits() -> None:
     )
 
 
-def test_no_name_in_a_file_picks_a_codec_that_is_no_encoding() -> None:
+def test_no_name_in_a_file_picks_a_codec_that_is_not_an_encoding() -> None:
     for name in ("rot13", "idna", "punycode", "unicode_escape", "base64", "os.path", "undefined"):
         decoded = read(f"# coding: {name}\n".encode() + b"\xe9t\xe9 \xe0 Paris\n")
         assert decoded.encoding == "cp1252", name

@@ -70,7 +70,7 @@ def test_what_runs_or_is_not_understood_counts(text, line) -> None:
     assert executing(CLONE + text).lines == (line,)
 
 
-def test_a_line_that_goes_on_hides_nothing() -> None:
+def test_a_line_that_continues_hides_nothing() -> None:
     text = "[user]\n\tname = x \\\n\t y\n# \\\n[core]\n\tname = z\n\tfsmonitor = cmd\n"
     lines = executing(text).lines
     assert lines[:3] == ("name = x \\", "y", "# \\")

@@ -54,7 +54,7 @@ def test_a_page_far_inside_begins_where_it_should() -> None:
     assert page(data, 50_000, 1) == [LongLine("line 50000")]
 
 
-def test_bytes_that_are_no_text_are_kept_and_told() -> None:
+def test_bytes_that_are_no_text_are_kept_and_reported() -> None:
     found = page_of(over("größe\n".encode() * 3 + b"a\xff\n"), 3, 1, line_b=20, total_b=99)
     assert (found.lines, found.n_lines) == ((LongLine("a\udcff"),), 4)
     assert found.notes == (

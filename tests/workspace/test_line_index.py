@@ -39,7 +39,7 @@ def test_every_line_is_found_as_by_splitting(lead: bytes, middle: str, end: str)
             assert start == expected[number], number
 
 
-def test_a_file_that_shrank_is_said() -> None:
+def test_a_file_that_shrank_is_reported() -> None:
     found = index(b"a\n" * 10)
     with pytest.raises(ToolError, match="became shorter"):
         start_of(8, found, lambda _at, _size: b"a\n")

@@ -33,7 +33,7 @@ def test_a_path_means_one_place(written: str, meant: str) -> None:
 @pytest.mark.parametrize(
     "written", ["", " ", "a\0b", "~/x", "file:///w/a%00b", "http://host/x", "file://host/x"]
 )
-def test_what_is_no_path_of_this_machine_is_refused(written: str) -> None:
+def test_what_is_not_a_path_of_this_machine_is_refused(written: str) -> None:
     with pytest.raises(ToolError):
         parse(written, BASE)
 
@@ -52,14 +52,14 @@ def test_both_spellings_of_a_name_are_known() -> None:
     assert respelled(BASE / "cafe\u0301", BASE) == (BASE / "caf\u00e9", BASE / "cafe\u0301")
 
 
-def test_a_missing_file_is_said_with_the_names_close_to_it() -> None:
+def test_a_missing_file_is_reported_with_the_names_close_to_it() -> None:
     assert str(missing("src/mian.py", "mian.py", ["main.py", "x.py"])) == (
         "'src/mian.py' does not exist; close to it: main.py"
     )
     assert str(missing("a", "a", [])) == "'a' does not exist; find it with glob"
 
 
-def test_a_folder_is_said_with_what_it_holds() -> None:
+def test_a_folder_is_reported_with_what_it_holds() -> None:
     assert str(folder_said("src", ["a/", "b", "c"], limit=2)) == (
         "'src' is a folder; it holds a/, b and 1 more"
     )

@@ -78,7 +78,7 @@ def test_a_character_on_the_border_of_two_pieces_is_whole(text: str) -> None:
         (b"BMW is a car", None),
     ],
 )
-def test_what_is_no_text_is_named(data: bytes, kind: str | None) -> None:
+def test_what_is_not_text_is_named(data: bytes, kind: str | None) -> None:
     assert binary_kind(data) == kind
 
 
@@ -122,7 +122,7 @@ def test_lines_that_are_cut_out_are_those_of_the_whole(text: str, first: int, le
 
 
 @given(LINES, st.data())
-def test_a_character_stands_in_the_line_that_holds_it(text: str, data: st.DataObject) -> None:
+def test_a_character_is_in_the_line_that_holds_it(text: str, data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(text)))
     ends = 0
     number = 1

@@ -124,7 +124,21 @@ LEAN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "write_file": ("Write a whole file.", _object("path", "content")),
     "glob": ("List files, such as **/*.py.", _object("pattern", path="string")),
     "grep": ("Search in files by a regular expression.", _object("pattern", path="string")),
-    "bash": ("Run a command in the project's folder.", _object("command")),
+    "bash": (
+        "Run a command in the project's folder. It reaches only hosts in `network`.",
+        {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "network": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "hosts, such as github.com; the user is asked",
+                },
+            },
+            "required": ["command"],
+        },
+    ),
 }
 """The tools of a small model: what it reads of each. The order is that of ``standard_tools``."""
 

@@ -156,7 +156,7 @@ def test_a_digest_that_drops_nothing_more_keeps_the_note():
     assert len(notes(digested(filled(told, 2, first=950), aim=0.25))) == 1
 
 
-def test_lines_come_from_the_original_so_one_that_was_left_out_comes_back_when_it_is_named():
+def test_lines_come_from_the_original_so_one_that_was_left_out_returns_when_it_is_named():
     line = "vat_reduced is 7, as rate_table has said for years," + " and years" * 10
     now = with_call(started(), 1, f"{FILLER}{line}\nother_name and some_thing\n")
     once = digested(filled(now, 12))

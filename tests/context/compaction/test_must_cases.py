@@ -68,7 +68,7 @@ def words_of(now: Conversation) -> set[str]:
 
 
 @pytest.mark.parametrize("preset", ALL)
-def test_a_session_of_hundreds_of_turns_goes_on(preset: str) -> None:
+def test_a_session_of_hundreds_of_turns_continues(preset: str) -> None:
     n_turns = 400
     now = empty(2_000_000 if preset == "none" else 128_000)
     for turn in range(1, n_turns + 1):
@@ -82,7 +82,7 @@ def test_a_session_of_hundreds_of_turns_goes_on(preset: str) -> None:
 
 
 @pytest.mark.parametrize("preset", LADDERS)
-def test_a_result_of_ten_megabytes_is_cut_and_the_turn_goes_on(preset: str) -> None:
+def test_a_result_of_ten_megabytes_is_cut_and_the_turn_continues(preset: str) -> None:
     now = empty(128_000)
     now = turned(now, preset, 1, "short")
     huge = LINE.format(2) * (TEN_MB // len(LINE))

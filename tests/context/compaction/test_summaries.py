@@ -214,7 +214,7 @@ def test_where_no_summary_has_room_the_oldest_exchanges_are_dropped_and_a_note_s
         ("404 lines of src/a.py were read; get_page() gives a 502 Bad Gateway.", ""),
     ],
 )
-def test_what_is_no_summary_is_known_as_such(text: str, why: str) -> None:
+def test_a_text_that_is_not_a_summary_is_recognised(text: str, why: str) -> None:
     now = turned(empty(), 1, [LONG] * 5)
     assert is_usable(plan_of(Collapse(), now), text) == why
 

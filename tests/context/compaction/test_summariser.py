@@ -34,7 +34,7 @@ def test_a_prefix_that_no_cache_holds_costs_its_full_price() -> None:
     assert readers(sizes(), CompactionFacts(small=near, is_cached=False)) == ("small", "main")
 
 
-def test_a_prefix_with_a_summary_in_it_is_no_source_of_another_one() -> None:
+def test_a_prefix_with_a_summary_in_it_is_not_a_source_of_another_one() -> None:
     assert readers(sizes(is_faithful=False), CompactionFacts()) == ("apart",)
     assert readers(sizes(is_faithful=False), CompactionFacts(small=SMALL)) == ("small",)
 

@@ -65,7 +65,7 @@ def test_a_later_wider_summary_names_the_same_files_and_no_more_than_the_ends_of
     assert [one.name for one in more.spills][: len(names) - 1] == names[:-1]
 
 
-def test_a_part_in_the_middle_names_only_the_files_that_it_stands_in() -> None:
+def test_a_part_in_the_middle_names_only_the_files_that_it_is_in() -> None:
     now = turned(empty(), 1, [code(1_500, f"f{n}") for n in range(6)])
     whole = files_of(now)
     plan = SummarySpan("regions", 5, 7, now.messages[5:7], (), "part of turn 1", 100)

@@ -70,7 +70,7 @@ def test_a_summary_of_as_many_messages_as_it_replaces_still_stands_for_all_of_th
     assert one_by_one.joined == frozenset()
 
 
-def test_the_words_in_a_file_go_on_to_the_next_file() -> None:
+def test_the_words_in_a_file_continue_to_the_next_file() -> None:
     now, spills = empty(8_000), dict[str, str]()
     said: list[str] = []
     for turn in range(1, 10):

@@ -46,11 +46,11 @@ def test_a_line_is_a_fact(line, fact) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "-", "- ", "no list", "    - code", "-none", "# - heading"])
-def test_another_line_is_none(line) -> None:
+def test_a_line_of_another_form_is_not_a_fact(line) -> None:
     assert facts(f"{line}\n") == []
 
 
-def test_what_stands_in_a_block_of_code_is_no_fact() -> None:
+def test_what_is_in_a_block_of_code_is_not_a_fact() -> None:
     assert facts("- one\n```\n- two\n```\n- three\n") == [Fact("one"), Fact("three")]
 
 

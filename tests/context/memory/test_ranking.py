@@ -76,7 +76,7 @@ def test_of_equal_facts_the_newer_comes_first() -> None:
     assert ranked(facts, MemoryQuery("tests")) == facts[::-1]
 
 
-def test_no_facts_are_no_trouble() -> None:
+def test_a_page_without_facts_works() -> None:
     assert ranked((), MemoryQuery("tests")) == ()
 
 
@@ -99,7 +99,7 @@ def told(facts, query, conversation=EMPTY):
     return recalled(facts, query, conversation, turn=1, hide=lambda text: text)
 
 
-def test_at_most_five_facts_go_along_and_few_tokens() -> None:
+def test_at_most_five_facts_are_included_and_few_tokens() -> None:
     short = [Fact(f"tests of part {number} are slow") for number in range(4 * MOST)]
     assert told(short, MemoryQuery("slow tests")) is None, "a word of all of them tells nothing"
     some = [*short[:MOST], *(Fact(f"word{number} counts") for number in range(2 * MOST))]
@@ -113,7 +113,7 @@ def test_at_most_five_facts_go_along_and_few_tokens() -> None:
     assert block.text.count("\n- ") < len(long)
 
 
-def test_a_fact_that_stands_in_the_conversation_is_not_said_again() -> None:
+def test_a_fact_that_is_in_the_conversation_is_not_said_again() -> None:
     query = MemoryQuery("tests and migrations")
     one = told(FACTS[:1], query)
     assert one is not None
@@ -164,5 +164,5 @@ def test_a_fact_with_something_added_reads_like_the_one_without(known, new) -> N
     assert (same(new, (fact,)), alike(new, (fact,))) == (None, fact)
 
 
-def test_of_no_facts_none_is_alike() -> None:
+def test_without_facts_no_similar_fact_is_found() -> None:
     assert (same("x", ()), alike("x", ())) == (None, None)

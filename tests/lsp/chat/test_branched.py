@@ -35,7 +35,7 @@ draft
 NOTE = "> Rewound to the end of turn 1; the text between is no longer part of the conversation."
 
 
-def test_a_mark_stands_above_the_draft_once_and_only_where_turns_were_taken_back() -> None:
+def test_a_mark_is_above_the_draft_once_and_only_where_turns_were_reverted() -> None:
     now = _marked(TEXT, 1)
     assert now == TEXT.replace("## You\n\ndraft", f"{NOTE}\n\n## You\n\ndraft")
     assert _marked(now, 1) == now
@@ -48,7 +48,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def test_a_chat_shows_that_it_was_taken_back_and_a_fork_opens_a_chat_of_its_own(home) -> None:
+async def test_a_chat_shows_that_it_was_reverted_and_a_fork_opens_a_chat_of_its_own(home) -> None:
     script = [say("one", usage=USAGE), say("two", usage=USAGE)]
     async with (
         LoopbackEndpoint(script) as endpoint,

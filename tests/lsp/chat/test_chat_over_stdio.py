@@ -111,7 +111,7 @@ async def test_the_user_types_all_the_while_and_loses_nothing(home, kind) -> Non
         assert stands.count("Wordafterword." * 40) == 1
 
 
-async def test_a_chat_goes_on_tomorrow_and_shows_what_it_missed(home) -> None:
+async def test_a_chat_continues_tomorrow_and_shows_what_it_missed(home) -> None:
     async with LoopbackEndpoint([say("One."), say("Two."), say("Three.")]) as endpoint:
         async with editing(home, endpoint.base_url) as editor:
             buffer = await chat(editor)

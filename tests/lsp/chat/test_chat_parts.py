@@ -51,7 +51,7 @@ def test_only_whole_words_are_commands(words, command) -> None:
 
 
 @pytest.mark.parametrize("words", ["/wrong", "/mode", "/mode fast", "/effort much"])
-def test_what_looks_like_a_command_and_is_none_says_what_there_is(words) -> None:
+def test_an_unknown_command_is_refused_with_the_list_of_commands(words) -> None:
     with pytest.raises(UserError, match="(unknown command|use one of)"):
         command_of(words)
 
@@ -79,7 +79,7 @@ def test_the_skills_complete_behind_the_commands() -> None:
     assert offered("/review-a-ch") == ["/review-a-change"]
 
 
-def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
+def test_what_completes_depends_on_what_is_before_the_cursor() -> None:
     names = NameIndex(("a/shop.py", "my shop.txt", "z.py"))
 
     def labels(line: str, *, start: bool = False) -> list[str]:

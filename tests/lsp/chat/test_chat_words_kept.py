@@ -59,7 +59,7 @@ async def test_words_of_a_repository_go_out_neither_in_the_same_line_nor_as_a_co
         assert endpoint.seen == []
 
 
-async def test_what_the_disk_holds_anew_is_asked_about_and_ones_own_saved_draft_is_not(
+async def test_what_the_disk_holds_again_is_asked_about_and_ones_own_saved_draft_is_not(
     home,
 ) -> None:
     async with LoopbackEndpoint([say("One."), say("Two.")]) as endpoint:

@@ -64,7 +64,7 @@ def test_what_was_typed_since_is_the_next_draft() -> None:
     assert kinds(now) == [("you", 0), ("turn", 1), ("you", 0), ("turn", 2), ("you", 0)]
 
 
-def test_words_that_are_not_there_any_more_are_put_in_above_the_draft() -> None:
+def test_words_that_are_not_there_any_longer_are_put_in_above_the_draft() -> None:
     text = END + "Something else"
     now = edited(text, moving.begun(text, "More.", "## Indwell · turn 2", "More."))
     assert draft(now) == "Something else"

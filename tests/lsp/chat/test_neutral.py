@@ -53,7 +53,7 @@ def streamed(*pieces: str) -> str:
         ("`<details>`", "`<details>`"),
     ],
 )
-def test_what_is_said_stands_so(said, stands) -> None:
+def test_neutral_text_appears_unchanged(said, stands) -> None:
     assert streamed(said) == stands
     assert streamed(*said) == stands
 

@@ -35,7 +35,7 @@ def text(words: str) -> events.TextAdded:
 
 @pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
 @in_no_time
-async def test_an_answer_stands_below_its_words_in_every_editor(tmp_path, kind) -> None:
+async def test_an_answer_is_below_its_words_in_every_editor(tmp_path, kind) -> None:
     desk = PaperDesk(tmp_path, kind)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -97,7 +97,7 @@ async def test_an_undone_piece_is_not_put_in_again_and_the_rest_comes_once_at_th
 
 
 @in_no_time
-async def test_what_is_undone_and_redone_goes_on_as_if_nothing_had_been(tmp_path) -> None:
+async def test_what_is_undone_and_redone_continues_as_if_nothing_had_been(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -115,7 +115,7 @@ async def test_what_is_undone_and_redone_goes_on_as_if_nothing_had_been(tmp_path
 
 
 @in_no_time
-async def test_a_turn_that_was_taken_out_stays_out_and_that_is_said_once(tmp_path) -> None:
+async def test_a_turn_that_was_taken_out_stays_out_and_that_is_reported_once(tmp_path) -> None:
     desk = PaperDesk(tmp_path)
     stream = desk.stream()
     going = asyncio.ensure_future(stream.run())
@@ -203,7 +203,7 @@ async def test_a_document_that_was_closed_gets_the_end_on_disk_and_a_reopened_on
 
 
 @in_no_time
-async def test_words_that_the_model_never_got_come_back_above_what_was_typed_since(
+async def test_words_that_the_model_never_got_return_above_what_was_typed_since(
     tmp_path,
 ) -> None:
     desk = PaperDesk(tmp_path)

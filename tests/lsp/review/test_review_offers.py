@@ -244,7 +244,7 @@ def test_a_hint_says_whose_change_it_is_and_how_large(one, words) -> None:
     assert hint_of(one, shown(one))["message"] == message
 
 
-def test_lenses_stand_over_each_hunk_and_at_the_top() -> None:
+def test_lenses_are_over_each_hunk_and_at_the_top() -> None:
     at = shown(hunk("a", 3, old="was\n"), hunk("b", 9, old="x\n", new="", actors=(BEFORE,)))
     lenses = lenses_of(at)
     get_converter().structure(lenses, list[types.CodeLens])

@@ -119,7 +119,7 @@ async def test_a_request_sees_what_was_typed_just_now(desk) -> None:
     assert hunk.line == 4
 
 
-async def test_another_process_that_judges_is_heard(desk, tmp_path) -> None:
+async def test_another_process_that_judges_is_noticed(desk, tmp_path) -> None:
     path = desk.path("a.txt", new(3))
     await change(desk.ledger, path, BEFORE, new(3))
     desk.open(path, new(3))

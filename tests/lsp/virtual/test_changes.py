@@ -75,7 +75,7 @@ async def test_a_diff_is_of_all_of_a_session_or_of_a_turn(desk) -> None:
     assert await desk.changes.base(Base(desk.uri_path("b.txt"))) == ""
 
 
-async def test_the_users_own_lines_stand_on_both_sides(desk) -> None:
+async def test_the_users_own_lines_are_on_both_sides(desk) -> None:
     await desk.edit("a.txt", "1\n2\n3\n", "1\nB\n3\n")
     (desk.folder / "a.txt").write_text("mine\n1\nB\n3\n")
     assert await desk.changes.base(Base(desk.uri_path("a.txt"))) == "mine\n1\n2\n3\n"

@@ -142,7 +142,7 @@ async def test_explain_request_gives_the_rows_and_opens_the_document_in_plain_ed
         assert editor.shown == []
 
 
-async def test_nonsense_is_told_in_plain_words(home) -> None:
+async def test_nonsense_is_reported_in_plain_words(home) -> None:
     home.write(".env", "KEY=1\n")
     async with editing(home, profile=TEXTS) as editor:
         for uri, words in (
@@ -168,7 +168,7 @@ async def test_nonsense_is_told_in_plain_words(home) -> None:
             await editor.execute("indwell.open")
 
 
-async def test_diff_and_base_follow_what_stands_in_the_editor(home) -> None:
+async def test_diff_and_base_follow_what_is_in_the_editor(home) -> None:
     async with (
         LoopbackEndpoint(strictly(mend())) as endpoint,
         editing(home, endpoint.base_url, profile=TEXTS) as editor,

@@ -47,7 +47,7 @@ def test_what_hides_is_shown() -> None:
     )
 
 
-def test_an_open_fence_is_closed_and_html_is_no_html() -> None:
+def test_an_open_fence_is_closed_and_html_is_escaped() -> None:
     text = "one\n````py\n<b>\n```\n<!-- hidden"
     assert contained(text) == "one\n````py\n<b>\n```\n<!-- hidden\n````\n"
     assert contained("a <!-- b\n</details> 1 < 2") == "a &lt;!-- b\n&lt;/details> 1 < 2\n"

@@ -105,7 +105,7 @@ spans = st.builds(ChangeSpan, st.just(SESSION), st.integers(0, 99)) | st.just(Ch
 
 
 @given(st.lists(parts, min_size=1, max_size=4), spans, st.sampled_from([Base, Diff]))
-def test_every_path_comes_back(names, span, kind) -> None:
+def test_every_path_returns(names, span, kind) -> None:
     path = "/" + "/".join(names)
     if path[1:3].endswith(":") and path[1].isascii() and path[1].isalpha():
         return  # a drive, which stands without the slash

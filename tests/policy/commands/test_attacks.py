@@ -167,7 +167,10 @@ def test_fs_01_without_a_sandbox_no_option_hides_a_file_outside(command: str) ->
         *(("git show 'HEAD@{1}'", False), ("git diff a..b -- src", False)),
     ],
 )
-def test_sec_01_a_committed_secret_is_asked_for_by_its_name(command: str, is_seen: bool) -> None:  # noqa: FBT001 - a column
+def test_sec_01_a_committed_secret_needs_a_question_by_its_name(
+    command: str,
+    is_seen: bool,  # noqa: FBT001 - a column
+) -> None:
     for situation in (OPEN, CONFINED):
         assert (judge(command, situation).rule == "secret") is is_seen
 
@@ -268,7 +271,7 @@ def test_pol_13_options_in_front_of_a_subcommand_dodge_no_rule(command: str) -> 
     assert confined(command, ask=rules, allow=("*",)).rule.startswith("ask: ")
 
 
-def test_pol_13_but_a_word_that_is_no_subcommand_is_none() -> None:
+def test_pol_13_a_word_that_is_not_a_subcommand_has_no_effect() -> None:
     for command in (
         "git -c a=b log --grep commit",
         "git --no-pager log commit",
@@ -315,7 +318,7 @@ def test_cmd_17_no_word_takes_long_to_judge(command: str) -> None:
         *("truncate -s0 f", "rm a", "rm /tmp/x a", "rm /tmp/../w/p/x", "git branch -D x"),
     ],
 )
-def test_what_loses_a_file_of_the_workspace_is_asked_for(command: str) -> None:
+def test_what_loses_a_file_of_the_workspace_needs_a_question(command: str) -> None:
     assert judge(command, CONFINED).rule == "removes"
 
 
@@ -327,7 +330,7 @@ def test_what_loses_a_file_of_the_workspace_is_asked_for(command: str) -> None:
         *("[[ 'a[$(x)]' -gt 1 ]]", "[[ -v 'a[$(x)]' ]]", "echo $((a[$(x)]))", "kill 1"),
     ],
 )
-def test_cmd_03_what_runs_or_writes_by_the_way_is_asked_for(command: str) -> None:
+def test_cmd_03_what_runs_or_writes_by_the_way_needs_a_question(command: str) -> None:
     assert decided(command) == "ask"
 
 

@@ -235,7 +235,7 @@ def test_h49_what_only_looks_like_it_is_not(command: str) -> None:
         ),
     ],
 )
-def test_the_reason_is_said_in_plain_words(command: str, why: str) -> None:
+def test_the_reason_is_reported_in_plain_words(command: str, why: str) -> None:
     assert why_dangerous(command) == why
 
 

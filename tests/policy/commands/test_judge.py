@@ -101,7 +101,7 @@ def test_in_plan_mode_what_is_there_to_change_something_runs_in_no_sandbox(comma
     assert judged(command, HELD) == "ask"
 
 
-def test_a_workspace_in_tmp_is_no_scratch_folder() -> None:
+def test_a_workspace_in_tmp_is_not_a_scratch_folder() -> None:
     held = Situation(cwd="/tmp/p", roots=("/tmp/p",), reads_only=True, writes_confined=True)
     assert allowed(["make > a", "make > /tmp/p/a", "make > /tmp/a"], held) == ["make > /tmp/a"]
 
@@ -207,7 +207,7 @@ def test_cmd_09_sed_prints_and_replaces_what_it_prints() -> None:
     assert allowed(safe) == safe
 
 
-def test_cmd_10_options_that_write_or_run_are_asked_for() -> None:
+def test_cmd_10_options_that_write_or_run_need_a_question() -> None:
     commands = ["base64 -o f", "sort -o f", "sort --compress-program=x f", "sort --comp=x f"]
     commands += [
         "ls | xargs rm",
@@ -237,7 +237,7 @@ def test_cmd_10_options_that_write_or_run_are_asked_for() -> None:
         *("coproc ls", "f() { ls; }", "function f { ls; }", "alias ls=x", "cat <<E\nplain\nE"),
     ],
 )
-def test_cmd_13_expansions_are_asked_for_by_default(command: str) -> None:
+def test_cmd_13_expansions_need_a_question_by_default(command: str) -> None:
     assert judged(command) == "ask"
 
 
@@ -264,7 +264,7 @@ def test_cmd_13_in_plan_mode_words_of_reading_commands_are_no_change() -> None:
         *("LD_PRELOAD=./x ls", "GIT_PAGER=sh git log", "LC_ALL=$(x) ls", "IFS=x", "x+=(a)"),
     ],
 )
-def test_cmd_14_assignments_and_state_are_asked_for(command: str) -> None:
+def test_cmd_14_assignments_and_state_need_a_question(command: str) -> None:
     assert judged(command) == "ask"
 
 
@@ -427,7 +427,7 @@ def test_cmd_17_what_is_too_long_to_be_read_is_denied_where_something_is() -> No
 @pytest.mark.parametrize(
     "command", ["ls (", "if ls", "ls 'a", "for", "ls )", "a=(", "ls <<E", "((("]
 )
-def test_cmd_20_what_cannot_be_parsed_is_asked_for(command: str) -> None:
+def test_cmd_20_what_cannot_be_parsed_needs_a_question(command: str) -> None:
     assert judged(command) == judged(command, CONFINED) == "ask"
     assert judged(command, under(allow="*")) == "ask"
 
@@ -473,7 +473,7 @@ def test_a_question_names_what_the_command_needs_beyond_the_sandbox(
     assert (verdict.decision, verdict.widening) == ("ask", widening)
 
 
-def test_pol_01_protected_files_are_asked_for_by_every_command_that_writes() -> None:
+def test_pol_01_protected_files_need_a_question_by_every_command_that_writes() -> None:
     names = [".git/hooks/pre-commit", ".vscode/tasks.json", ".github/workflows/x.yml", ".envrc"]
     names += ["package.json", "sub/.git/config", ".GIT/config", "./x/../.husky/y", "AGENTS.md"]
     ways = ["echo x > {}", "echo x >> {}", "tee {}", "cp x {}", "mv x {}", "touch {}", "ln -s x {}"]
@@ -494,7 +494,7 @@ def test_pol_01_protected_files_are_asked_for_by_every_command_that_writes() -> 
     assert {judge(one, CONFINED).rule for one in commands} <= {"protected", "secret"}
 
 
-def test_sec_without_a_sandbox_searching_beside_a_secret_file_is_asked_for() -> None:
+def test_sec_without_a_sandbox_searching_beside_a_secret_file_needs_a_question() -> None:
     known = Situation(
         secrets=SECRETS, cwd="/w/p", roots=("/w/p",), secret_files=("/w/p/a/.env", "/w/p/k")
     )

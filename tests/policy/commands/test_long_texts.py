@@ -35,7 +35,7 @@ def decided(command: str, rules: PatternRules | None = None) -> Allow | Ask | De
     ],
     ids=lambda command: command[:20],
 )
-def test_a_long_text_is_asked_for_each_time(command: str) -> None:
+def test_a_long_text_needs_a_question_each_time(command: str) -> None:
     assert len(command) > COMMAND_LIMIT
     decision = decided(command)
     assert isinstance(decision, Ask)
@@ -73,7 +73,7 @@ def test_a_denied_program_beside_a_long_text_is_denied() -> None:
     assert isinstance(decided(command), Ask)
 
 
-def test_the_text_of_a_protected_file_is_asked_for_as_such() -> None:
+def test_the_text_of_a_protected_file_needs_a_question_as_such() -> None:
     decision = decided(f"cat >AGENTS.md <<'EOF'\n{TEXT}EOF")
     assert isinstance(decision, Ask)
     assert decision.by == "protected"

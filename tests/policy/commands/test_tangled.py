@@ -59,7 +59,7 @@ def test_cmd_17_variables_of_variables_fill_no_memory(unit: str) -> None:
     assert why == "is too tangled for anybody to see what it does"
 
 
-def test_cmd_17_a_script_with_many_paths_in_variables_is_no_tangle() -> None:
+def test_cmd_17_a_script_with_many_paths_in_variables_is_not_a_tangle() -> None:
     paths = "a=/home/someone/some/project/of/theirs;" + 'rm -rf "$a/build" $a/{x,y}/z;' * 260
     assert len(paths) <= COMMAND_LIMIT
     assert why_dangerous(paths) == ""

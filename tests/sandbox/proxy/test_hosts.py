@@ -87,7 +87,7 @@ def test_a_host_is_its_own_spelling(text: str) -> None:
     assert not set(host) & set("\0@%/\\?# \t\r\n")
 
 
-def test_sbx_20_an_empty_list_is_no_network() -> None:
+def test_sbx_20_an_empty_list_is_not_a_network() -> None:
     nothing = allowed(())
     for authority in ("github.com:443", "1.1.1.1:443", "localhost:80", "[::1]:80"):
         assert not nothing.lets(place_of(authority))

@@ -29,7 +29,7 @@ def test_what_ends_at_this_machine_is_its_own(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [str(PUBLIC), "2606:4700::1111"])
-def test_what_lies_elsewhere_or_nowhere_is_not(address: str) -> None:
+def test_what_is_elsewhere_or_nowhere_is_not(address: str) -> None:
     assert not is_own(ipaddress.ip_address(address))
 
 

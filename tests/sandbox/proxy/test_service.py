@@ -116,7 +116,7 @@ async def test_plain_http_goes_to_the_host_that_was_named(internet) -> None:
     assert b"Connection: close" in heard
 
 
-async def test_a_body_goes_along(internet) -> None:
+async def test_a_body_is_included(internet) -> None:
     async with proxied(internet, "allowed.example") as way:
         await say(
             way,
@@ -227,7 +227,7 @@ async def test_a_neighbour_of_the_command_gets_nothing(internet) -> None:
     assert internet.asked == []
 
 
-async def test_a_name_without_an_address_is_said(internet) -> None:
+async def test_a_name_without_an_address_is_reported(internet) -> None:
     async with proxied(internet, "nowhere.example") as way:
         answer = await say(way, b"CONNECT nowhere.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.endswith(b"no address was found for nowhere.example\n")

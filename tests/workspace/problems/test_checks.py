@@ -80,7 +80,7 @@ def test_a_script_of_which_all_is_known_is_run(script: str) -> None:
         *("prettier .", "svelte-check --watch", "eslint . || true", "sh c.sh"),
     ],
 )
-def test_a_script_that_could_write_or_never_end_is_passed_over(script: str) -> None:
+def test_a_script_that_could_write_or_never_end_is_skipped(script: str) -> None:
     others = {"evil": "rm -rf .", "one": "eslint .", "postone": "nodemon x"}
     assert names(package=package(check=script, **others)) == []
 

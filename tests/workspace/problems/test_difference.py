@@ -89,7 +89,7 @@ def test_another_severity_is_news() -> None:
     assert difference([warning], [error(1)]) == ProblemDifference((error(1),), (warning,))
 
 
-def test_errors_stand_before_warnings_and_hints_and_our_own_never_count() -> None:
+def test_errors_are_before_warnings_and_hints_and_our_own_never_count() -> None:
     warning = Problem(1, "warning", "w")
     ignored = [Problem(1, "hint", "h"), Problem(1, "information", "i")]
     ours = [Problem(1, "error", "o", "indwell"), Problem(1, "error", "o", "Indwell review")]
