@@ -10,13 +10,11 @@ import pytest
 
 from indwell.cli.doctor.command import MOST, beginning, sizes
 from indwell.providers.wires.chat import tool_entries
+from indwell.wiring.features import LEAN, ORDER
 from support.editing import Home
 from support.terminal import indwell
 
-ALL = (
-    *("read_file", "edit_file", "write_file", "glob", "grep", "bash", "compact", "todo"),
-    *("load_skill", "agent", "ask_user", "plan", "commands", "remember"),
-)
+ALL = (*LEAN, *ORDER)
 MOST_BYTES = 7_900  # about 1,800 tokens, for machines without the vocabulary
 
 
