@@ -101,8 +101,9 @@ def load_rest() -> None:
 
 
 def _load_below(name: str) -> None:
-    package = importlib.import_module(name)
-    for found in pkgutil.iter_modules(package.__path__, f"{name}."):
+    loaded = importlib.import_module(name)
+    below = getattr(loaded, "__path__", ())  # a floor may be one module
+    for found in pkgutil.iter_modules(below, f"{name}."):
         if found.ispkg:
             _load_below(found.name)
         else:
