@@ -1,6 +1,6 @@
 """Measure how far the code of the server is spread: sizes by its syntax, ways by a trace.
 
-    python scripts/measure_house.py [--json]
+    python scripts/measure_house.py [--json] [--list]
 
 The trace is of a real server over stdio, with a loopback model behind the real SDK. The editor asks
 for code actions, takes "Fix this", and the model reads the file, edits it and says a word. The
@@ -23,6 +23,7 @@ import threading
 import time
 import tokenize
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,11 +50,16 @@ class Module(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A function that was entered: when (monotonic seconds), from which file, in which file."""
+    """A function that was entered: when (monotonic seconds), from which file, in which file.
+
+    ``by`` and ``name`` are the names of both functions.
+    """
 
     when: float
     caller: str
     callee: str
+    by: str = ""
+    name: str = ""
 
 
 def modules() -> list[Module]:
@@ -190,8 +196,13 @@ class Trace:
         caller = frame.f_back
         while caller and not caller.f_code.co_filename.startswith(_PREFIX):
             caller = caller.f_back
-        by = caller.f_code.co_filename if caller else ""
-        self.steps.append(Step(time.monotonic(), by[len(_PREFIX) :], name[len(_PREFIX) :]))
+        file, by = (caller.f_code.co_filename, _named(caller)) if caller else ("", "")
+        here = name[len(_PREFIX) :]
+        self.steps.append(Step(time.monotonic(), file[len(_PREFIX) :], here, by, _named(frame)))
+
+
+def _named(frame: FrameType) -> str:
+    return getattr(frame.f_code, "co_qualname", frame.f_code.co_name)  # Python 3.11
 
 
 _PREFIX = f"{PACKAGE}/"
@@ -349,12 +360,7 @@ def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[st
     """Figures of the trace."""
     read = [one for one in steps if times[0][1] <= one.when <= times[1][0]]
     turn = [one for one in steps if times[0][0] <= one.when]
-    heights = floors()
-
-    def height(file: str) -> int:
-        return heights[file.split("/", maxsplit=1)[0].removesuffix(".py")]
-
-    climbs = [one for one in turn if one.caller and height(one.callee) > height(one.caller)]
+    climbs = climbing(turn)
     return {
         "files that one read_file call runs through": len({one.callee for one in read}),
         "moves from file to file in one read_file call": len(moves(read)),
@@ -363,6 +369,26 @@ def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[st
         ),
         "calls that climb to a higher floor in that turn": len(climbs),
     }
+
+
+def climbing(steps: Iterable[Step]) -> list[Step]:
+    """The calls that lead to a higher floor."""
+    heights = floors()
+
+    def height(file: str) -> int:
+        return heights[file.split("/", maxsplit=1)[0].removesuffix(".py")]
+
+    return [one for one in steps if one.caller and height(one.callee) > height(one.caller)]
+
+
+def listed(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """The climbing calls of the turn by frequency, and the files of the read call."""
+    climbs = climbing(one for one in steps if times[0][0] <= one.when)
+    calls = Counter((one.caller, one.by, one.callee, one.name) for one in climbs)
+    for (caller, by, callee, name), number in calls.most_common():
+        yield f"{number:4}  {caller}:{by} -> {callee}:{name}"
+    read = Counter(one.callee for one in steps if times[0][1] <= one.when <= times[1][0])
+    yield from (f"{number:4}  {file}" for file, number in sorted(read.items()))
 
 
 def moves(steps: Iterable[Step]) -> list[Step]:
@@ -374,12 +400,17 @@ def main() -> None:
     """Measure and print, or be the traced server."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--list", action="store_true", help="print the calls behind the figures")
     parser.add_argument("--traced", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.traced:
         traced_server(given.traced)
         return
-    figures = {**ways(*trace_fix_this()), **sizes(modules())}
+    traced = trace_fix_this()
+    if given.list:
+        print("\n".join(listed(*traced)))
+        return
+    figures = {**ways(*traced), **sizes(modules())}
     if given.json:
         print(json.dumps(figures, indent=2))
         return
