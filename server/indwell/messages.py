@@ -165,6 +165,10 @@ class Anchors(msgspec.Struct, frozen=True):
     messages: tuple[int, ...] = ()
 
 
+CacheLife: TypeAlias = Literal["", "1h"]
+"""How long a prompt cache with marks keeps a prefix after its last use; empty for 5 minutes."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """One complete model call: equal requests have equal bytes.
 
@@ -180,6 +184,7 @@ class Request(msgspec.Struct, frozen=True):
         tokens: Estimated tokens, from a running sum; 0 if not counted.
         effort: How much the model shall think; each wire has a form of its own for it.
         verbosity: How long the answers shall be, for endpoints that can be told.
+        cache_life: How long a cache shall keep what is marked.
     """
 
     model: str
@@ -193,6 +198,7 @@ class Request(msgspec.Struct, frozen=True):
     tokens: int = 0
     effort: Effort = ""
     verbosity: Verbosity = ""
+    cache_life: CacheLife = ""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -202,6 +208,7 @@ class Usage(msgspec.Struct, frozen=True):
         input: All prompt tokens, including cached ones.
         cached: Tokens of ``input`` that were read from a cache.
         cache_write: Tokens of ``input`` that were written to a cache.
+        cache_hour: Tokens of ``cache_write`` that the cache keeps for an hour.
         output: Tokens of the reply, including reasoning.
         thinking: Tokens of ``output`` that were reasoning; an estimate if the endpoint did not say.
         reported: Whether the endpoint reported them; otherwise they are estimates.
@@ -213,6 +220,7 @@ class Usage(msgspec.Struct, frozen=True):
     output: int = 0
     reported: bool = True
     thinking: int = 0
+    cache_hour: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -222,6 +230,7 @@ class Usage(msgspec.Struct, frozen=True):
             output=self.output + other.output,
             reported=self.reported and other.reported,
             thinking=self.thinking + other.thinking,
+            cache_hour=self.cache_hour + other.cache_hour,
         )
 
 

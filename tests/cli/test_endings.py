@@ -31,7 +31,7 @@ def test_ctrl_c_is_one_sentence_and_a_code_of_130(home, arguments) -> None:
         return Answer((HANG,))
 
     with (
-        endpoint_in_thread(silent) as endpoint,
+        endpoint_in_thread(silent, gets=True) as endpoint,
         Terminal(
             *arguments,
             environment={

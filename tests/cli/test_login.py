@@ -9,7 +9,7 @@ import pytest
 
 from support import file_keyring
 from support.editing import Home
-from support.loopback_endpoint import CUT, Answer, LoopbackEndpoint, refuse, say
+from support.loopback_endpoint import CUT, Answer, LoopbackEndpoint, Seen, refuse, say
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
@@ -104,7 +104,7 @@ FAILURES = {
 async def test_what_fails_is_reported_and_nothing_is_stored(home, failure) -> None:
     script, words = FAILURES[failure]
     home.configure('model = "old" # mine\n')
-    async with LoopbackEndpoint(script) as endpoint:
+    async with LoopbackEndpoint(script, gets=True) as endpoint:
         ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY)
     assert (ended.code, words in ended.stdout) == (1, True), ended
     assert "nothing was stored" in ended.stdout
@@ -208,3 +208,112 @@ async def test_logging_out_forgets_one_key_or_all(home) -> None:
     assert (gone.code, gone.stdout) == (0, f"forgotten: {origin}\n")
     assert (again.code, again.stdout) == (0, '{"forgotten":[]}\n')
     assert file_keyring.held(home.folder) == {}
+
+
+BEFORE = """\
+# my settings
+model = "gpt-4o"   # the one at OpenAI
+effort = "high"
+
+[endpoints.local]
+base_url = "http://127.0.0.1:9/v1"   # mine
+"""
+
+
+def configure(home: Home, text: str) -> None:
+    path = home.config / "indwell" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+async def test_an_endpoint_with_a_name_is_added_beside_what_is_there(home) -> None:
+    configure(home, BEFORE)
+    async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as work:
+        url = work.base_url
+        ended = await run(home, "login", url, "--name", "work", "--key-stdin", key=CANARY)
+        assert ended.code == 0, ended
+        assert "q@work at" in ended.stdout
+        assert config(home) == BEFORE.replace('"gpt-4o"', '"q@work"') + (
+            f'\n[endpoints.work]\nbase_url = "{url}"\n'
+        )
+        await run(home, "run", "hello")
+        assert work.seen[-1].body["model"] == "q"
+        assert {one.headers["authorization"] for one in work.seen} == {f"Bearer {CANARY}"}
+    assert CANARY not in ended.stdout + ended.stderr + config(home)
+
+
+async def test_a_login_by_the_name_of_an_endpoint_changes_its_table_in_place(home) -> None:
+    headers = "headers = { x-team = 'search-team' }  # for the bill\n"
+    seen: list[Seen] = []
+
+    def script(one: Seen) -> Answer:
+        seen.append(one)
+        if one.headers.get("x-team") != "search-team":
+            return refuse(403, "no team")
+        return answering(listed("q"), key=CANARY)(one)
+
+    async with LoopbackEndpoint(script, gets=True) as work:
+        table = f'[endpoints.work]\nbase_url = "{work.base_url}"\n{headers}'
+        configure(home, f'model = "old@work"\n{table}')
+        ended = await run(home, "login", "work", "--key-stdin", key=CANARY)
+        assert ended.code == 0, ended
+        assert config(home) == f'model = "q@work"\n{table}'
+        again = await run(home, "login", "--name", "work", "--model", "q", "--no-test")
+        assert again.code == 0, again
+        assert config(home) == f'model = "q@work"\n{table}'
+        gone = await run(home, "logout", "work")
+        assert "forgotten: " + work.base_url.removesuffix("/v1") in gone.stdout
+    assert file_keyring.held(home.folder) == {}
+
+
+async def test_the_key_of_an_endpoint_stays_at_its_origin_when_the_address_changes(home) -> None:
+    async with (
+        LoopbackEndpoint(answering(listed("q"))) as new,
+        LoopbackEndpoint(answering(listed("q"), key=CANARY)) as old,
+    ):
+        configure(
+            home,
+            'model = "q@work"\n[endpoints.work]\n'
+            f'base_url = "{old.base_url}"\napi_key = "{CANARY}"\n',
+        )
+        ended = await run(home, "login", new.base_url, "--name", "work")
+        assert ended.code == 0, ended
+        assert config(home) == f'model = "q@work"\n[endpoints.work]\nbase_url = "{new.base_url}"\n'
+        assert CANARY not in str(new.seen)
+    origin = old.base_url.removesuffix("/v1")
+    assert file_keyring.held(home.folder) == {f"indwell {origin}": CANARY}
+
+
+async def test_what_is_no_name_for_an_endpoint_is_refused(home) -> None:
+    ended = await run(home, "login", "http://127.0.0.1:9/v1", "--name", "My Work", "--no-test")
+    assert (ended.code, config(home)) == (1, "")
+    assert "'My Work' is no name for an endpoint" in ended.stderr
+
+
+async def test_the_doctor_looks_at_each_endpoint_with_a_name(home) -> None:
+    async with (
+        LoopbackEndpoint(answering(listed("m"))) as work,
+        LoopbackEndpoint(answering(listed("a", "b"))) as good,
+        LoopbackEndpoint(answering(listed("a"), key=CANARY)) as shut,
+    ):
+        configure(
+            home,
+            f'model = "m@work"\n[endpoints.work]\nbase_url = "{work.base_url}"\n'
+            f'[endpoints.good]\nbase_url = "{good.base_url}"\n'
+            f'[endpoints.shut]\nbase_url = "{shut.base_url}"\n'
+            '[endpoints.gone]\nbase_url = "http://127.0.0.1:9/v1"\n',
+        )
+        ended = await run(home, "doctor", "--json")
+    found = {
+        one["name"]: (one["state"], one["sentence"])
+        for one in json.loads(ended.stdout)["findings"]
+        if one["name"].startswith("endpoint ")
+    }
+    assert {name: state for name, (state, _) in found.items()} == {
+        "endpoint good": "ok",
+        "endpoint shut": "warn",
+        "endpoint gone": "warn",
+    }
+    assert "it offers 2 models" in found["endpoint good"][1]
+    assert "needs a key" in found["endpoint shut"][1]
+    assert "nothing answers" in found["endpoint gone"][1]

@@ -168,6 +168,7 @@ def test_openai_gets_its_own_fields_and_others_do_not() -> None:
     assert ("prompt_cache_key" in local, local["max_tokens"]) == (False, 100)
 
 
+WITH_HOURS = {"cache_marks": True, "cache_hours": True}
 OPENAI = Dialect(
     cache_key=True,
     output_limit="max_completion_tokens",
@@ -187,8 +188,8 @@ OPENAI = Dialect(
             "gpt-5",
             msgspec.structs.replace(OPENAI, wire="responses"),
         ),
-        ("https://api.anthropic.com/v1", "claude", Dialect(wire="messages", cache_marks=True)),
-        ("https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5", Dialect(cache_marks=True)),
+        ("https://api.anthropic.com/v1", "claude", Dialect(wire="messages", **WITH_HOURS)),
+        ("https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.5", Dialect(**WITH_HOURS)),
         ("https://openrouter.ai/api/v1", "qwen/qwen3-coder", Dialect()),
         ("https://notapi.openai.com.example/v1", "gpt-5", Dialect()),
     ],

@@ -27,7 +27,7 @@ def at(name: str, base_url: str) -> KnownModel:
 
 
 async def found(script, name: str = "vllm", **environment: str) -> tuple[str, tuple]:
-    async with LoopbackEndpoint(script) as endpoint:
+    async with LoopbackEndpoint(script, gets=True) as endpoint:
         servers = await find_servers([at(name, endpoint.base_url)], environment=environment)
         return endpoint.base_url, servers
 
@@ -83,7 +83,7 @@ async def test_a_context_of_ollama_that_is_too_small_is_reported(
 
 async def test_a_server_that_hangs_does_not_keep_the_others_from_being_found() -> None:
     async with (
-        LoopbackEndpoint([Answer((HANG,))]) as silent,
+        LoopbackEndpoint([Answer((HANG,))], gets=True) as silent,
         LoopbackEndpoint(answering(listed("q"))) as quick,
     ):
         rows = [at("lmstudio", silent.base_url), at("vllm", quick.base_url)]
@@ -99,7 +99,7 @@ async def test_what_a_slow_server_said_in_time_counts() -> None:
     def script(seen):
         return Answer((HANG,)) if seen.path == "/api/show" else answering(listing)(seen)
 
-    async with LoopbackEndpoint(script) as endpoint:
+    async with LoopbackEndpoint(script, gets=True) as endpoint:
         (server,) = await find_servers([at("ollama", endpoint.base_url)], timeout_s=0.3)
     assert server.models == (OfferedModel("q"),)
 

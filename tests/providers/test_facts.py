@@ -29,6 +29,7 @@ def test_a_known_model_has_its_window_and_prices() -> None:
         tools=True,
         images=True,
         reasoning=False,
+        is_listed=True,
     )
 
 

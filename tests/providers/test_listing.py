@@ -20,7 +20,7 @@ KEY = "sk-canary-7e2"
 
 
 async def offered(script, *, key=None, timeout_s=5.0):
-    async with LoopbackEndpoint(script) as endpoint:
+    async with LoopbackEndpoint(script, gets=True) as endpoint:
         return await list_models(endpoint.base_url, key, timeout_s=timeout_s), endpoint.seen
 
 

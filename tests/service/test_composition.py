@@ -184,7 +184,10 @@ async def test_a_session_that_cannot_be_opened_is_released(home) -> None:
 
 async def test_another_model_can_be_taken_within_a_session(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
-        home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
+        home.configure(
+            f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n'
+            "window = 32000\nprice_in = 1\nprice_out = 1\n"
+        )
         service = await service_of(home)
         session = await service.sessions.get(None)
         await run_turn(session, Prompt("one"), lambda _event: None)
@@ -201,7 +204,10 @@ async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -
     """An endpoint may keep them open for hours, and each session has its own."""
     reply = streamed(chunk({"content": "Well."}, finish="stop"))
     async with FaultEndpoint([reply, reply]) as endpoint:
-        home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
+        home.configure(
+            f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n'
+            "window = 32000\nprice_in = 1\nprice_out = 1\n"
+        )
         service = await service_of(home)
         session = await service.sessions.get(None)
         await run_turn(session, Prompt("one"), lambda _event: None)

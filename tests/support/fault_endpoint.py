@@ -129,6 +129,11 @@ class FaultEndpoint:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while True:
                     head = await reader.readuntil(b"\r\n\r\n")
+                    if head.startswith(
+                        b"GET "
+                    ):  # what is asked of a model; the script is for chats
+                        await self._play(answer(404, "{}"), reader, writer)
+                        continue
                     self.heads.append(head)
                     self.bodies.append(await reader.readexactly(_length(head)))
                     self.arrived.set()

@@ -56,15 +56,17 @@ class LoopbackEndpoint:
     """The server.
 
     ``seen`` holds its requests; ``arrived`` is set by the first one, ``gone`` when a client left
-    before its answer was whole.
+    before its answer was whole. A script is for chats only, unless ``gets`` or its own attribute
+    ``gets`` says otherwise: what is asked with GET, such as the facts of a model, gets a 404.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, gets: bool = False) -> None:
         self.seen: list[Seen] = []
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
         self.base_url = ""
         self._script = script
+        self._gets = gets or getattr(script, "gets", False)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._writers: list[asyncio.StreamWriter] = []
@@ -97,6 +99,9 @@ class LoopbackEndpoint:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 request = await _read_request(reader)
+                if request.method == "GET" and not self._gets:
+                    await self._answer(refuse(404, "no such page"), reader, writer)
+                    return
                 self.seen.append(request)
                 self.arrived.set()
                 await self._answer(self._next_answer(request), reader, writer)
@@ -130,7 +135,7 @@ class LoopbackEndpoint:
 
 
 @contextmanager
-def endpoint_in_thread(script: Script) -> Iterator[LoopbackEndpoint]:
+def endpoint_in_thread(script: Script, *, gets: bool = False) -> Iterator[LoopbackEndpoint]:
     """The same server in a thread of its own, for tests without an event loop."""
     ready: list[LoopbackEndpoint] = []
     started = threading.Event()
@@ -140,7 +145,7 @@ def endpoint_in_thread(script: Script) -> Iterator[LoopbackEndpoint]:
         stopped = asyncio.Event()
         loop = asyncio.get_running_loop()
         stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
-        async with LoopbackEndpoint(script) as endpoint:
+        async with LoopbackEndpoint(script, gets=gets) as endpoint:
             ready.append(endpoint)
             started.set()
             await stopped.wait()

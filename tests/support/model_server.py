@@ -38,6 +38,12 @@ def answering(
         pages: Mapping[str, Any] = more or {}
         return page(pages[seen.path]) if seen.path in pages else refuse(404, "no such page")
 
+    return with_gets(script)
+
+
+def with_gets(script: Callable[[Seen], Answer]) -> Callable[[Seen], Answer]:
+    """Let a script answer what is asked with GET, too."""
+    script.gets = True  # type: ignore[attr-defined] # as ``LoopbackEndpoint`` looks for it
     return script
 
 

@@ -1438,6 +1438,8 @@ export interface Usage {
   readonly reported: boolean;
   /** Tokens of `output` that were reasoning; an estimate if the endpoint did not say. */
   readonly thinking: number;
+  /** Tokens of `cache_write` that the cache keeps for an hour. */
+  readonly cache_hour: number;
 }
 
 /** Tokens and cost of one model call; `total` and `total_cost` of the turn so far. */

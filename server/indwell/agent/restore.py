@@ -9,7 +9,7 @@ too early, and what the prompt cache should still serve.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from indwell.context.conversation import tool_result
 from indwell.context.history import History, MessageSplice, spliced
 from indwell.context.pairing import repair, tool_uses
-from indwell.context.request.cache_health import LEAST_PREFIX, LIFE_S, Health, added
+from indwell.context.request.cache_health import LEAST_PREFIX, Health, added, life_s
 from indwell.context.request.figures import of_call, of_compaction
 from indwell.context.tokens import Calibration, is_plausible
 from indwell.errors import SessionError
@@ -311,9 +311,13 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
                     calibration = Calibration(sent.model, usage.input, sent.tokens)
             case _:
                 pass
-    if last is not None and answered is not None and (now - answered).total_seconds() <= LIFE_S:
+    if last is not None and answered is not None and _is_kept(last, now - answered):
         health = msgspec.structs.replace(health, last=_request(records, last))
     return Recalled(health, calibration, answered)
+
+
+def _is_kept(last: RequestRecord, idle: timedelta) -> bool:
+    return idle.total_seconds() <= life_s(last.cache_life)
 
 
 def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:

@@ -19,12 +19,18 @@ from indwell.errors import IndwellError, UserError
 from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.discovery import find_servers, local_rows
-from indwell.providers.endpoint import EndpointStep, LocalServer, LoginOutcome, failure
+from indwell.providers.endpoint import (
+    EndpointStep,
+    LocalServer,
+    LoginOutcome,
+    failure,
+)
 from indwell.providers.models import MAX_MODELS, OfferedModel
 from indwell.service.endpoint.connect import (
     Endpoint,
     EndpointPlaces,
     address_of,
+    checked_name,
     connect,
     found,
     known_key,
@@ -32,7 +38,12 @@ from indwell.service.endpoint.connect import (
 from indwell.service.endpoint.offered import offered_models
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer
 from indwell.service.stored_keys import key_store
-from indwell.service.user_settings import read_settings
+from indwell.service.user_settings import (
+    extras_at,
+    named_endpoints,
+    read_settings,
+    used_elsewhere,
+)
 from indwell.settings.credentials import Secret, origin_of
 from indwell.settings.endpoints import in_force
 from indwell.settings.model import Settings
@@ -223,9 +234,15 @@ STDIN_LIMIT = 4_096  # characters; keys are shorter
 
 
 class LoginOptions(msgspec.Struct, frozen=True):
-    """The options; ``provider`` is a name from the catalogue, an address, or None to choose."""
+    """The options.
+
+    ``provider`` is a name from the catalogue, the name of an endpoint in the settings, an address,
+    or None to choose. ``name`` is that of the endpoint's table in the settings; empty for the
+    endpoint outside of the tables, None if nobody has said.
+    """
 
     provider: str | None = None
+    name: str | None = None
     key_stdin: bool = False
     model: str | None = None
     json: bool = False
@@ -267,14 +284,19 @@ def login(wish: LoginOptions) -> int:
 
 def _login(wish: LoginOptions, console: Console) -> LoginOutcome:
     places = EndpointPlaces(user_file(), key_store(), os.environ)
+    wish = _with_name(wish)
     base_url = _address(wish, console)
+    if wish.name is None:
+        wish = msgspec.structs.replace(wish, name=_ask_name(wish, base_url, console))
     if _is_asked(wish) and wish.is_tested:
         return _conversation(wish, base_url, console, places)
     key = _key(wish, base_url, console, places)
     model = wish.model
     if model is None and _is_asked(wish):
         model = pick_model((), console)
-    endpoint = Endpoint(base_url, key, model, wish.is_tested)
+    endpoint = msgspec.structs.replace(
+        _endpoint(wish, base_url, key), model=model, is_tested=wish.is_tested
+    )
     _wait(console, f"Asking {title_of(base_url)} …")
     return wait_for(
         connect(endpoint, places, on_step=lambda step: show_step(console, _for_command_line(step)))
@@ -288,13 +310,14 @@ def _conversation(
     key = _key(wish, base_url, console, places)
     while True:
         _wait(console, f"Asking {title_of(base_url)} …")
-        key = key or known_key(base_url, places)
-        base_url, looked = wait_for(found(base_url, key.reveal() if key else None))
+        key = key or known_key(base_url, places, wish.name or "")
+        extras = extras_at(os.environ, wish.name or "", base_url)
+        base_url, looked = wait_for(found(base_url, key.reveal() if key else None, extras))
         for step in looked.steps:
             show_step(console, step)
         failed = failure(looked.steps)
         if failed is None:
-            outcome = _with_model(wish, Endpoint(base_url, key), looked, console, places)
+            outcome = _with_model(wish, _endpoint(wish, base_url, key), looked, console, places)
             failed = failure(outcome.steps)
             if outcome.ok or failed is None or failed.name != "key":
                 return outcome
@@ -333,6 +356,43 @@ def _with_model(
         name = pick_model(left, console)
 
 
+def _endpoint(wish: LoginOptions, base_url: str, key: Secret | None) -> Endpoint:
+    name = wish.name or ""
+    return Endpoint(base_url, key, name=name, extras=extras_at(os.environ, name, base_url))
+
+
+def _with_name(wish: LoginOptions) -> LoginOptions:
+    """Take the name of an endpoint in the settings for its address, and check a new name.
+
+    Raises:
+        UserError: The name cannot be one.
+    """
+    tables = named_endpoints(os.environ)
+    if wish.name is None and wish.provider in tables:
+        wish = msgspec.structs.replace(wish, name=wish.provider, provider=None)
+    if wish.name is None:
+        return wish
+    known = tables.get(checked_name(wish.name), {}).get("base_url")
+    return msgspec.structs.replace(wish, provider=wish.provider or (str(known) if known else None))
+
+
+def _ask_name(wish: LoginOptions, base_url: str, console: Console) -> str:
+    """Ask for a name if another endpoint is in use already, so that both can stay; else empty."""
+    if not _is_asked(wish):
+        return ""
+    used = used_elsewhere(os.environ, base_url)
+    if not used:
+        return ""
+    say(console, f"You already use {used}.")
+    while True:
+        words = "Type a name, such as work, to keep both (Enter: use the new one instead) > "
+        typed = _typed(console, words)
+        try:
+            return checked_name(typed) if typed else ""
+        except UserError as error:
+            say(console, str(error))
+
+
 def _address(wish: LoginOptions, console: Console) -> str:
     for row in local_rows(os.environ):
         if row.name == wish.provider:
@@ -351,7 +411,8 @@ def _key(
     if wish.key_stdin:
         return checked_key(sys.stdin.readline(STDIN_LIMIT))
     row = row_of(base_url)
-    for variable in row.variables if row is not None else ():
+    own = str(named_endpoints(os.environ).get(wish.name or "", {}).get("api_key_variable", ""))
+    for variable in filter(None, (own, *(row.variables if row is not None else ()))):
         text = os.environ.get(variable, "").strip()
         if text:
             say(console, f"Using the key from {variable}.")
@@ -425,7 +486,10 @@ def logout(wanted: str | None, *, as_json: bool) -> int:
         UserError: A key cannot be deleted.
     """
     store = key_store()
-    origins = tuple(store.origins()) if wanted is None else (origin_of(address_of(wanted)),)
+    origins = tuple(store.origins())
+    if wanted is not None:
+        table = named_endpoints(os.environ).get(wanted)
+        origins = (origin_of(str(table["base_url"]) if table else address_of(wanted)),)
     gone = tuple(origin for origin in origins if store.forget(origin))
     if as_json:
         sys.stdout.write(json_line({"forgotten": gone}) + "\n")

@@ -223,7 +223,14 @@ def _login(login: argparse.ArgumentParser) -> None:
         "model in your settings, the key in the system's keyring. If a test fails, nothing is "
         "stored."
     )
-    login.add_argument("provider", nargs="?", help="a name such as openai or ollama, or an address")
+    login.add_argument(
+        "provider",
+        nargs="?",
+        help="a name such as openai or ollama, an endpoint of yours, an address",
+    )
+    login.add_argument(
+        "--name", help="store it as an endpoint with this name, beside others: MODEL@NAME"
+    )
     flags(login, key_stdin="read the key from stdin")
     login.add_argument("--model", help="which model (default: you are asked)")
     flags(login, no_test="store it without trying it", json="print JSON")

@@ -33,6 +33,7 @@ from indwell.messages import (
     BROKE_OFF,
     BROKEN_OFF,
     Block,
+    CacheLife,
     Effort,
     Image,
     Message,
@@ -200,6 +201,7 @@ class Config(msgspec.Struct, frozen=True):
         takes_pictures: Whether the model takes pictures.
         effort: As in ``messages.Request``.
         verbosity: As in ``messages.Request``.
+        cache_life: As in ``messages.Request``.
     """
 
     model: str
@@ -209,6 +211,7 @@ class Config(msgspec.Struct, frozen=True):
     takes_pictures: bool = False
     effort: Effort = ""
     verbosity: Verbosity = ""
+    cache_life: CacheLife = ""
 
     @property
     def budget(self) -> int:

@@ -41,7 +41,7 @@ from indwell.providers.http.refusals import said_in
 from indwell.providers.quirks import dialect_for
 from indwell.providers.wires.chat_reply import ChatReply
 from indwell.providers.wires.dialect import Dialect, WireName, adapted
-from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
+from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder, path_of
 from indwell.providers.wires.messages import VERSION, MessagesReply
 from indwell.providers.wires.reply import GrowingReply
 from indwell.providers.wires.responses import ResponsesReply
@@ -175,9 +175,9 @@ class EndpointClient:
         if not self._needs_key:  # the SDK took these values for OpenAI from the environment
             self._client.organization = self._client.project = None
         self._by_public_call = by_public_call
-        self._patterns: dict[WireName, httpx2.Request | None] = {}
+        self._patterns: dict[str, httpx2.Request | None] = {}
         for wire in REPLIES:  # here, because the first one takes milliseconds
-            self._pattern(wire)
+            self._pattern(wire, LAYOUTS[wire].PATH)
         warm_up()
 
     async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
@@ -197,7 +197,7 @@ class EndpointClient:
                 " OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none"
             )
         while True:
-            dialect = self._dialect(request.model)
+            dialect = self._dialect(request.model).for_request(request)
             reply = REPLIES[dialect.wire](
                 dialect, request.tools if request.tool_choice == "auto" else ()
             )
@@ -279,15 +279,17 @@ class EndpointClient:
     async def _send(
         self, request: Request, dialect: Dialect, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
+        dialect = dialect.for_request(request)
         is_long = self._encoder.n_bytes > LONG_BODY
         if is_long or self._encoder.n_new(request, dialect) > IN_A_THREAD:
             body = await asyncio.to_thread(self._encoder.body, request, dialect)
         else:
             body = self._encoder.body(request, dialect)
         _tell_of(dialect, body.digest, on_event)
-        pattern = self._pattern(dialect.wire)
+        path = path_of(request, dialect)
+        pattern = self._pattern(dialect.wire, path)
         if pattern is None:
-            return await self._post(dialect.wire, body.joined())
+            return await self._post(dialect.wire, path, body.joined())
         headers = pattern.headers.copy()
         headers["Content-Length"] = str(body.n_bytes)
         return await self._http.send(
@@ -301,45 +303,47 @@ class EndpointClient:
             stream=True,
         )
 
-    def _pattern(self, wire: WireName) -> httpx2.Request | None:
+    def _pattern(self, wire: WireName, path: str) -> httpx2.Request | None:
         """Return a request of the SDK without the body; None if the SDK cannot make one."""
         if self._by_public_call:
             return None
-        if wire not in self._patterns:
-            pattern = _pattern(self._client, LAYOUTS[wire].PATH)
+        if path not in self._patterns:
+            pattern = _pattern(self._client, path)
             if pattern is not None:
-                for name, value in self._headers(wire).items():
+                for name, value in self._headers(wire, path).items():
                     if isinstance(value, str):
                         pattern.headers[name] = value
                     else:
                         pattern.headers.pop(name, None)
-            self._patterns[wire] = pattern
-        return self._patterns[wire]
+            self._patterns[path] = pattern
+        return self._patterns[path]
 
-    def _headers(self, wire: WireName) -> Mapping[str, str | openai.Omit]:
+    def _headers(self, wire: WireName, path: str) -> Mapping[str, str | openai.Omit]:
         """Return the headers that a wire or the user adds to the SDK's, or leaves out.
 
         Anthropic wants the key in a header of its own, and refuses a request with both; gateways
-        that speak messages want one or the other.
+        that speak messages want one or the other. Google's token goes into the usual header only.
         """
         key, name = self._where.key, self._extras.key_name(self._url)
         headers: dict[str, str | openai.Omit] = {}
         if wire == "messages":
             headers["anthropic-version"] = VERSION
-            if key and not name:
+            if key and not name and path == LAYOUTS[wire].PATH:
                 headers["x-api-key"] = key
         if name or (wire == "messages" and (is_anthropic(self._url) or not key)):
             headers["Authorization"] = openai.Omit()
         return {**headers, **self._extras.all_headers(self._url, key)}
 
-    async def _post(self, wire: WireName, content: bytes) -> httpx2.Response:
+    async def _post(self, wire: WireName, path: str, content: bytes) -> httpx2.Response:
         """Send through the public API: the SDK makes the request with our bytes."""
         try:
             stream = await self._client.post(
-                LAYOUTS[wire].PATH,
+                path,
                 cast_to=object,
                 content=content,
-                options={"headers": {"Content-Type": "application/json", **self._headers(wire)}},
+                options={
+                    "headers": {"Content-Type": "application/json", **self._headers(wire, path)}
+                },
                 stream=True,
                 stream_cls=openai.AsyncStream[Any],
             )

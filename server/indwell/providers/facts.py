@@ -29,6 +29,7 @@ from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 from indwell.errors import ToolError
 from indwell.files.private import read_own
 from indwell.providers.endpoint import OPENAI_URL, host_of
+from indwell.providers.models import LEAST_WINDOW, TRAINED, OfferedModel
 from indwell.providers.pricing import ModelPrices, Prices, Tier
 
 UNKNOWN_WINDOW = 32_000  # tokens; H65
@@ -49,6 +50,8 @@ class ModelFacts(msgspec.Struct, frozen=True):
         tools: Whether it takes tools; None if unknown, like the two below.
         images: Whether it takes pictures.
         reasoning: Whether it reasons before it answers.
+        is_listed: Whether a list has it at this endpoint, or under the name that the user gave. If
+            not, the facts are a guess by its name, or an assumption.
     """
 
     window: int
@@ -60,6 +63,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     tools: bool | None = None
     images: bool | None = None
     reasoning: bool | None = None
+    is_listed: bool = False
 
     @property
     def budget(self) -> int:
@@ -85,7 +89,9 @@ def facts_for(
     url = provider_url or OPENAI_URL
     if counts_as:
         public = _public_facts(counts_as, now)
-        return public or _facts(None, None, None, source=f"no list has {counts_as!r}")
+        if public is not None:
+            return msgspec.structs.replace(public, is_listed=True)
+        return _facts(None, None, None, source=f"no list has {counts_as!r}")
     source = f"genai-prices {version('genai-prices')}"
     listed = bundled_model(model, url)
     if listed is not None:
@@ -99,9 +105,44 @@ def facts_for(
                 return hidden
         if listed is None:
             source = f"{source} does not know it"
-        return _facts(None, _bundled_prices(listed), listed, source=source)
+        facts = _facts(None, _bundled_prices(listed), listed, source=source)
+        return msgspec.structs.replace(facts, is_listed=listed is not None)
     prices = _prices(info, now)
-    return _facts(info.context_window, prices, listed, source=f"{source}, {provider.id}")
+    facts = _facts(info.context_window, prices, listed, source=f"{source}, {provider.id}")
+    return msgspec.structs.replace(facts, is_listed=True)
+
+
+def told_facts(guess: ModelFacts, told: OfferedModel, *, at: datetime) -> ModelFacts:
+    """Return what an endpoint told of its model, and what is guessed for the rest.
+
+    A model may run with less than the window that it was trained for, so that one is only a limit.
+
+    Args:
+        guess: The facts without the endpoint.
+        told: What the endpoint told.
+        at: When it did.
+    """
+    size = told.window if told.window is not None and told.window >= LEAST_WINDOW else None
+    is_known = guess.known if size is None else told.source != TRAINED
+    if size is not None and told.source == TRAINED:
+        size, is_known = min(size, guess.window), guess.known
+    window = guess.window if size is None else size
+    limit = told.max_output or guess.output_limit
+    return ModelFacts(
+        window=window,
+        max_output=_reserved(window, limit),
+        prices=told.prices or guess.prices,
+        known=is_known,
+        source=f"the endpoint, {at:%Y-%m-%d}",
+        output_limit=limit,
+        tools=guess.tools if told.tools is None else told.tools,
+        images=guess.images if told.images is None else told.images,
+        reasoning=guess.reasoning if told.reasoning is None else told.reasoning,
+    )
+
+
+def _reserved(window: int, limit: int | None) -> int:
+    return min(MAX_RESERVE, window // RESERVED_SHARE, limit or MAX_RESERVE)
 
 
 def _public_facts(name: str, now: datetime) -> ModelFacts | None:
@@ -158,10 +199,9 @@ def _facts(
         size = window or listed.limit.context or None
         limit = listed.limit.output or None
     assumed = size or UNKNOWN_WINDOW
-    reserved = min(MAX_RESERVE, assumed // RESERVED_SHARE, limit or MAX_RESERVE)
     return ModelFacts(
         window=assumed,
-        max_output=reserved,
+        max_output=_reserved(assumed, limit),
         prices=prices,
         known=size is not None,
         source=source,

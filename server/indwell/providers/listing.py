@@ -11,13 +11,19 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from indwell.errors import BadReply
+from indwell.errors import BadReply, ProviderError
 from indwell.providers.catalogue import row_of
 from indwell.providers.discovery import enriched
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.providers.facts import facts_for
-from indwell.providers.fetch import fetching
-from indwell.providers.models import OfferedModel, owners, parse_models
+from indwell.providers.fetch import Fetcher, fetching
+from indwell.providers.models import (
+    OfferedModel,
+    litellm_facts,
+    owners,
+    parse_models,
+    running_contexts,
+)
 
 LIST_S = 15.0  # seconds; OpenRouter's list comes within two, but a gateway may ask others first
 
@@ -56,6 +62,60 @@ async def list_models(
         models = await enriched(fetcher, models, owners(answer))
     with_facts = await asyncio.to_thread(_with_facts, models, url)
     return tuple(sorted(with_facts, key=lambda model: model.name.lower()))
+
+
+async def told_of(
+    model: str,
+    base_url: str | None,
+    key: str | None,
+    *,
+    timeout_s: float,
+    extras: Extras = NO_EXTRAS,
+) -> OfferedModel:
+    """Return what the endpoint says of one model; empty besides the name if it says nothing.
+
+    The list of models is asked for first, then what the kind of server has besides, in up to three
+    requests. A known provider on the network has nothing besides.
+
+    Args:
+        model: The endpoint's name of the model.
+        base_url: As in ``list_models``.
+        key: As in ``list_models``.
+        timeout_s: Seconds for each request.
+        extras: As in ``list_models``.
+
+    Raises:
+        ProviderError: The endpoint does not answer, or refuses the key.
+        SettingsError: The address is invalid, or the key cannot be sent.
+    """
+    url = base_url or OPENAI_URL
+    async with fetching(url, key, timeout_s=timeout_s, extras=extras) as fetcher:
+        answer = await fetcher.get("/models")
+        listed = await asyncio.to_thread(parse_models, answer) or ()
+        one = next((one for one in listed if one.name == model), OfferedModel(model))
+        owned_by = owners(answer)
+        one = (await enriched(fetcher, (one,), owned_by))[0]
+        if "library" in owned_by:
+            return await _as_ollama_runs_it(fetcher, one)
+        row = row_of(url)
+        if one.prices is None and (row is None or row.name == "litellm"):
+            return litellm_facts(one, await _page(fetcher, "/model/info"))
+        return one
+
+
+async def _as_ollama_runs_it(fetcher: Fetcher, model: OfferedModel) -> OfferedModel:
+    """Return a model with the context that Ollama runs it with, if it runs."""
+    running = running_contexts(await _page(fetcher, "/api/ps", at_root=True))
+    size = running.get(model.name) or running.get(f"{model.name}:latest")
+    return msgspec.structs.replace(model, window=size, source="endpoint") if size else model
+
+
+async def _page(fetcher: Fetcher, path: str, *, at_root: bool = False) -> object:
+    """Return a page that only one kind of server has; None if there is none."""
+    try:
+        return await fetcher.get(path, at_root=at_root)
+    except ProviderError:
+        return None
 
 
 def _with_facts(models: Iterable[OfferedModel], url: str) -> list[OfferedModel]:

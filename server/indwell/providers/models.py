@@ -12,10 +12,13 @@ from typing import Any
 
 import msgspec
 
+from indwell.providers.pricing import ModelPrices, Prices, Tier
+
 MAX_MODELS = 2_000  # OpenRouter lists some 400; nobody reads a longer list
 MAX_PRICE = 1.0  # dollars per token; a higher price is a mistake in the list
 MAX_PARAMETERS = 10**14  # a larger number is a mistake
 TRAINED = "as trained"
+LEAST_WINDOW = 1_024  # tokens; no model that is served has less, so a smaller figure is a mistake
 _MAX_NAME = 200  # characters
 
 
@@ -28,7 +31,13 @@ class OfferedModel(msgspec.Struct, frozen=True):
         max_output: Tokens of one reply.
         price_in: US dollars per million prompt tokens.
         price_out: US dollars per million reply tokens.
+        price_cached: US dollars per million prompt tokens read from a cache.
+        price_cache_write: US dollars per million prompt tokens written to a cache.
+        price_cache_hour: US dollars per million prompt tokens that a cache keeps for an hour.
+        tiers: The prices of longer prompts.
         tools: Whether it takes tools.
+        images: Whether it takes pictures.
+        reasoning: Whether it reasons before it answers.
         source: The source of the window: ``endpoint``, ``TRAINED`` if the model was trained for it
             and may run with less, or the name of a data set.
         size: Billions of parameters, as the server reports them.
@@ -42,6 +51,26 @@ class OfferedModel(msgspec.Struct, frozen=True):
     tools: bool | None = None
     source: str = "endpoint"
     size: float | None = None
+    price_cached: float | None = None
+    price_cache_write: float | None = None
+    price_cache_hour: float | None = None
+    tiers: tuple[Tier, ...] = ()
+    images: bool | None = None
+    reasoning: bool | None = None
+
+    @property
+    def prices(self) -> Prices | None:
+        """Its price list; None unless the price of prompt and reply are known."""
+        if self.price_in is None or self.price_out is None:
+            return None
+        rates = ModelPrices(
+            input=self.price_in,
+            output=self.price_out,
+            cached=self.price_in if self.price_cached is None else self.price_cached,
+            cache_write=self.price_in if self.price_cache_write is None else self.price_cache_write,
+            cache_hour=self.price_cache_hour,
+        )
+        return Prices(rates, self.tiers)
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
@@ -94,6 +123,78 @@ def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
     )
 
 
+def litellm_facts(model: OfferedModel, answer: object) -> OfferedModel:
+    """Return ``model`` with what LiteLLM's ``/model/info`` reports of it, prices per token.
+
+    Several deployments may have one name; then the smallest window and the highest price count. A
+    price of 0 is what LiteLLM says if it does not know one.
+    """
+    entries = answer.get("data") if isinstance(answer, Mapping) else None
+    found = [
+        _mapping(entry.get("model_info"))
+        for entry in (entries if isinstance(entries, list) else ())[:MAX_MODELS]
+        if isinstance(entry, Mapping) and entry.get("model_name") == model.name
+    ]
+    if not found:
+        return model
+    dearest = max(found, key=lambda info: _price(info.get("input_cost_per_token")) or 0)
+    windows = [_count(info.get("max_input_tokens")) for info in found]
+    limits = [_count(info.get("max_output_tokens")) for info in found]
+    window = min((one for one in windows if one), default=model.window)
+    rates = _litellm_rates(dearest)
+    if rates is None:
+        rates_told: dict[str, float | None] = {}
+    else:
+        rates_told = {
+            "price_in": rates.input,
+            "price_out": rates.output,
+            "price_cached": rates.cached,
+            "price_cache_write": rates.cache_write,
+            "price_cache_hour": rates.cache_hour,
+        }
+    tiers = (
+        Tier(int(above) * 1_000, tier)
+        for above in _LITELLM_TIERS
+        if rates is not None and (tier := _litellm_rates(dearest, f"_above_{above}k_tokens"))
+    )
+    return msgspec.structs.replace(
+        model,
+        **rates_told,
+        window=window,
+        max_output=min((one for one in limits if one), default=model.max_output),
+        tiers=tuple(tiers),
+        source="endpoint" if window != model.window else model.source,
+        **{
+            name: all(info[field] for info in found)
+            for name, field in _LITELLM_ABILITIES.items()
+            if all(isinstance(info.get(field), bool) for info in found)
+        },
+    )
+
+
+_LITELLM_TIERS = ("128", "200", "256", "272")  # thousands of tokens in the names of its prices
+_LITELLM_ABILITIES: Mapping[str, str] = {
+    "tools": "supports_function_calling",
+    "images": "supports_vision",
+    "reasoning": "supports_reasoning",
+}
+
+
+def _litellm_rates(info: Mapping[str, Any], ending: str = "") -> ModelPrices | None:
+    """Return the prices whose names have ``ending``; None unless prompt and reply have one."""
+    plain, output, cached, written, hour = (
+        _price(info.get(name + ending)) or None
+        for name in (
+            *("input_cost_per_token", "output_cost_per_token"),
+            *("cache_read_input_token_cost", "cache_creation_input_token_cost"),
+            "cache_creation_input_token_cost_above_1hr",
+        )
+    )
+    if plain is None or output is None:
+        return None
+    return ModelPrices(plain, output, cached or plain, written or plain, hour)
+
+
 def num_ctx(shown: object) -> int | None:
     """Return the context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
     parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
@@ -143,7 +244,10 @@ def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
         ),
         price_in=_price(pricing.get("prompt")),
         price_out=_price(pricing.get("completion")),
+        price_cached=_price(pricing.get("input_cache_read")) or None,
+        price_cache_write=_price(pricing.get("input_cache_write")) or None,
         tools=_tools(entry),
+        images=_images(entry),
         source=TRAINED if trained and not running else "endpoint",
         size=_size(meta.get("n_params")),
     )
@@ -164,6 +268,11 @@ def _tools(entry: Mapping[str, Any]) -> bool | None:
     if isinstance(capabilities, list):  # LM Studio
         return "tool_use" in capabilities or "tools" in capabilities
     return None
+
+
+def _images(entry: Mapping[str, Any]) -> bool | None:
+    kinds = _mapping(entry.get("architecture")).get("input_modalities")  # OpenRouter
+    return "image" in kinds if isinstance(kinds, list) else None
 
 
 def _price(value: object) -> float | None:

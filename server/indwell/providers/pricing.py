@@ -7,6 +7,7 @@ import msgspec
 from indwell.messages import Usage
 
 MILLION = 1_000_000
+HOUR = 1.6  # Anthropic takes 2 times the prompt's price for an hour, 1.25 times for 5 minutes
 MOST_TOKENS = 10**9  # limit for one call; above any window, and no float overflows
 
 
@@ -18,12 +19,20 @@ class ModelPrices(msgspec.Struct, frozen=True):
         output: Tokens of the reply, with reasoning.
         cached: Prompt tokens read from a cache.
         cache_write: Prompt tokens written to a cache.
+        cache_hour: Prompt tokens written to a cache that keeps them for an hour; None if no list
+            says so, then it is ``HOUR`` times ``cache_write``.
     """
 
     input: float
     output: float
     cached: float
     cache_write: float
+    cache_hour: float | None = None
+
+    @property
+    def for_an_hour(self) -> float:
+        """The rate of prompt tokens that a cache keeps for an hour."""
+        return self.cache_write * HOUR if self.cache_hour is None else self.cache_hour
 
 
 class Tier(msgspec.Struct, frozen=True):
@@ -96,10 +105,12 @@ def cost(usage: Usage, prices: Prices | None) -> float | None:
     prompt = min(max(0, usage.input), MOST_TOKENS)
     cached = min(max(0, usage.cached), prompt)
     written = min(max(0, usage.cache_write), prompt - cached)
+    for_an_hour = min(max(0, usage.cache_hour), written)
     tokens = (
         (prompt - cached - written) * rates.input
         + cached * rates.cached
-        + written * rates.cache_write
+        + (written - for_an_hour) * rates.cache_write
+        + for_an_hour * rates.for_an_hour
         + min(max(0, usage.output), MOST_TOKENS) * rates.output
     )
     return tokens / MILLION + prices.call

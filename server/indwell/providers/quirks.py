@@ -127,7 +127,7 @@ ROWS = (
     ),
     Row(
         "anthropic",
-        Dialect(wire="messages", cache_marks=True),
+        Dialect(wire="messages", cache_marks=True, cache_hours=True),
         "messages: blocks by index, thinking with signatures, usage in the first and the last "
         "event; chat completions there have no prompt cache and no reasoning",
         (
@@ -220,13 +220,17 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
 
     OpenAI's models that think are reached through responses, also at Azure. OpenRouter passes
     ``cache_control`` on to Anthropic's models, and for Mistral's models it needs the order of roles
-    and the call ids that Mistral needs.
+    and the call ids that Mistral needs. Gateways and clouds tell by the path that they speak
+    Anthropic's messages.
 
     Raises:
         SettingsError: There is no row of that name.
     """
     if name and name not in NAMES:
         raise SettingsError(f"no dialect {name!r} is known; choose one of {', '.join(NAMES)}")
+    shaped = None if name else _anthropic_shape(base_url or "")
+    if shaped is not None:
+        return shaped
     row = next((row for row in ROWS if row.name == name), None) if name else row_for(base_url)
     if row is None:
         return Dialect(think_tags=host_of(base_url or OPENAI_URL) in _LOCAL)
@@ -234,7 +238,23 @@ def dialect_for(base_url: str | None, model: str = "", *, name: str = "") -> Dia
     if row.name == "openai" and _RESPONSES.search(model) and not is_old_azure:
         return msgspec.structs.replace(row.dialect, wire="responses")
     if row.name == "openrouter" and model.startswith("anthropic/"):
-        return msgspec.structs.replace(row.dialect, cache_marks=True)
+        return msgspec.structs.replace(row.dialect, cache_marks=True, cache_hours=True)
     if row.name == "openrouter" and model.startswith("mistralai/"):
         return msgspec.structs.replace(row.dialect, bridge=True, nine_ids=True)
     return row.dialect
+
+
+_VERTEX = "/publishers/anthropic/models"
+
+
+def _anthropic_shape(base_url: str) -> Dialect | None:
+    """Return the dialect of an address whose path says that Anthropic's API is behind it.
+
+    Bedrock, Microsoft's Foundry, LiteLLM and others have it below ``/anthropic``, Vertex and
+    gateways like it below ``/publishers/anthropic/models``.
+    """
+    path = urlsplit(base_url).path.rstrip("/")
+    is_vertex = path.endswith(_VERTEX)
+    if not is_vertex and "anthropic" not in path.split("/"):
+        return None
+    return Dialect(wire="messages", cache_marks=True, cache_hours=True, model_in_path=is_vertex)

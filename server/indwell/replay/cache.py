@@ -24,6 +24,7 @@ class CacheRules(msgspec.Struct, frozen=True):
         life_s: Seconds after which an unused prefix is gone; 0: it stays.
         anchors: Whether only prefixes that end at an earlier request's mark are served (H34).
         charges_writes: Whether writing to the cache has a price of its own.
+        for_an_hour: Whether that is the price of keeping a prefix for an hour.
         exists: Whether there is a cache.
     """
 
@@ -33,6 +34,7 @@ class CacheRules(msgspec.Struct, frozen=True):
     anchors: bool = False
     charges_writes: bool = True
     exists: bool = True
+    for_an_hour: bool = False
 
 
 CACHES: Mapping[str, CacheRules] = {
@@ -42,6 +44,7 @@ CACHES: Mapping[str, CacheRules] = {
     "openai": CacheRules(block=128, life_s=300.0, charges_writes=False),
     # Marks; 5 minutes from the last use. 1,024 tokens for most models, up to 4,096 for some.
     "anthropic": CacheRules(life_s=300.0, anchors=True),
+    "anthropic-1h": CacheRules(life_s=3_600.0, anchors=True, for_an_hour=True),
     # On disk, in units of 64 tokens, for hours to days.
     "deepseek": CacheRules(minimum=64, block=64, charges_writes=False),
     # Implicit caching of Gemini: the larger models' minimum; "a few minutes".

@@ -16,6 +16,7 @@ from indwell.context.pairing import problems
 from indwell.context.work import asked
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Message, Text
+from indwell.providers.pricing import HOUR
 from indwell.replay.cache import CACHES, CacheRules, PrefixCache, Served
 from indwell.replay.course import SPILL_FOLDER, Point, ReplayRules, Summarise, points
 from indwell.replay.loss import Loss, LossMeter, Reader, Reading
@@ -87,9 +88,10 @@ def _figures(
     tokens, rates = point.tokens, rules.facts.rates
     rereads = sum(reread_cost(tokens, piece, rules.cache, rates) for piece in loss.pieces)
     summaries = point.done.summary_price
+    write = rates.cache_write * (HOUR if rules.cache.for_an_hour else 1)
     main = (
         served.read * rates.cached
-        + served.written * rates.cache_write
+        + served.written * write
         + (tokens - served.read - served.written) * rates.input
     )
     return RequestSums(

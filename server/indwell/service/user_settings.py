@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.errors import ToolError
+from indwell.errors import SettingsError, ToolError
 from indwell.files.reading import why_foreign
+from indwell.providers.catalogue import title_of
+from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.service.folder_trust import FolderTrust
-from indwell.service.stored_keys import foreign_key_notice, is_foreign_key, key_store
+from indwell.service.stored_keys import extras_of, foreign_key_notice, is_foreign_key, key_store
+from indwell.settings.credentials import origin_of
+from indwell.settings.endpoints import in_force
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load
 from indwell.settings.paths import read_user_file, user_file
 
@@ -69,3 +73,39 @@ def workspace_file(root: Path) -> bytes | None:
         return read_bytes(root / WORKSPACE_FILE, [root], 1 << 20)
     except ToolError:
         return None
+
+
+def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:
+    """The tables of the endpoints with names; none if the settings are broken."""
+    try:
+        return read_settings(environment).settings.endpoints
+    except SettingsError:
+        return {}  # said where the settings are changed
+
+
+def extras_at(environment: Mapping[str, str], name: str, base_url: str) -> Extras:
+    """What the settings say that an endpoint wants with each request; nothing at a new origin.
+
+    ``name`` is that of its table; empty for the endpoint outside of the tables.
+    """
+    try:
+        settings = read_settings(environment).settings
+        if name and name not in settings.endpoints:
+            return NO_EXTRAS
+        here = in_force(settings, f"any@{name}" if name else "any")
+        is_same = origin_of(here.base_url) == origin_of(base_url)
+    except SettingsError:
+        return NO_EXTRAS  # said where the settings are changed
+    return extras_of(here) if is_same else NO_EXTRAS
+
+
+def used_elsewhere(environment: Mapping[str, str], base_url: str) -> str:
+    """The model in use, and where, if that is at another origin; else empty."""
+    try:
+        here = in_force(read_settings(environment).settings)
+    except SettingsError:
+        return ""  # said where the settings are changed
+    address = here.base_url or OPENAI_URL
+    if not here.model or here.provider == "scripted" or origin_of(address) == origin_of(base_url):
+        return ""
+    return f"{here.model} at {title_of(address)}"

@@ -102,6 +102,7 @@ def _request(sent: RequestRecord, prefix: Prefixed, messages: tuple[Message, ...
         tool_choice=sent.tool_choice,
         cache_key=sent.cache_key,
         effort=sent.effort,
+        cache_life=sent.cache_life,
         verbosity=sent.verbosity,
     )
 

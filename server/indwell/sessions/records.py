@@ -1,7 +1,6 @@
 """The record types of a session's log, one JSON record per line.
 
-Some are only shown and not sent to the model, such as decisions (H61). Pure: callers pass times in
-as text (ISO 8601, UTC).
+Some are only shown, never sent, such as decisions (H61). Pure: times are text (ISO 8601, UTC).
 """
 
 from __future__ import annotations
@@ -15,7 +14,16 @@ import msgspec
 from indwell.context.history import MessageSplice
 from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
-from indwell.messages import Anchors, Effort, Message, ToolChoice, ToolSpec, Usage, Verbosity
+from indwell.messages import (
+    Anchors,
+    CacheLife,
+    Effort,
+    Message,
+    ToolChoice,
+    ToolSpec,
+    Usage,
+    Verbosity,
+)
 from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal[
@@ -289,11 +297,9 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
         number: Number of the request in the session, 1-based.
         model: The endpoint's name of the model.
         max_output: Most tokens of the reply.
-        tool_choice: As in ``messages.Request``.
-        cache_key: As in ``messages.Request``.
+        tool_choice, cache_key, effort, verbosity, cache_life: As in ``messages.Request``.
         window: The model's context window in tokens, input and output.
-        tail: Messages not yet in the log: the user's message and its attachments. A
-            ``MessageRecord`` adds them to the conversation once the request is answered.
+        tail: Messages not yet in the log; a ``MessageRecord`` adds them once there is an answer.
         anchors: Positions of the cache anchors.
         pictures: Whether the model accepts pictures; if not, text replaced them.
         at: Time.
@@ -302,8 +308,6 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
             the conversation in the log.
         tokens: Estimated size in tokens; 0 in older logs.
         purpose: The work itself, or a summary of it.
-        effort: As in ``messages.Request``.
-        verbosity: As in ``messages.Request``.
     """
 
     turn: int
@@ -322,6 +326,7 @@ class RequestRecord(msgspec.Struct, frozen=True, tag="sent"):
     purpose: Purpose = "work"
     effort: Effort = ""
     verbosity: Verbosity = ""
+    cache_life: CacheLife = ""
 
 
 class Wire(msgspec.Struct, frozen=True, tag="wire"):

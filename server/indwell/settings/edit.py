@@ -16,11 +16,12 @@ from indwell.settings.values import check, parse_toml
 
 
 def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str:
-    """Set top-level values in the text of a settings file, or remove them (None).
+    """Set values in the text of a settings file, or remove them (None).
 
     Args:
         text: Valid TOML; empty for a new file.
-        changes: New values by setting name.
+        changes: New values by setting name; ``endpoints.work.base_url`` is in the table of the
+            named endpoint ``work``.
         name: The user's name for the file.
 
     Raises:
@@ -30,15 +31,32 @@ def edited(text: str, changes: Mapping[str, str | int | None], name: str) -> str
     try:
         document = tomlkit.parse(text.removeprefix("\ufeff"))
         for setting, value in changes.items():
-            _set(document, setting, value)
+            *path, name_there = setting.split(".")
+            _set(_table(document, path), name_there, value)
         new = tomlkit.dumps(document)
         came_out = check(parse_toml(new, name), name).values
     except (tomlkit.exceptions.TOMLKitError, SettingsError) as error:
         raise _unusual(name, changes) from error
     for setting, value in changes.items():
-        if came_out.get(setting) != value:
+        if _value(came_out, setting) != value:
             raise _unusual(name, changes)
     return new
+
+
+def _table(document: MutableMapping[str, Any], path: list[str]) -> MutableMapping[str, Any]:
+    """Return the table at a path, which is made if it is missing."""
+    for place, name in enumerate(path):
+        if name not in document:
+            document[name] = tomlkit.table(is_super_table=place < len(path) - 1)
+        document = document[name]
+    return document
+
+
+def _value(values: Mapping[str, Any], setting: str) -> object:
+    found: object = values
+    for name in setting.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
 
 
 def _set(document: MutableMapping[str, Any], setting: str, value: str | int | None) -> None:

@@ -38,6 +38,7 @@ SHARED = (
     "max_output",
     "effort",
     "verbosity",
+    "cache_life",
     "temperature",
     "top_p",
     "seed",

@@ -14,6 +14,7 @@ Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
 WireSetting: TypeAlias = Literal["auto", "chat", "responses", "messages"]
 Profile: TypeAlias = Literal["auto", "full", "lean"]
+CacheLifeSetting: TypeAlias = Literal["5m", "1h"]
 CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
 """Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
@@ -412,6 +413,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: Annotated[
         bool, Meta(description="Send `cache_control` marks, for endpoints that support them")
     ] = False
+    cache_life: Annotated[
+        CacheLifeSetting,
+        Meta(
+            description="How long Anthropic's prompt cache keeps what no request uses: `5m`, or "
+            "`1h`, which costs more to write and pays if you often pause; "
+            "[more](tokens-and-cost.md#five-minutes-or-an-hour)"
+        ),
+    ] = "5m"
     pictures: Annotated[
         bool | None,
         Meta(

@@ -71,6 +71,7 @@ def first_conversation(
             takes_pictures=model.pictures,
             effort=model.effort,
             verbosity=model.verbosity,
+            cache_life=model.cache_life,
         ),
         system=(system_block(prompt),),
         tools=tools.specs,
@@ -100,6 +101,7 @@ def with_model(session: Session, model: Model) -> None:
         takes_pictures=model.pictures,
         effort=model.effort,
         verbosity=model.verbosity,
+        cache_life=model.cache_life,
     )
     conversation = session.conversation
     if not model.pictures:

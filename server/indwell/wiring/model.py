@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +18,7 @@ from indwell.agent.core.parts import (
 )
 from indwell.context.compaction.step import TokenRates
 from indwell.errors import SettingsError
-from indwell.messages import Effort, Usage, Verbosity
+from indwell.messages import CacheLife, Effort, Usage, Verbosity
 from indwell.providers.base import EditorModel, Provider
 from indwell.providers.catalogue import SMALL, is_local_model, size_in_name
 from indwell.providers.endpoint import LEAST_SECRET
@@ -26,7 +26,7 @@ from indwell.providers.pricing import Prices
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.endpoint.learned import keep_wire, learned_wire
-from indwell.service.endpoint.offered import facts_of
+from indwell.service.endpoint.offered import ask_for_facts, facts_of
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name
@@ -69,7 +69,8 @@ class Model(NamedTuple):
     ``small`` may write summaries, ``secrets`` are sent to the endpoints, and ``other`` returns
     another model by its name. ``fallback`` makes the model that goes on if this one is down.
     ``effort`` and ``verbosity`` are as in the settings. ``lean`` says why the model is told as
-    little as possible; it is empty for a model that is told everything.
+    little as possible; it is empty for a model that is told everything. ``cache_life`` is that of
+    the settings if the endpoint can be told how long its cache keeps a prefix.
     """
 
     provider: Provider
@@ -88,6 +89,7 @@ class Model(NamedTuple):
     other: Callable[[str], OtherModel | None] = no_other_model
     fallback: Callable[[], Model] | None = None
     lean: str = ""
+    cache_life: CacheLife = ""
 
 
 class NoModel(SettingsError):
@@ -145,6 +147,7 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
     from indwell.providers.pricing import cost
 
     endpoints = _Endpoints(settings, main, editor)
+    ask_for_facts((main, *_others(endpoints, main)))
     facts = facts_of(main)
     window = main.window or facts.window
     prices = _prices(main, facts)
@@ -155,6 +158,8 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
             "`window` in the settings to change that"
         )
     small = _other_model(endpoints, main, settings.small_model)
+    has_hours = main.cache_life == "1h" and dialect_of(main, main.model).cache_hours
+    life: CacheLife = "1h" if has_hours else ""
     return Model(
         endpoints.provider(main),
         main.model,
@@ -164,7 +169,7 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
         notice,
         endpoints.hang_up,
         facts.images is True if main.pictures is None else main.pictures,
-        _rates(prices),
+        _rates(prices, life),
         small,
         endpoints.secrets,
         main.effort,
@@ -172,6 +177,7 @@ def _endpoint_model(settings: Settings, main: Settings, editor: EditorModels) ->
         lambda name: _other_model(endpoints, main, name),
         partial(_fallback, settings, main.fallback, editor) if main.fallback else None,
         why_lean(main, window),
+        life,
     )
 
 
@@ -196,6 +202,13 @@ def why_lean(settings: Settings, window: int | None, size: float | None = None) 
     if size is None or size >= SMALL:
         return ""
     return f"it has {size:g} billion parameters"
+
+
+def _others(endpoints: _Endpoints, main: Settings) -> Iterator[Settings]:
+    """Yield the settings of the models besides the main one that a session may use."""
+    for name in {main.small_model, main.agent_model} - {"", main.model}:
+        with suppress(SettingsError):  # said where the model is used
+            yield _settings_of_other(endpoints, main, name)
 
 
 def _fallback(settings: Settings, name: str, editor: EditorModels) -> Model:
@@ -354,9 +367,13 @@ def dialect_of(settings: Settings, model: str) -> Dialect:
     dialect = dialect_for(settings.base_url, counts_as.rpartition("/")[2] or name)
     wire = settings.wire if settings.wire != "auto" else _learned_wire(settings, model)
     if wire not in {None, dialect.wire}:
-        dialect = msgspec.structs.replace(dialect, wire=wire, cache_marks=wire == "messages")
-    if settings.cache_marks:
-        dialect = msgspec.structs.replace(dialect, cache_marks=True)
+        has_marks = wire == "messages"
+        dialect = msgspec.structs.replace(
+            dialect, wire=wire, cache_marks=has_marks, cache_hours=has_marks
+        )
+    if settings.cache_marks:  # whether such an endpoint knows hours, only the user can know
+        has_hours = dialect.cache_hours or settings.cache_life == "1h"
+        dialect = msgspec.structs.replace(dialect, cache_marks=True, cache_hours=has_hours)
     return msgspec.structs.replace(
         dialect,
         name=name if name != model else "",
@@ -412,11 +429,8 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
 
     if not name or name == main.model:
         return None
-    settings = endpoints.settings_of(name)
+    settings = _settings_of_other(endpoints, main, name)
     is_apart = endpoint_of(settings) != endpoint_of(main)
-    # What the user says of the main model's size and price is not true of this one.
-    if not is_apart and not is_editors(name):
-        settings = msgspec.structs.replace(settings, **_UNSAID)
     facts = facts_of(settings)
     prices = _prices(settings, facts)
     window = settings.window or facts.window
@@ -431,6 +445,18 @@ def _other_model(endpoints: _Endpoints, main: Settings, name: str) -> OtherModel
     )
 
 
+def _settings_of_other(endpoints: _Endpoints, main: Settings, name: str) -> Settings:
+    """Return the settings for another model, without what the user says of the main one only.
+
+    Raises:
+        SettingsError: Its endpoint is not known, or the key there cannot be read.
+    """
+    settings = endpoints.settings_of(name)
+    if endpoint_of(settings) != endpoint_of(main) or is_editors(name):
+        return settings
+    return msgspec.structs.replace(settings, **_UNSAID)
+
+
 _UNSAID: Mapping[str, str | None] = {
     "counts_as": "",
     "window": None,
@@ -442,8 +468,9 @@ _UNSAID: Mapping[str, str | None] = {
 }
 
 
-def _rates(prices: Prices | None) -> TokenRates:
+def _rates(prices: Prices | None, life: CacheLife = "") -> TokenRates:
     if prices is None:
         return TokenRates()
     one = prices.rates
-    return TokenRates(one.input, one.cached, one.cache_write, one.output)
+    written = one.for_an_hour if life else one.cache_write
+    return TokenRates(one.input, one.cached, written, one.output)

@@ -104,6 +104,7 @@ def appended(
         tokens=estimated_tokens(asking),
         effort=conversation.config.effort,  # another one would empty the prompt cache
         verbosity=conversation.config.verbosity,
+        cache_life=conversation.config.cache_life,
     )
 
 

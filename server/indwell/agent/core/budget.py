@@ -66,7 +66,14 @@ def expected_usage(prompt_tokens: int, last: Usage, max_output: int) -> Usage:
         cached = min(prompt_tokens, last.input) * min(last.cached, last.input) // last.input
     # An endpoint that charged for cache writes will charge for the new tokens.
     written = prompt_tokens - cached if last.cache_write else 0
-    return Usage(input=prompt_tokens, cached=cached, cache_write=written, output=max_output)
+    for_an_hour = written if last.cache_hour else 0
+    return Usage(
+        input=prompt_tokens,
+        cached=cached,
+        cache_write=written,
+        output=max_output,
+        cache_hour=for_an_hour,
+    )
 
 
 def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) -> str:

@@ -21,12 +21,12 @@ from indwell.context import conversation as talk
 from indwell.context.attachments import is_cut, picture_blocks
 from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.request.cache_health import (
-    LIFE_S,
     ToolChanges,
     change_words,
     changes_between,
     first_difference,
     is_rebuild_cheaper,
+    life_s,
     total_tokens,
 )
 from indwell.errors import UserError
@@ -169,7 +169,7 @@ def _cached_tokens(session: Session) -> int:
     last, idle, now = session.health.last, idle_s(session), session.conversation
     if last is None or last.model != now.config.model or not has_cache(session):
         return 0
-    if idle is None or idle > LIFE_S:
+    if idle is None or idle > life_s(last.cache_life):
         return 0
     next_one = msgspec.structs.replace(
         last, tools=now.tools, system=now.system, messages=now.messages

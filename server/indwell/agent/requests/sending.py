@@ -202,6 +202,7 @@ def _record(session: Session, request: Request, turn: int, *, purpose: Purpose) 
         purpose=purpose,
         effort=request.effort,
         verbosity=request.verbosity,
+        cache_life=request.cache_life,
     )
 
 

@@ -35,7 +35,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.approvals import visible
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
-from indwell.service.endpoint.offered import facts_of
+from indwell.service.endpoint.offered import ask_for_facts, facts_of
 from indwell.service.endpoint.trial import EndpointAnswer, look, talk
 from indwell.service.stored_keys import extras_of, with_stored_key
 from indwell.service.user_settings import read_settings
@@ -175,6 +175,7 @@ def _checks(
     if not offline:
         checks[4:4] = [
             DoctorCheck("endpoint", lambda: endpoint_findings(environment, store)),
+            DoctorCheck("other endpoints", lambda: other_endpoints(environment, store)),
             DoctorCheck("local model", lambda: local(environment)),
         ]
     return tuple(checks)
@@ -295,6 +296,42 @@ async def endpoint_findings(
     return tuple(_finding(step) for step in steps)
 
 
+async def other_endpoints(
+    environment: Mapping[str, str], store: KeyStore, *, look_s: float = LOOK_S
+) -> Findings:
+    """Check each named endpoint but that of the model: reachable, key accepted, models listed."""
+    try:
+        settings = await asyncio.to_thread(lambda: read_settings(environment).settings)
+        own = split_name(settings.model, settings.endpoints)[1]
+    except SettingsError:
+        return ()  # the check of the settings reports this
+    names = [name for name in settings.endpoints if name != own]
+    return tuple(
+        await asyncio.gather(*(_other_endpoint(settings, name, store, look_s) for name in names))
+    )
+
+
+async def _other_endpoint(
+    settings: Settings, name: str, store: KeyStore, look_s: float
+) -> DoctorFinding:
+    called = f"endpoint {name}"
+    here = msgspec.structs.replace(settings, model=f"any@{name}")
+    try:
+        if problem := lacking(here):
+            return DoctorFinding(called, "warn", problem)
+        with_key = await asyncio.to_thread(with_stored_key, here, store)
+    except SettingsError as error:
+        return DoctorFinding(called, "warn", str(error))
+    key = with_key.api_key.reveal() if with_key.api_key is not None else None
+    looked = await look(
+        with_key.base_url or OPENAI_URL, key, timeout_s=look_s, extras=extras_of(with_key)
+    )
+    bad = next((step for step in looked.steps if step.state != "ok"), None)
+    if bad is not None:  # a model there may never be used, so the doctor does not fail
+        return DoctorFinding(called, "warn", bad.sentence, bad.mend)
+    return DoctorFinding(called, "ok", ", ".join(step.sentence for step in looked.steps))
+
+
 async def local(environment: Mapping[str, str]) -> Findings:
     """Model servers that run on this machine, and their problems."""
     findings = []
@@ -329,7 +366,8 @@ def _exists(looked: EndpointAnswer, model: str) -> tuple[EndpointStep, ...]:
 
 
 def _window(looked: EndpointAnswer, chosen: Settings) -> tuple[EndpointStep, ...]:
-    """Is the model's context window known, or is a default assumed?"""
+    """Is the model's context window known, or is a default assumed? Asks as a session does."""
+    ask_for_facts((chosen,))
     facts = facts_of(chosen)
     if facts.known or chosen.window is not None:
         return ()

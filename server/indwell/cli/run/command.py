@@ -105,12 +105,13 @@ def run(wish: RunOptions) -> int:
     if refused := _refused(wish):
         view(_failed(refused, ""))
         return 1
+    told = _EndSeen(view)
     try:
         if wish.turn is not None and not wish.words.strip() and wish.stdin is None:
             session, made = wait_for(rewound(wish))
             tell_rewound(session, made, as_json=wish.json, files=wish.files)
             return 0
-        return wait_for(_timed(wish, view))
+        return wait_for(_timed(wish, told))
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
         return USAGE
@@ -124,9 +125,27 @@ def run(wish: RunOptions) -> int:
         view(_failed(str(error), wish.words))
         return 1
     except KeyboardInterrupt as stop:
-        return code_of_stop(stop)  # the turn has shown its end already
+        told.stopped(wish.words)
+        return code_of_stop(stop)
     except asyncio.CancelledError:
         return 1  # the reader has closed the output
+
+
+class _EndSeen:
+    """Forwards events to ``view``, and knows whether the end of a turn was among them."""
+
+    def __init__(self, view: events.Listener) -> None:
+        self._view, self._has_ended = view, False
+
+    def __call__(self, event: events.Event) -> None:
+        self._has_ended |= isinstance(event, events.TurnFinished)
+        self._view(event)
+
+    def stopped(self, draft: str) -> None:
+        """Say that the command was stopped, unless a turn has said so."""
+        if not self._has_ended:
+            end = _failed("stopped before the turn began", draft)
+            self._view(msgspec.structs.replace(end, ending="cancelled"))
 
 
 def _refused(wish: RunOptions) -> str:

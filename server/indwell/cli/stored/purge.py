@@ -22,7 +22,7 @@ from indwell.settings.paths import state_folder, user_file
 
 OURS = (
     *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),
-    *("quarantine", "git", "wires.json"),
+    *("quarantine", "git", "wires.json", "models.json"),
     "first-run.md",
 )
 """Our files in a state folder that the user chose; other files in it stay."""

@@ -2,8 +2,11 @@
 
 At most four cache marks show where the prompt cache may end (H34). The worth of a mark is the
 tokens in front of it times the chance that a later call finds them unchanged and alive. An endpoint
-with marks keeps a prefix for five minutes after its last use. It finds an older prefix only if that
-ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
+with marks keeps a prefix for five minutes or an hour after its last use. It finds an older prefix
+only if that ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
+
+All marks of a request have one life. A provider bills what lies behind the newest prefix in its
+cache, so a long mark in front of a short one would make nothing live longer.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from indwell.context.conversation import (
     extended,
 )
 from indwell.context.pairing import problems, tool_uses
+from indwell.context.request.cache_health import life_s
 from indwell.context.tokens import (
     BLOCK_OVERHEAD,
     IMAGE_TOKENS,
@@ -83,6 +87,7 @@ def assemble(
         tokens=estimate,
         effort=conversation.config.effort,
         verbosity=conversation.config.verbosity,
+        cache_life=conversation.config.cache_life,
     )
     config = conversation.config
     _check_size(request, conversation.calibration.tokens(config.model, estimate), config.budget)
@@ -142,7 +147,6 @@ def _called(block: Block, messages: Sequence[Message]) -> str:
 
 
 MOST = 4
-LIFE_S = 300.0
 LOOKED_BACK = 20  # blocks before a mark within which an older prefix's end is found
 
 # The chance that the longest usable prefix of a call ends at this mark, so that no later mark
@@ -184,7 +188,7 @@ def place_anchors(
     marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
     if conversation.system:
         marks.append(_Mark((tools + system) * _SYSTEM, -1))
-    is_alive = idle_s is None or idle_s < LIFE_S
+    is_alive = idle_s is None or idle_s < life_s(conversation.config.cache_life)
     goes_on = calls_to_come != 0
     if is_alive or goes_on:
         marks += _in_messages(conversation, tools + system, is_alive=is_alive, goes_on=goes_on)

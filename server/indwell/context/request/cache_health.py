@@ -27,6 +27,7 @@ from indwell.context.request.figures import UsageFigures, of_call, of_compaction
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
     Block,
+    CacheLife,
     Image,
     Message,
     Request,
@@ -40,6 +41,7 @@ from indwell.messages import (
 )
 
 LIFE_S = 300.0  # seconds that a cache keeps an unused prefix: the shortest time in use (H34)
+HOUR_S = 3_600.0  # seconds, where the marks ask for it
 LEAST_PREFIX = 1_024  # tokens; no endpoint caches a shorter prefix
 THRASH_AT = 3  # calls in a row (H36)
 CALLS_TO_COME = 36
@@ -47,6 +49,11 @@ CALLS_TO_COME = 36
 _HEAD = "Your tools have changed since the list of functions in front of this conversation."
 _ADDED = "These are new or have changed; call them by name like the others:"
 _SAME = "Your tools are again exactly those of the list of functions in front of this conversation."
+
+
+def life_s(life: CacheLife) -> float:
+    """Return the seconds that a cache keeps an unused prefix."""
+    return HOUR_S if life == "1h" else LIFE_S
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -128,7 +135,7 @@ def after_reply(
     known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
     difference = None
     prefix = common = 0
-    if before is not None and is_same and idle_s <= LIFE_S:
+    if before is not None and is_same and idle_s <= life_s(before.cache_life):
         difference = first_difference(before, request)
         prefix = total_tokens(before)
         common = prefix if difference is None else difference.common

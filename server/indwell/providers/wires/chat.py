@@ -14,6 +14,7 @@ import msgspec
 
 from indwell.messages import (
     Block,
+    CacheLife,
     Image,
     Message,
     Request,
@@ -26,11 +27,11 @@ from indwell.messages import (
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.layout import (
     BLANK_LINE,
-    MARK,
     arguments_text,
     call_id,
     clean,
     joined,
+    marked_part,
 )
 
 _BRIDGE = "I have the results."  # an assistant message for endpoints that require one
@@ -41,18 +42,21 @@ _NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validat
 PATH = "/chat/completions"
 
 
-def opening(model: bytes, system: bytes, *, has_messages: bool) -> bytes:
+def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
     """Return what stands in front of the messages; the system prompt is the first of them."""
     between = b"," if system and has_messages else b""
-    return b"".join((b'{"model":', model, b',"messages":[', system[1:-1], between))
+    return b"".join((b"{", first, b',"messages":[', system[1:-1], between))
 
 
-def system_entries(system: Sequence[Text], *, marked: bool) -> list[dict[str, Any]]:
+def system_entries(
+    system: Sequence[Text], *, marked: bool, life: CacheLife = ""
+) -> list[dict[str, Any]]:
     """Return the one system message, if there is a system prompt."""
     if not system:
         return []
     words = joined(system)
-    return [{"role": "system", "content": [_marked(_text_part(words))] if marked else words}]
+    content = [marked_part(_text_part(words), life)] if marked else words
+    return [{"role": "system", "content": content}]
 
 
 def message_entries(
@@ -68,15 +72,17 @@ def message_entries(
     else:
         entries = list(_user(message.blocks, dialect))
     if marked:
-        _mark_last(entries)
+        _mark_last(entries, dialect.life)
     return entries
 
 
-def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
+def tool_entries(
+    tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
+) -> list[dict[str, Any]]:
     """Return the schemas of the tools; ``marked`` puts a cache mark on the last one."""
     entries = [_tool(spec) for spec in tools]
     if marked:
-        entries[-1]["cache_control"] = MARK
+        entries[-1] = marked_part(entries[-1], life)
     return entries
 
 
@@ -170,18 +176,14 @@ def _part(block: Text | Image) -> dict[str, Any]:
             assert_never(block)
 
 
-def _mark_last(entries: list[dict[str, Any]]) -> None:
+def _mark_last(entries: list[dict[str, Any]], life: CacheLife) -> None:
     """Mark the last part of a message's last entry; calls alone can carry no mark."""
     entry = entries[-1]
     content = entry["content"]
     if isinstance(content, str) and content:
-        entry["content"] = [_marked(_text_part(content))]
+        entry["content"] = [marked_part(_text_part(content), life)]
     elif isinstance(content, list):
-        entry["content"] = [*content[:-1], _marked(content[-1])]
-
-
-def _marked(part: dict[str, Any]) -> dict[str, Any]:
-    return {**part, "cache_control": MARK}
+        entry["content"] = [*content[:-1], marked_part(content[-1], life)]
 
 
 def _text_part(words: str) -> dict[str, Any]:

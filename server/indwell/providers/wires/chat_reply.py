@@ -127,7 +127,14 @@ class ChatReply(GrowingReply):
         cached = min(cached, tokens_in)
         written = min(count(details, "cache_write_tokens"), tokens_in - cached)  # OpenRouter
         thinking = thinking_tokens(usage, "completion_tokens_details")
-        return Usage(tokens_in, cached, written, tokens_out, thinking=min(thinking, tokens_out))
+        return Usage(
+            tokens_in,
+            cached,
+            written,
+            tokens_out,
+            thinking=min(thinking, tokens_out),
+            cache_hour=written if self._dialect.life else 0,
+        )
 
 
 def _prompt_read(progress: Mapping[str, Any]) -> Iterator[PromptProgress]:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import EFFORTS, Effort
+from indwell.messages import EFFORTS, CacheLife, Effort, Request
 
 WireName: TypeAlias = Literal["chat", "responses", "messages", "editor"]
 ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
@@ -28,6 +28,8 @@ class Dialect(msgspec.Struct, frozen=True):
         wire: The API that it is spoken to through: chat completions, OpenAI's responses,
             Anthropic's messages, or the editor's own models.
         cache_marks: Whether it takes ``cache_control`` on content parts and tools.
+        cache_hours: Whether it takes marks for an hour, by ``ttl``.
+        life: How long the marks of this request live; ``for_request`` sets it.
         cache_key: Whether it takes ``prompt_cache_key``; others may refuse unknown fields.
         output_limit: The field that limits the reply.
         usage_option: Whether it takes ``stream_options``; learned at the first refusal (H39).
@@ -48,6 +50,7 @@ class Dialect(msgspec.Struct, frozen=True):
         summaries: Whether they may ask for a text of the reasoning, for people.
         verbosity: Whether it takes ``verbosity``.
         phases: Whether it takes ``phase`` on the assistant's texts (OpenAI's responses).
+        model_in_path: Whether the path names the model instead of the body, as at Google's Vertex.
         name: The endpoint's own name of the model; empty for the name in the request.
         counts_as: The public name of the model, which tells its abilities; empty for its name.
         fields: More fields of the body, as a JSON object; empty for none.
@@ -55,6 +58,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
     wire: WireName = "chat"
     cache_marks: bool = False
+    cache_hours: bool = False
     cache_key: bool = False
     output_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     usage_option: bool = True
@@ -75,9 +79,16 @@ class Dialect(msgspec.Struct, frozen=True):
     summaries: bool = True
     verbosity: bool = False
     phases: bool = False
+    model_in_path: bool = False
     name: str = ""
     counts_as: str = ""
     fields: str = ""
+    life: CacheLife = ""
+
+    def for_request(self, request: Request) -> Dialect:
+        """Return the dialect as it writes a request, with the life of its cache marks."""
+        life = request.cache_life if self.cache_marks and self.cache_hours else ""
+        return self if life == self.life else msgspec.structs.replace(self, life=life)
 
     def effort(self, wanted: Effort) -> Effort:
         """Return the effort that the endpoint takes and that is nearest; of two the lower one."""
@@ -169,6 +180,11 @@ _LESSONS = (
     _lesson(r"return_progress", progress=False),
     _lesson(r"stream_options|include_usage", usage_option=False),
     _lesson(r"prompt_cache_key", cache_key=False),
+    _lesson(
+        r"cache_control\S*\bttl|\bttl\b|extended.cache",
+        applies=lambda dialect: dialect.cache_hours,
+        cache_hours=False,
+    ),
     _lesson(r"cache_control", cache_marks=False),
     _lesson(r"length of 9\b", nine_ids=True),
     _lesson(r"(?i)role '?user'? after role '?tool", bridge=True),

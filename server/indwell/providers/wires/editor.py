@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from indwell.messages import (
     Block,
+    CacheLife,
     Image,
     Message,
     Request,
@@ -33,13 +34,18 @@ JUSTIFICATION = "Indwell answers your prompts with the model that you chose."
 """What the editor shows when it asks the user for consent."""
 
 
-def opening(model: bytes, system: bytes, *, has_messages: bool) -> bytes:
+def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:
     """Return what stands in front of the messages."""
     comma = b"," if system and has_messages else b""
-    return b"".join((b'{"model":', model, b',"messages":[', system, comma))
+    return b"".join((b"{", first, b',"messages":[', system, comma))
 
 
-def system_entries(system: Sequence[Text], *, marked: bool) -> dict[str, Any]:  # noqa: ARG001 - see Layout
+def system_entries(
+    system: Sequence[Text],
+    *,
+    marked: bool,  # noqa: ARG001 - see Layout
+    life: CacheLife = "",  # noqa: ARG001 - see Layout
+) -> dict[str, Any]:
     """Return the system prompt as a message of the user."""
     return {"role": "user", "parts": [{"kind": "text", "text": joined(system)}]}
 
@@ -58,7 +64,12 @@ def message_entries(
     return [{"role": message.role, "parts": parts} for parts in (results, others) if parts]
 
 
-def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:  # noqa: ARG001 - see Layout
+def tool_entries(
+    tools: Sequence[ToolSpec],
+    *,
+    marked: bool,  # noqa: ARG001 - see Layout
+    life: CacheLife = "",  # noqa: ARG001 - see Layout
+) -> list[dict[str, Any]]:
     """Return the tools; a schema stays text, so that no side reads and writes it again."""
     return [
         {"name": spec.name, "description": spec.description, "schema": spec.parameters}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 
@@ -65,6 +66,7 @@ class RequestBody(msgspec.Struct, frozen=True):
             yield b"".join(group)
 
 
+VERTEX_VERSION = "vertex-2023-10-16"  # Google's name of Anthropic's API
 LAYOUTS: Mapping[WireName, Layout] = {
     "chat": chat,
     "responses": responses,
@@ -124,10 +126,14 @@ class RequestEncoder:
         marks = request.anchors if dialect.cache_marks else Anchors()
         system = last.system_bytes
         if (request.system, marks.system) != (last.system, last.system_marked):
-            system = self._encode(layout.system_entries(request.system, marked=marks.system))
+            system = self._encode(
+                layout.system_entries(request.system, marked=marks.system, life=dialect.life)
+            )
         tools = last.tools_bytes
         if (request.tools, marks.tools) != (last.tools, last.tools_marked):
-            tools = self._encode(layout.tool_entries(request.tools, marked=marks.tools))
+            tools = self._encode(
+                layout.tool_entries(request.tools, marked=marks.tools, life=dialect.life)
+            )
         marked = frozenset(marks.messages)
         n_same = _n_same(last.messages, request.messages)
         other = sorted(one for one in marked ^ last.marked if one < n_same)
@@ -138,8 +144,8 @@ class RequestEncoder:
             )
             comma = b"," if index else b""
             parts[index : index + 1] = (b"".join((comma, memoryview(self._encode(entries))[1:-1])),)
-        model = self._encode(clean(dialect.name or request.model))
-        head = layout.opening(model, system if request.system else b"", has_messages=bool(parts))
+        first = self._encode(_first_field(request, dialect))[1:-1]
+        head = layout.opening(first, system if request.system else b"", has_messages=bool(parts))
         n_stable = min(other, default=n_same) if head == last.head else -1
         points, digest = _hashed(head, parts, [one for one in last.points if one[0] <= n_stable])
         before = (b'],"tools":', tools) if request.tools else (b"]",)
@@ -164,6 +170,19 @@ class RequestEncoder:
             n_bytes=n_bytes,
         )
         return RequestBody(whole, n_bytes, digest.hexdigest())
+
+
+def _first_field(request: Request, dialect: Dialect) -> dict[str, str]:
+    if dialect.model_in_path:  # then the body says the version, which is a header elsewhere
+        return {"anthropic_version": VERTEX_VERSION}
+    return {"model": clean(dialect.name or request.model)}
+
+
+def path_of(request: Request, dialect: Dialect) -> str:
+    """Return the path of a request, behind the endpoint's address."""
+    if dialect.model_in_path:
+        return f"/{quote(clean(dialect.name or request.model), safe='@')}:streamRawPredict"
+    return LAYOUTS[dialect.wire].PATH
 
 
 def _options(layout: Layout, request: Request, dialect: Dialect) -> dict[str, Any]:

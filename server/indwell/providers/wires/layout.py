@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.messages import Message, Request, Text, Thinking, ToolSpec
+from indwell.messages import CacheLife, Message, Request, Text, Thinking, ToolSpec
 from indwell.providers.wires.dialect import Dialect, WireName
 
-MARK = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
+MARK: Mapping[str, str] = {"type": "ephemeral"}  # the usual kind of cache mark; lives 5 minutes
+HOUR_MARK: Mapping[str, str] = {"type": "ephemeral", "ttl": "1h"}
 BLANK_LINE = "\n\n"
 _INVALID_CHARS = 10_000  # characters of arguments that are no JSON; the start shows the mistake
 _NINE = lazy_pattern(r"[A-Za-z0-9]{9}")
@@ -24,17 +25,17 @@ class Layout(Protocol):
     PATH: str
     """The path of the requests, behind the endpoint's address."""
 
-    def opening(self, model: bytes, system: bytes, *, has_messages: bool) -> bytes:
+    def opening(self, first: bytes, system: bytes, *, has_messages: bool) -> bytes:
         """Return what stands in front of the messages.
 
         Args:
-            model: The model's name as JSON.
+            first: The first field as JSON, which names the model.
             system: The system prompt as JSON; empty if there is none.
             has_messages: Whether messages follow.
         """
         ...
 
-    def system_entries(self, system: Sequence[Text], *, marked: bool) -> Any:  # noqa: ANN401 - JSON
+    def system_entries(self, system: Sequence[Text], *, marked: bool, life: CacheLife = "") -> Any:  # noqa: ANN401 - JSON
         """Return the system prompt as a JSON value; ``marked`` asks for a cache mark."""
         ...
 
@@ -44,13 +45,20 @@ class Layout(Protocol):
         """Return what one message becomes, at least one entry; ``marked`` asks for a cache mark."""
         ...
 
-    def tool_entries(self, tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
+    def tool_entries(
+        self, tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
+    ) -> list[dict[str, Any]]:
         """Return the schemas of the tools; ``marked`` asks for a cache mark on the last one."""
         ...
 
     def options(self, request: Request, dialect: Dialect) -> dict[str, Any]:
         """Return the fields behind the messages and the tools."""
         ...
+
+
+def marked_part(part: Mapping[str, Any], life: CacheLife) -> dict[str, Any]:
+    """Return a part of a request with a cache mark."""
+    return {**part, "cache_control": HOUR_MARK if life else MARK}
 
 
 def clean(text: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import (
     Block,
+    CacheLife,
     Effort,
     Finish,
     Image,
@@ -31,11 +32,11 @@ from indwell.providers.base import CallStarted, StreamEvent
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.layout import (
     BLANK_LINE,
-    MARK,
     arguments_text,
     clean,
     joined,
     kept_reasoning,
+    marked_part,
 )
 from indwell.providers.wires.reply import GrowingReply, count, place_of, thinking_tokens
 from indwell.providers.wires.tool_calls import NAME_LIMIT, CallDelta, GrowingText, mended
@@ -46,18 +47,20 @@ _BLOCKS_LIMIT = 1_000  # blocks of one reply
 _ID = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def opening(model: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
+def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
     """Return what stands in front of the messages."""
     prompt = (b',"system":', system) if system else ()
-    return b"".join((b'{"model":', model, *prompt, b',"messages":['))
+    return b"".join((b"{", first, *prompt, b',"messages":['))
 
 
-def system_entries(system: Sequence[Text], *, marked: bool) -> list[dict[str, Any]]:
+def system_entries(
+    system: Sequence[Text], *, marked: bool, life: CacheLife = ""
+) -> list[dict[str, Any]]:
     """Return the system prompt as one block, if there is one."""
     if not system:
         return []
     block = {"type": "text", "text": joined(system)}
-    return [_marked(block) if marked else block]
+    return [marked_part(block, life) if marked else block]
 
 
 def message_entries(
@@ -71,11 +74,13 @@ def message_entries(
         places = (at for at, one in enumerate(content) if "thinking" not in one["type"])
         last = max(places, default=None)
         if last is not None:
-            content[last] = _marked(content[last])
+            content[last] = marked_part(content[last], dialect.life)
     return [{"role": message.role, "content": content}]
 
 
-def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:
+def tool_entries(
+    tools: Sequence[ToolSpec], *, marked: bool, life: CacheLife = ""
+) -> list[dict[str, Any]]:
     """Return the schemas of the tools; ``marked`` puts a cache mark on the last one."""
     entries: list[dict[str, Any]] = [
         {
@@ -86,7 +91,7 @@ def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, A
         for spec in tools
     ]
     if marked:
-        entries[-1] = _marked(entries[-1])
+        entries[-1] = marked_part(entries[-1], life)
     return entries
 
 
@@ -203,10 +208,6 @@ def _content(message: Message, dialect: Dialect, model: str) -> Iterator[dict[st
 
 def _is_said(block: Block) -> bool:
     return not isinstance(block, Thinking)
-
-
-def _marked(block: dict[str, Any]) -> dict[str, Any]:
-    return {**block, "cache_control": MARK}
 
 
 def _call_id(id_: str) -> str:
@@ -354,12 +355,18 @@ class MessagesReply(GrowingReply):
     def _reported(self, usage: Mapping[str, Any]) -> Usage:
         cached = count(usage, "cache_read_input_tokens")
         written = count(usage, "cache_creation_input_tokens")
+        details = usage.get("cache_creation")
+        if isinstance(details, Mapping):
+            for_an_hour = min(written, count(details, "ephemeral_1h_input_tokens"))
+        else:
+            for_an_hour = written if self._dialect.life else 0
         return Usage(
             input=count(usage, "input_tokens") + cached + written,
             cached=cached,
             cache_write=written,
             output=count(usage, "output_tokens"),
             thinking=thinking_tokens(usage, "output_tokens_details"),
+            cache_hour=for_an_hour,
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, assert_never
 import msgspec
 
 from indwell.messages import (
+    CacheLife,
     Finish,
     Image,
     Message,
@@ -42,13 +43,13 @@ LEAST_OUTPUT = 16  # tokens; a lower limit is refused
 _ITEMS_LIMIT = 1_000  # items of one reply, and parts of one item
 
 
-def opening(model: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
+def opening(first: bytes, system: bytes, *, has_messages: bool) -> bytes:  # noqa: ARG001 - see Layout
     """Return what stands in front of the messages."""
     instructions = (b',"instructions":', system) if system else ()
-    return b"".join((b'{"model":', model, *instructions, b',"input":['))
+    return b"".join((b"{", first, *instructions, b',"input":['))
 
 
-def system_entries(system: Sequence[Text], *, marked: bool) -> str:  # noqa: ARG001 - see Layout
+def system_entries(system: Sequence[Text], *, marked: bool, life: CacheLife = "") -> str:  # noqa: ARG001 - see Layout
     """Return the system prompt, which has a field of its own."""
     return joined(system)
 
@@ -66,7 +67,12 @@ def message_entries(
     return list(_user(message, dialect))
 
 
-def tool_entries(tools: Sequence[ToolSpec], *, marked: bool) -> list[dict[str, Any]]:  # noqa: ARG001 - see Layout
+def tool_entries(
+    tools: Sequence[ToolSpec],
+    *,
+    marked: bool,  # noqa: ARG001 - see Layout
+    life: CacheLife = "",  # noqa: ARG001 - see Layout
+) -> list[dict[str, Any]]:
     """Return the schemas of the tools, which need not be strict ones."""
     return [
         {

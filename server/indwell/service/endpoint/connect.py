@@ -22,10 +22,19 @@ from indwell.providers.catalogue import (
     size_in_name,
     title_of,
 )
-from indwell.providers.endpoint import EndpointStep, LoginOutcome, failure, host_of, shown
+from indwell.providers.endpoint import (
+    NO_EXTRAS,
+    EndpointStep,
+    Extras,
+    LoginOutcome,
+    failure,
+    host_of,
+    shown,
+)
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.trial import NAME_ONE, EndpointAnswer, look, talk
 from indwell.settings.credentials import Secret, name_or_nothing, origin_of, redacted
+from indwell.settings.endpoints import NAME
 from indwell.settings.keys import KeyringUnusable, KeyStore, StoredKey
 from indwell.settings.paths import read_user_file, user_file
 from indwell.settings.values import check, convert, parse_toml
@@ -64,14 +73,16 @@ def address_place(environment: Mapping[str, str]) -> str:
     return f" (the address is in {path})" if has_own else ""
 
 
-async def found(base_url: str, key: str | None) -> tuple[str, EndpointAnswer]:
+async def found(
+    base_url: str, key: str | None, extras: Extras = NO_EXTRAS
+) -> tuple[str, EndpointAnswer]:
     """Return the start of the API at an address, and its answer there.
 
     Most APIs are under ``/v1``.
     """
-    tried = [(url, await look(url, key)) for url in spellings(base_url)[:1]]
+    tried = [(url, await look(url, key, extras=extras)) for url in spellings(base_url)[:1]]
     if not _has_list(tried[0][1]):
-        tried += [(url, await look(url, key)) for url in spellings(base_url)[1:]]
+        tried += [(url, await look(url, key, extras=extras)) for url in spellings(base_url)[1:]]
     return next((one for one in tried if _has_list(one[1])), tried[-1])
 
 
@@ -106,6 +117,8 @@ class Endpoint(msgspec.Struct, frozen=True):
         model: The model; None to choose one.
         is_tested: False stores it as it is.
         keep: Who stores the key: the system's keyring, or the client, in its own place.
+        name: The name of its table in the settings; empty for the endpoint outside of the tables.
+        extras: The user's own headers, parameters and proxy.
     """
 
     base_url: str
@@ -113,6 +126,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     model: str | None = None
     is_tested: bool = True
     keep: Literal["keyring", "client"] = "keyring"
+    name: str = ""
+    extras: Extras = NO_EXTRAS
 
 
 class EndpointPlaces(msgspec.Struct, frozen=True):
@@ -144,7 +159,7 @@ async def connect(
         SettingsError: The user's file is broken, or a key cannot be read.
     """
     base_url = str(convert("base_url", endpoint.base_url))
-    key = endpoint.key or await asyncio.to_thread(known_key, base_url, places)
+    key = endpoint.key or await asyncio.to_thread(known_key, base_url, places, endpoint.name)
     tried: list[EndpointStep] = []
 
     def tell(*steps: EndpointStep) -> None:
@@ -160,7 +175,8 @@ async def connect(
     if looked is not None:
         tried.extend(looked.steps)
     elif endpoint.is_tested:
-        base_url, looked = await found(base_url, key.reveal() if key is not None else None)
+        given = key.reveal() if key is not None else None
+        base_url, looked = await found(base_url, given, endpoint.extras)
         tell(*looked.steps)
     if failure(tuple(tried)) is not None:
         model = None
@@ -175,8 +191,9 @@ async def connect(
         tell(EndpointStep("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
     tell(EndpointStep("stored", "ok", f"address and model are in {places.config}"))
-    message = f"{model.name} at {title_of(base_url)} answers from now on"
-    outcome = ended(message, model.name, notes)
+    called = f"{model.name}@{endpoint.name}" if endpoint.name else model.name
+    message = f"{called} at {title_of(base_url)} answers from now on"
+    outcome = ended(message, called, notes)
     is_theirs = endpoint.keep == "client" and endpoint.key is not None
     return msgspec.structs.replace(outcome, origin=origin_of(base_url) if is_theirs else "")
 
@@ -198,7 +215,8 @@ async def _tested(
     if offered and name not in {one.name for one in offered}:
         tell(EndpointStep("models", "warn", f"{name!r} is not in its list", "check the name"))
     if endpoint.is_tested:
-        talked = await talk(base_url, key.reveal() if key is not None else None, name)
+        given = key.reveal() if key is not None else None
+        talked = await talk(base_url, given, name, extras=endpoint.extras)
         tell(*talked)
         if failure(talked) is not None:
             return None
@@ -236,8 +254,10 @@ _MORE_OF_ANY = (
 )
 
 
-def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
+def known_key(base_url: str, places: EndpointPlaces, name: str = "") -> Secret | None:
     """Return the existing key for this origin: from the user's file, else stored.
+
+    ``name`` is that of the endpoint's table; empty for the endpoint outside of the tables.
 
     Blocks for as long as the keyring waits for its password.
 
@@ -245,6 +265,7 @@ def known_key(base_url: str, places: EndpointPlaces) -> Secret | None:
         SettingsError: The user's file is broken, or a key cannot be read.
     """
     given = _given(places.config)
+    given = _named(given, name) if name else given
     from_file = given.get("api_key")
     if isinstance(from_file, Secret) and origin_of(_text(given.get("base_url"))) == origin_of(
         base_url
@@ -283,7 +304,7 @@ def _store_alone(
     is_new = endpoint.key is not None
     is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
     with places.keys.locked():
-        notes = _store(base_url, model, key, places, is_theirs=is_theirs)
+        notes = _store(base_url, model, key, places, name=endpoint.name, is_theirs=is_theirs)
     if not is_theirs:
         held.drop(origin)
     elif key is not None:
@@ -297,6 +318,7 @@ def _store(
     key: Secret | None,
     places: EndpointPlaces,
     *,
+    name: str,
     is_theirs: bool,
 ) -> tuple[str, ...]:
     """Store keys first and the settings file last; restore the keys if that fails; return notes.
@@ -305,27 +327,61 @@ def _store(
     """
     before = read_user_file(places.config)
     given = _given(places.config)
-    changes: dict[str, str | int | None] = {
-        "model": model.name,
-        "base_url": None if base_url.rstrip("/") == BY_NAME["openai"].base_url else base_url,
-        "api_key": None,
-        "provider": None,
-    }
-    if _is_running_window(model):
-        changes["window"] = model.window
-    if _is_secretly_small(model) and "profile" not in given:
-        changes["profile"] = "lean"
+    old = given if not name else _named(given, name)
+    is_openai = base_url.rstrip("/") == BY_NAME["openai"].base_url
+    changes: dict[str, str | int | None]
+    table = f"endpoints.{name}"
+    if name:
+        changes = {
+            "model": f"{model.name}@{name}",
+            "provider": None,
+            f"{table}.base_url": base_url,
+            f"{table}.api_key": None,
+        }
+    else:
+        changes = {
+            "model": model.name,
+            "base_url": None if is_openai else base_url,
+            "api_key": None,
+            "provider": None,
+        }
+        if _is_running_window(model):
+            changes["window"] = model.window
+    if _is_secretly_small(model) and "profile" not in old:
+        changes[f"{table}.profile" if name else "profile"] = "lean"
     from indwell.settings.edit import edited  # tomlkit takes 15 ms, and only a login needs it
 
     text = edited(before or "", changes, places.config.name)
     origin = origin_of(base_url)
     wanted: dict[str, Secret | None] = {} if is_theirs else {origin: key}
-    old_key = given.get("api_key")
-    old_origin = origin_of(_text(given.get("base_url")))
+    old_key = old.get("api_key")
+    old_origin = origin_of(_text(old.get("base_url")))
     if isinstance(old_key, Secret) and old_origin != origin:
         wanted[old_origin] = old_key  # it must not go to the new address
     kept = _keep_all(wanted, places.keys, lambda: _write(places.config, text, before))
-    return (*(one.note for one in kept if one.note), *_notes(base_url, model, given, places))
+    notes = _notes(base_url, model, name, old, places)
+    return (*(one.note for one in kept if one.note), *notes)
+
+
+def _named(given: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return the table of a named endpoint; empty if there is none."""
+    tables = given.get("endpoints")
+    table = tables.get(name) if isinstance(tables, Mapping) else None
+    return {"model": given.get("model"), **table} if isinstance(table, Mapping) else {}
+
+
+def checked_name(name: str) -> str:
+    """Return the name of an endpoint.
+
+    Raises:
+        UserError: It cannot be one.
+    """
+    if NAME.fullmatch(name):
+        return name
+    raise UserError(
+        f"{name!r} is no name for an endpoint; take small letters, digits, '-' and '_', beginning "
+        "with a letter"
+    )
 
 
 def store_model(model: str, config: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -388,20 +444,28 @@ def _write(path: Path, text: str, before: str | None) -> None:
 
 
 def _notes(
-    base_url: str, model: OfferedModel, given: Mapping[str, object], places: EndpointPlaces
+    base_url: str,
+    model: OfferedModel,
+    endpoint: str,
+    given: Mapping[str, object],
+    places: EndpointPlaces,
 ) -> tuple[str, ...]:
+    called = f"{model.name}@{endpoint}" if endpoint else model.name
     notes = []
-    set_here = {name: places.environment.get(name, "").strip() for name in _WINNING}
-    for name, wanted in zip(_WINNING, (base_url, model.name, "openai"), strict=True):
-        if set_here[name] and set_here[name].rstrip("/") != wanted.rstrip("/"):
+    winning = dict(zip(_WINNING, (base_url, called, "openai"), strict=True))
+    if endpoint:
+        del winning["OPENAI_BASE_URL"]  # the address of the endpoint outside of the tables
+    for name, wanted in winning.items():
+        set_here = places.environment.get(name, "").strip()
+        if set_here and set_here.rstrip("/") != wanted.rstrip("/"):
             notes.append(
                 f"{name} is set in this environment and takes precedence over the stored value"
             )
     if base_url.startswith("http://") and host_of(base_url) not in LOOPBACK:
         notes.append(f"{shown(base_url)} is not encrypted: key and code can be read on the way")
-    if given.get("model") not in {None, model.name}:
+    if given.get("model") not in {None, called}:
         stale = [name for name in ("window", "price_in", "price_out") if name in given]
-        if "window" in stale and _is_running_window(model):
+        if "window" in stale and _is_running_window(model) and not endpoint:
             stale.remove("window")
         if given.get("profile") == "lean" and not _is_secretly_small(model):
             stale.append("profile")

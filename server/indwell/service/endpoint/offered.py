@@ -1,22 +1,34 @@
-"""The known facts about an endpoint's models: from its list, data sets and the user's settings."""
+"""The known facts about an endpoint's models: from its list, data sets and the user's settings.
+
+Before a session begins with a model that no list knows, its endpoint is asked for the window and
+the prices. The user chose that endpoint: no folder can name an address.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from datetime import UTC, datetime
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.errors import SettingsError, UserError
+from indwell.errors import ProviderError, SettingsError, ToolError, UserError
+from indwell.files.append_log import make_private_folder
+from indwell.files.private import read_own, replace_own
+from indwell.providers.catalogue import LOOPBACK
+from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.editor_models import NO_EDITOR, EditorModels
 from indwell.service.stored_keys import extras_of, key_store, with_stored_key
 from indwell.settings.endpoints import EDITOR, in_force, is_editors, split_name
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
-from indwell.settings.paths import user_file
+from indwell.settings.paths import state_folder, user_file
 
 if TYPE_CHECKING:
     from indwell.providers.facts import ModelFacts  # at run time it takes a third of a second
@@ -90,7 +102,20 @@ async def _offered_at(settings: Settings, model: str, endpoint: str) -> tuple[Of
 
 
 def facts_of(settings: Settings) -> ModelFacts:
-    """Return what the data sets have on the model of ``settings``, at its endpoint."""
+    """Return what is known of the model of ``settings``, at its endpoint; asks no network.
+
+    The data sets come first, then what the endpoint told (``ask_for_facts``), then a guess.
+    """
+    from indwell.providers.facts import told_facts
+
+    facts = _listed_facts(settings)
+    told = None if facts.is_listed else _known(_place(settings))
+    if told is None or told.model is None:
+        return facts
+    return told_facts(facts, told.model, at=told.at)
+
+
+def _listed_facts(settings: Settings) -> ModelFacts:
     from indwell.providers.facts import facts_for
 
     settings = in_force(settings)
@@ -99,6 +124,130 @@ def facts_of(settings: Settings) -> ModelFacts:
         name = ""
     now = datetime.now(UTC)
     return facts_for(name, settings.base_url, now=now, counts_as=settings.counts_as)
+
+
+ASK_S = 3.0  # seconds that a session may wait for all of it, once a day
+LIFE = timedelta(days=1)  # a gateway changes its models by hand
+RETRY = timedelta(minutes=5)  # after no answer
+MOST_KEPT = 200
+_FILE = "models.json"
+_LIMIT_B = 1 << 20
+_log = logging.getLogger(__name__)
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an endpoint told of a model, and when; no ``model`` if it did not answer."""
+
+    at: datetime
+    model: OfferedModel | None = None
+
+
+_told: dict[str, Told] = {}  # of this process, by the place of a model
+
+
+def ask_for_facts(models: Sequence[Settings], *, timeout_s: float = ASK_S) -> None:
+    """Ask the endpoints of those models that no list knows; blocks for at most ``timeout_s``.
+
+    A gateway is asked once a day, and its answer is kept on disk. A server on this machine is asked
+    each time: it may run with another window by now. If an endpoint does not answer, nothing is
+    known of its model, as before.
+
+    Call it in a thread that has no event loop.
+
+    Args:
+        models: The settings of each model's endpoint, with its key.
+        timeout_s: Seconds for all of it.
+    """
+    wanted = {_place(one): one for one in models if _is_unknown(one)}
+    if wanted:
+        asyncio.run(_ask_all(wanted, timeout_s))
+
+
+def _is_unknown(settings: Settings) -> bool:
+    own = (settings.window, settings.price_in, settings.price_out)
+    is_elsewhere = settings.provider == "scripted" or is_editors(settings.model)
+    if is_elsewhere or None not in own or _listed_facts(settings).is_listed:
+        return False
+    return _is_here(settings) or not any(map(_is_fresh, _answers(_place(settings))))
+
+
+def _is_here(settings: Settings) -> bool:
+    return host_of(settings.base_url or OPENAI_URL) in LOOPBACK
+
+
+def _is_fresh(told: Told) -> bool:
+    life = RETRY if told.model is None else LIFE
+    return timedelta(0) <= datetime.now(UTC) - told.at < life
+
+
+async def _ask_all(wanted: Mapping[str, Settings], timeout_s: float) -> None:
+    from indwell.providers.listing import told_of
+
+    async def ask(settings: Settings) -> Told:
+        name, _ = split_name(settings.model, settings.endpoints)
+        key = settings.api_key.reveal() if settings.api_key else None
+        extras = extras_of(settings)
+        try:
+            async with asyncio.timeout(timeout_s):
+                model = await told_of(
+                    name, settings.base_url, key, timeout_s=timeout_s, extras=extras
+                )
+        except (ProviderError, SettingsError, TimeoutError) as error:
+            _log.info("nothing was told of %r: %s", name, type(error).__name__)
+            return Told(datetime.now(UTC))
+        return Told(datetime.now(UTC), model)
+
+    answers = await asyncio.gather(*map(ask, wanted.values()))
+    _told.update(zip(wanted, answers, strict=True))
+    lasting = {
+        place: told
+        for place, told in zip(wanted, answers, strict=True)
+        if told.model is not None and not _is_here(wanted[place])
+    }
+    if lasting:
+        _keep(lasting)
+
+
+def _place(settings: Settings) -> str:
+    """Return a digest of a model at its endpoint, as an address may hold a secret."""
+    settings = in_force(settings)
+    name, _ = split_name(settings.model, settings.endpoints)
+    place = f"{(settings.base_url or OPENAI_URL).rstrip('/')} {name}"
+    return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _known(place: str) -> Told | None:
+    """Return the newest answer with a model; an old one counts more than no answer."""
+    return max(_answers(place), key=lambda one: (one.model is not None, one.at), default=None)
+
+
+def _answers(place: str) -> tuple[Told, ...]:
+    return tuple(one for one in (_told.get(place), _kept().get(place)) if one is not None)
+
+
+def _kept() -> Mapping[str, Told]:
+    try:
+        return msgspec.json.decode(read_own(_file(), _LIMIT_B), type=dict[str, Told])
+    except FileNotFoundError:
+        return {}
+    except (SettingsError, ToolError, OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _log.info("what endpoints told is not read: %s", error)
+        return {}
+
+
+def _keep(told: Mapping[str, Told]) -> None:
+    """Keep the newest answers on disk; if that fails, the next process asks again."""
+    newest = sorted({**_kept(), **told}.items(), key=lambda one: one[1].at)[-MOST_KEPT:]
+    try:
+        path = _file()
+        make_private_folder(path.parent)
+        replace_own(path, msgspec.json.encode(dict(newest)))
+    except (SettingsError, OSError) as error:
+        _log.info("what endpoints told is not kept: %s", error)
+
+
+def _file() -> Path:
+    return state_folder(os.environ) / _FILE
 
 
 def with_own(models: tuple[OfferedModel, ...], settings: Settings) -> tuple[OfferedModel, ...]:

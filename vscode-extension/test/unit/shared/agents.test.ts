@@ -14,6 +14,7 @@ const USAGE = {
   output: 500,
   reported: true,
   thinking: 0,
+  cache_hour: 0,
 } as const;
 const OPENED = reduce(initialState, { type: "opened", session: "s" });
 

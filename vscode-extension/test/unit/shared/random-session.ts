@@ -20,6 +20,7 @@ const USAGE = {
   output: 3,
   reported: true,
   thinking: 0,
+  cache_hour: 0,
 } as const;
 
 export class RandomServer {

@@ -22,6 +22,7 @@ const USAGE = {
   output: 7,
   reported: true,
   thinking: 0,
+  cache_hour: 0,
 } as const;
 const STARTED: Told = {
   type: "turnStarted",

@@ -32,7 +32,15 @@ function defaults(type: Event["type"]): Readonly<Record<string, unknown>> {
 
 /** The end of turn 1. */
 export function finished(ending: TurnFinished["ending"]): Event {
-  const usage = { input: 1, cached: 0, cache_write: 0, output: 1, reported: true, thinking: 0 };
+  const usage = {
+    input: 1,
+    cached: 0,
+    cache_write: 0,
+    output: 1,
+    reported: true,
+    thinking: 0,
+    cache_hour: 0,
+  };
   const counts = { rounds: 1, usage, cost: null, seconds: 1 };
   const words = { message: "", answer: "", draft: "" };
   return told({ type: "turnFinished", turn: 1, ending, ...counts, ...words });
