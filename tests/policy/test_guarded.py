@@ -99,7 +99,7 @@ LISTED_PARTS = sorted(
         part.replace("*", "a")
         for table in (protected_names.PROTECTED, protected_names.INSTALLED)
         for names in table.values()
-        for one in names.split()
+        for one in names
         for part in one.split("/")
         if part
     }
