@@ -119,17 +119,25 @@ class Mirror:
         for name, row in rows.items():
             parts = [("argument", row["argument"] or {"type": "null"}), ("result", row["result"])]
             lines.append(_row(name, parts))
-        listed = ", ".join(f'"{name}"' for name in rows)
-        listed = "\n".join(textwrap.wrap(listed, 96, initial_indent="  ", subsequent_indent="  "))
+        task = {"$ref": "#/$defs/TaskArguments"}
+        tasks = [name for name, row in rows.items() if row["argument"] == task]
         return "\n".join(
             [
                 *lines,
                 "}\n",
                 "/** Every command of the server. */",
-                f"export const COMMANDS = [\n{listed},",
+                f"export const COMMANDS = [\n{_listed(rows)},",
+                "] as const satisfies readonly (keyof Commands)[];\n",
+                "/** The commands that begin a task about a range or a document. */",
+                f"export const TASK_COMMANDS = [\n{_listed(tasks)},",
                 "] as const satisfies readonly (keyof Commands)[];\n",
             ]
         )
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = ", ".join(f'"{name}"' for name in names)
+    return "\n".join(textwrap.wrap(listed, 96, initial_indent="  ", subsequent_indent="  "))
 
 
 def _parts(row: Mapping[str, Any], direction: str) -> Iterator[Mapping[str, Any]]:

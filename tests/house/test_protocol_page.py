@@ -15,6 +15,7 @@ import msgspec
 
 from indwell.agent.core import events
 from indwell.lsp.messages import methods as protocol
+from indwell.lsp.messages.features import FIX_ALL, TASK_OFFERS
 from indwell.lsp.prompts import code_actions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +62,7 @@ def test_every_command_is_on_the_page_with_its_argument() -> None:
 
 
 def test_every_code_action_is_on_the_page() -> None:
-    offered = (*code_actions._OFFERS, code_actions._FIX_ALL, code_actions._CANCEL)
+    offered = (*TASK_OFFERS, FIX_ALL, code_actions._CANCEL)
     told = [
         [title, command.strip("`"), kind.strip("`")]
         for title, command, kind in rows("Code actions")

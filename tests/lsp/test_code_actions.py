@@ -8,8 +8,9 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
 
+from indwell.lsp.messages.features import ACTION_KINDS
 from indwell.lsp.prompts.attention import hint_words
-from indwell.lsp.prompts.code_actions import KINDS, ActionPlace, offer
+from indwell.lsp.prompts.code_actions import ActionPlace, offer
 from indwell.lsp.wire import sync
 
 CONVERTER = get_converter()
@@ -149,4 +150,4 @@ def test_no_action_is_ever_preferred() -> None:
 
 def test_every_kind_is_our_own_and_announced() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
-    assert {action.kind for action in actions} == set(KINDS)
+    assert {action.kind for action in actions} == set(ACTION_KINDS)

@@ -11,8 +11,13 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 
 from indwell.lsp.messages import methods as protocol
-from indwell.lsp.messages.features import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
-from indwell.lsp.prompts import code_actions
+from indwell.lsp.messages.features import (
+    ACTION_KINDS,
+    COMMAND_NAMES,
+    FIX_ALL,
+    METHOD_NAMES,
+    TASK_OFFERS,
+)
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import ClientIdentity, Opening
 
@@ -32,7 +37,7 @@ def test_the_names_are_those_of_the_tables() -> None:
     assert (list(METHOD_NAMES), set(COMMAND_NAMES), set(ACTION_KINDS)) == (
         sorted(protocol.METHODS),
         set(protocol.COMMANDS),
-        {str(kind) for kind in code_actions.KINDS},
+        {one.kind for one in (*TASK_OFFERS, FIX_ALL)},
     )
 
 

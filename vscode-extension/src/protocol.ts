@@ -1621,3 +1621,9 @@ export const COMMANDS = [
   "indwell.plan", "indwell.effort", "indwell.mode", "indwell.trust", "indwell.chat",
   "indwell.send", "indwell.memory",
 ] as const satisfies readonly (keyof Commands)[];
+
+/** The commands that begin a task about a range or a document. */
+export const TASK_COMMANDS = [
+  "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
+  "indwell.refactor", "indwell.ask",
+] as const satisfies readonly (keyof Commands)[];

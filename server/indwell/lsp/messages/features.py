@@ -1,7 +1,6 @@
 """What editor and server say of themselves in ``initialize``. Pure, and without heavy imports.
 
-``tests/wire/test_handshake.py`` keeps the names equal to the tables of ``methods`` and to the kinds
-of ``code_actions``.
+``tests/wire/test_handshake.py`` keeps the names equal to the tables of ``methods``.
 
 A missing capability is a hint, not proof: some editors do more than they declare.
 """
@@ -9,7 +8,7 @@ A missing capability is a hint, not proof: some editors do more than they declar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -131,15 +130,29 @@ ACTION_KINDS = ("quickfix.indwell", "refactor.indwell", "source.indwell")
 
 VIRTUAL_SCHEMES = ("indwell-base", "indwell-diff", "indwell-request", "indwell-transcript")
 
-TASK_COMMANDS = (
-    "indwell.fix",
-    "indwell.fixAll",
-    "indwell.explain",
-    "indwell.document",
-    "indwell.test",
-    "indwell.refactor",
-    "indwell.ask",
+
+class ActionOffer(NamedTuple):
+    """One code action: its title, command and kind, and whether it needs the user's words."""
+
+    title: str
+    command: str
+    kind: str
+    needs_words: bool = False
+
+
+_QUICKFIX, _REFACTOR, _SOURCE = ACTION_KINDS
+FIX_ALL = ActionOffer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
+TASK_OFFERS = (
+    ActionOffer("Fix this", "indwell.fix", _QUICKFIX),
+    ActionOffer("Explain this", "indwell.explain", _SOURCE),
+    ActionOffer("Document this", "indwell.document", _REFACTOR),
+    ActionOffer("Write tests for this", "indwell.test", _SOURCE),
+    ActionOffer("Refactor this…", "indwell.refactor", _REFACTOR),
+    ActionOffer("Ask about this…", "indwell.ask", _SOURCE, needs_words=True),
 )
+"""Tasks for a range, in the order of the menu; a new one needs its words in ``prompt.system``."""
+
+TASK_COMMANDS = (TASK_OFFERS[0].command, FIX_ALL.command, *(one.command for one in TASK_OFFERS[1:]))
 COMMAND_NAMES = (
     *TASK_COMMANDS,
     "indwell.accept",

@@ -6,20 +6,17 @@ Offering calls no model. Each command contains all it needs as plain JSON.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from indwell.lsp.messages.features import ACTION_KINDS, FIX_ALL, TASK_OFFERS, ActionOffer
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import is_hint
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import as_json
 
 AUTOMATIC = 2  # CodeActionTriggerKind
-_QUICKFIX = "quickfix.indwell"
-_REFACTOR = "refactor.indwell"
-_SOURCE = "source.indwell"
-KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
 
 
 class ActionPlace(msgspec.Struct, frozen=True):
@@ -43,24 +40,8 @@ class ActionPlace(msgspec.Struct, frozen=True):
     known: tuple[types.Diagnostic, ...] = ()
 
 
-class _Offer(NamedTuple):
-    title: str
-    command: str
-    kind: str
-    needs_words: bool = False
-
-
-_OFFERS = (
-    _Offer("Fix this", "indwell.fix", _QUICKFIX),
-    _Offer("Explain this", "indwell.explain", _SOURCE),
-    _Offer("Document this", "indwell.document", _REFACTOR),
-    _Offer("Write tests for this", "indwell.test", _SOURCE),
-    _Offer("Refactor this…", "indwell.refactor", _REFACTOR),
-    _Offer("Ask about this…", "indwell.ask", _SOURCE, needs_words=True),
-)
-_FIX_ALL = _Offer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
-_CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
-_CONTINUE = _Offer("Continue the interrupted turn", "indwell.continue", _SOURCE)
+_CANCEL = ActionOffer("Stop the running turn", "indwell.cancel", ACTION_KINDS[2])
+_CONTINUE = ActionOffer("Continue the interrupted turn", "indwell.continue", ACTION_KINDS[2])
 
 
 def offer(
@@ -73,10 +54,10 @@ def offer(
     ]
     problems = given or [as_json(one) for one in _touching(place.known, range_)]
     if automatic:
-        offers = list(_OFFERS[:1]) if problems else []
+        offers = list(TASK_OFFERS[:1]) if problems else []
     else:
-        offers = [one for one in _OFFERS if place.can_ask or not one.needs_words]
-        offers += [_FIX_ALL] if problems or place.known else []
+        offers = [one for one in TASK_OFFERS if place.can_ask or not one.needs_words]
+        offers += [FIX_ALL] if problems or place.known else []
         offers += [_CANCEL] if place.running else []
         offers += [_CONTINUE] if place.interrupted and not place.running else []
     return [
@@ -99,7 +80,7 @@ def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
 
 
 def _action(
-    offered: _Offer, place: ActionPlace, range_: sync.Range, problems: Sequence[dict[str, Any]]
+    offered: ActionOffer, place: ActionPlace, range_: sync.Range, problems: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     command: dict[str, Any] = {"title": offered.title, "command": offered.command}
     if offered not in {_CANCEL, _CONTINUE}:

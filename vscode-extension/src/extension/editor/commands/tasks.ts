@@ -1,7 +1,7 @@
 /** Fix, explain, document, test, refactor, ask: from the palette, menus, keys, code actions and lenses. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { StartedResult } from "../../../protocol.ts";
+import { type StartedResult, TASK_COMMANDS } from "../../../protocol.ts";
 import { askInABox } from "../../client/ask-box.ts";
 import { problemsIn, problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
@@ -20,15 +20,20 @@ interface Task {
   readonly whole: boolean;
 }
 
-const TASKS: readonly Task[] = [
-  { command: "indwell.fix", question: null, answers: false, whole: false },
-  { command: "indwell.fixAll", question: null, answers: false, whole: true },
-  { command: "indwell.explain", question: null, answers: true, whole: false },
-  { command: "indwell.document", question: null, answers: false, whole: false },
-  { command: "indwell.test", question: null, answers: false, whole: false },
-  { command: "indwell.refactor", question: "Refactor how?", answers: false, whole: false },
-  { command: "indwell.ask", question: "Ask about this", answers: true, whole: false },
-];
+/** What differs from a task that needs no words and answers with edits of the selection. */
+const SPECIAL: Readonly<Partial<Record<(typeof TASK_COMMANDS)[number], Partial<Task>>>> = {
+  "indwell.fixAll": { whole: true },
+  "indwell.explain": { answers: true },
+  "indwell.refactor": { question: "Refactor how?" },
+  "indwell.ask": { question: "Ask about this", answers: true },
+};
+const TASKS: readonly Task[] = TASK_COMMANDS.map((command) => ({
+  command,
+  question: null,
+  answers: false,
+  whole: false,
+  ...SPECIAL[command],
+}));
 
 /** The handlers of all tasks. */
 export function taskCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
