@@ -13,6 +13,7 @@ import asyncio
 import json
 import multiprocessing
 import socket
+import statistics
 import sys
 import threading
 import time
@@ -24,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import openai
 
-from indwell.messages import Message, Request
+from indwell.messages import Anchors, Message, Request
 from indwell.providers.client import EndpointClient
 from indwell.providers.wires.dialect import Dialect, WireName
 from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
@@ -136,6 +137,7 @@ async def measure(port: int, wires: Sequence[WireName]) -> None:
         ours = EndpointClient(base_url=url, dialect=Dialect(wire=wire))
         await measure_chunks(port, ours, sdk, wire)
         for n_bytes in (500_000, 4_000_000):
+            measure_encoding(wire, n_bytes)
             await measure_requests(port, ours, sdk, wire, n_bytes)
         await ours.aclose()
     await sdk.close()
@@ -200,6 +202,24 @@ async def measure_requests(
         await cpu_ms(raw_way, N_REQUESTS),
         *([await cpu_ms(sdk_way, 5)] if wire != "messages" else []),
     )
+
+
+def measure_encoding(wire: WireName, n_bytes: int) -> None:
+    """Encode one more exchange of a conversation, and the whole conversation."""
+    said = conversation(n_bytes)
+    encoder, dialect = RequestEncoder(), Dialect(wire=wire, cache_marks=wire == "messages")
+
+    def encoding_ms() -> float:
+        said.extend((assistant("ok"), user("go on")))
+        asked = request(*said, anchors=Anchors(messages=(len(said) - 1,)))
+        began = time.process_time()
+        encoder.body(asked, dialect)
+        return (time.process_time() - began) * 1_000
+
+    whole = encoding_ms()
+    more = statistics.median(encoding_ms() for _ in range(N_REQUESTS))
+    name = f"  to encode {n_bytes / 1e6:g} MB, ms of CPU"
+    print(f"{name:34}one exchange more {more:.3f}   all {whole:.2f}")
 
 
 async def exchange(port: int, wire: WireName, content: bytes, n_answer: int) -> None:

@@ -1,6 +1,6 @@
 """What one new turn of a long conversation costs: to fit, assemble and encode it; and its memory.
 
-    PYTHONPATH=server python benchmarks/context.py [--json]
+    PYTHONPATH=server python benchmarks/context.py [chat | responses | messages] [--json]
 
 The messages before it were sent by the turn before, so only what is new may cost anything, also
 where the prompt is above the ladder's first threshold and it is to be said that nothing pays.
@@ -41,7 +41,7 @@ from indwell.context.pairing import tool_uses
 from indwell.context.request.assemble import assemble
 from indwell.messages import Reply, ToolCall, ToolSpec
 from indwell.providers.wires.dialect import Dialect
-from indwell.providers.wires.encoder import RequestEncoder
+from indwell.providers.wires.encoder import LAYOUTS, RequestEncoder
 
 LENGTHS = (10_000, 100_000, 1_000_000)
 DECIDED = (100_000, 300_000, 1_000_000)
@@ -52,7 +52,8 @@ LOW, MIDDLE = 0.52, 0.61  # shares of the budget, both above the first threshold
 FULL = 1_050_000
 """A window in which a million tokens are 96 %: it must run."""
 TURNS = 40
-MARKS = Dialect(cache_marks=True, cache_key=True)
+WIRE = next((wire for wire in LAYOUTS if wire in sys.argv[1:]), "chat")
+MARKS = Dialect(wire=WIRE, cache_marks=WIRE != "responses", cache_key=True)
 FACTS = CompactionFacts(incoming=10)
 TOOLS = tuple(
     ToolSpec(f"tool_{n}", "It does a thing. " * 20, '{"type":"object","properties":{}}')

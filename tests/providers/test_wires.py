@@ -534,6 +534,18 @@ async def test_an_effort_that_is_refused_becomes_the_nearest_that_is_offered() -
     assert efforts == ["none", "minimal"]
 
 
+async def test_responses_say_how_long_an_answer_shall_be_unless_the_model_refuses_that() -> None:
+    words = "Unsupported parameter: 'text.verbosity' is not supported with this model."
+    asked_for = msgspec.structs.replace(ASKED, verbosity="low")
+    script = (refusal(400, words), played(*STREAMS["responses"](PARTS, "")))
+    dialect = Dialect(wire="responses", verbosity=True)
+    async with connected(*script, dialect=dialect) as (provider, endpoint):
+        await provider.complete(asked_for, lambda _: None)
+        first, second = map(json.loads, endpoint.bodies)
+    assert first["text"] == {"verbosity": "low"}
+    assert first == {**second, "text": first["text"]}
+
+
 async def test_a_model_that_does_not_think_is_not_asked_to() -> None:
     words = "Encrypted content is not supported with this model."
     script = (refusal(400, words), played(*STREAMS["responses"](PARTS[1:3], "")))
