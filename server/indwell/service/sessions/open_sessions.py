@@ -408,7 +408,7 @@ class OpenSessions:
     async def _restored(self, session: str, model: str) -> tuple[OpenSession, Resumed]:
         """Open a stored session; ``model`` is its own model, or empty for the chosen one."""
         assert self.workspace is not None
-        settings = self._new_settings()
+        settings = SessionSettings(self._configuration)
         if model:
             settings.keep(model=self._configuration.allowed_model(model))
         now = settings()
@@ -422,7 +422,7 @@ class OpenSessions:
     async def _made(self) -> OpenSession:
         """Create a new session."""
         assert self.workspace is not None
-        settings = self._new_settings()
+        settings = SessionSettings(self._configuration)
         now = settings()
         opened: list[Session] = []
         approver = self._door.approver(now, partial(self._title_beside, opened))
@@ -457,12 +457,6 @@ class OpenSessions:
         opened.settings.keep()
         self._beside[opened.session.id] = opened
         return opened.session
-
-    def _new_settings(self) -> SessionSettings:
-        configuration = self._configuration
-        return SessionSettings(
-            lambda: configuration.settings, lambda: configuration.configured_mode
-        )
 
     async def _switched(self, opened: OpenSession) -> Session:
         """Switch a session to the model that is chosen for it now."""

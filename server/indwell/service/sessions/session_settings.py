@@ -45,17 +45,15 @@ class SessionSettings:
     until the user's own settings get another mode, which applies to all.
 
     Args:
-        chosen: The user's settings with the choices for the current session.
-        configured: The mode in the user's settings, without later choices.
+        configuration: The user's settings, with the choices for the current session.
 
     Attributes:
         turn_mode: The mode of the running turn, if its prompt requested one.
     """
 
-    def __init__(self, chosen: Callable[[], Settings], configured: Callable[[], Mode]) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self.turn_mode: Mode | None = None
-        self._chosen = chosen
-        self._configured = configured
+        self._configuration = configuration
         self._own: OwnChoice | None = None
 
     def __call__(self) -> Settings:
@@ -64,10 +62,11 @@ class SessionSettings:
 
     def between_turns(self) -> Settings:
         """The settings in force without the mode of the running turn."""
-        settings, own = self._chosen(), self._own
+        settings, own = self._configuration.settings, self._own
         if own is None:
             return settings
-        mode = own.mode if own.configured == self._configured() else settings.mode
+        is_kept = own.configured == self._configuration.configured_mode
+        mode = own.mode if is_kept else settings.mode
         return msgspec.structs.replace(settings, mode=mode, model=own.model, effort=own.effort)
 
     def keep(
@@ -82,7 +81,8 @@ class SessionSettings:
         """
         now = self.between_turns()
         own_effort = now.effort if effort is None else effort
-        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, self._configured())
+        configured = self._configuration.configured_mode
+        self._own = OwnChoice(mode or now.mode, model or now.model, own_effort, configured)
 
     def follow(self) -> None:
         """Make the session the current one: it follows the user's choices."""
