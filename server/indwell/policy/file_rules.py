@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -189,43 +190,9 @@ def own_globs(deny: tuple[str, ...]) -> tuple[str, ...]:
     return (*(one for one in deny[len(SECRETS) :] if not one.startswith("!")), *spared)
 
 
-_NODE = ("package.json",)
-_PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
-_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
-_COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
-
-_FILES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(["make", "gmake"], ("GNUmakefile", "makefile", "Makefile")),
-    **dict.fromkeys(["npm", "yarn", "pnpm", "npx", "bun", "lerna", "turbo", "nx"], _NODE),
-    **dict.fromkeys(["poetry", "pdm", "hatch", "uv", "black", "ruff", "mypy"], _PYTHON),
-    **dict.fromkeys(["gradle", "gradlew"], _GRADLE),
-    **dict.fromkeys(["mvn", "mvnw"], ("pom.xml",)),
-    **dict.fromkeys(["docker", "podman", "docker-compose"], ("Dockerfile", *_COMPOSE)),
-    **dict.fromkeys(["invoke", "inv"], ("tasks.py",)),
-    **dict.fromkeys(["rake", "rails"], ("Rakefile", "Gemfile")),
-    "ant": ("build.xml",),
-    "bazel": ("BUILD", "BUILD.bazel", "WORKSPACE", "MODULE.bazel"),
-    "bundle": ("Gemfile",),
-    "cargo": ("Cargo.toml", "build.rs"),
-    "cmake": ("CMakeLists.txt",),
-    "composer": ("composer.json",),
-    "deno": ("deno.json", "deno.jsonc", *_NODE),
-    "go": ("go.mod",),
-    "grunt": ("Gruntfile.js",),
-    "gulp": ("gulpfile.js",),
-    "just": ("justfile", "Justfile", ".justfile"),
-    "meson": ("meson.build",),
-    "mise": ("mise.toml", ".mise.toml"),
-    "mix": ("mix.exs",),
-    "ninja": ("build.ninja",),
-    "nox": ("noxfile.py",),
-    "pre-commit": (".pre-commit-config.yaml",),
-    "pytest": ("conftest.py", "pytest.ini", *_PYTHON),
-    "scons": ("SConstruct",),
-    "task": ("Taskfile.yml", "Taskfile.yaml"),
-    "terraform": ("main.tf",),
-    "tox": _PYTHON,
-}
+_FILES = msgspec.json.decode(
+    pkgutil.get_data(__name__, "project_files.json") or b"", type=dict[str, tuple[str, ...]]
+)
 
 
 def project_files(words: Sequence[str]) -> tuple[str, ...]:
