@@ -25,7 +25,8 @@ from indwell.policy.call_facts import (
     rule_of,
 )
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.commands.verdict import CommandPart, CommandVerdict, Situation
+from indwell.policy.commands.path_rules import Situation
+from indwell.policy.commands.verdict import CommandPart, CommandVerdict
 from indwell.policy.commands.verdict import Effect as CommandEffect
 from indwell.policy.file_rules import by_file_rules, own_globs
 from indwell.policy.guarded import BARE, is_guarded

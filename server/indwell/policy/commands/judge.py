@@ -8,12 +8,12 @@ from itertools import pairwise
 from indwell.context.untrusted_text import shows_nothing
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.judge_command import Judging
+from indwell.policy.commands.path_rules import Situation
 from indwell.policy.commands.verdict import (
     READ_ONLY,
     CommandPart,
     CommandVerdict,
     PartFinding,
-    Situation,
     joined,
 )
 from indwell.policy.shell.items import AT_START, Oddity, Simple

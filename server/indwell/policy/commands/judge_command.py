@@ -9,7 +9,7 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.commands.effects import base_name, program_name, use_of
-from indwell.policy.commands.path_rules import SINKS, Grounds, PathRules
+from indwell.policy.commands.path_rules import SINKS, PathRules, Situation
 from indwell.policy.commands.patterns import UserPatterns
 from indwell.policy.commands.readers import TELL_OF_PROGRAMS
 from indwell.policy.commands.verdict import (
@@ -17,7 +17,6 @@ from indwell.policy.commands.verdict import (
     READ_ONLY,
     WORKSPACE_WRITE,
     PartFinding,
-    Situation,
     Use,
     ask,
     joined,
@@ -51,16 +50,7 @@ class Judging:
         self._confined = situation.writes_confined and not situation.reads_only
         self._held = situation.writes_confined and situation.reads_only
         self._is_certain = is_certain
-        self._grounds = Grounds(
-            situation.cwd,
-            situation.roots,
-            situation.secrets,
-            situation.secret_files,
-            situation.obeyed,
-            situation.harmless,
-            situation.repository_roots,
-        )
-        self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
+        self._paths = PathRules(situation, are_hidden=situation.writes_confined)
 
     def oddity(self, reason: str, *, is_hard: bool) -> PartFinding:
         """Judge a construct that was not understood."""
@@ -88,7 +78,7 @@ class Judging:
             return forbidden or ask(
                 "not understood", "runs a program that runs a program, and so on"
             )
-        use = use_of(words, one, self._grounds)
+        use = use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
             return forbidden if forbidden and found.effect == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
-from indwell.policy.rules import ANY_HOST, NOTHING_MORE, PatternRules, Widening
+from indwell.policy.rules import ANY_HOST, NOTHING_MORE, Widening
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
@@ -196,42 +196,6 @@ def writing(reason: str, *writes: Word) -> Use:
 def working(reason: str, *texts: str) -> Use:
     """Return a use that runs unknown code, such as a build or a script."""
     return Use("writes", reason, texts=texts, is_work=True)
-
-
-class Situation(msgspec.Struct, frozen=True):
-    """Where and under which rules a command would run.
-
-    Attributes:
-        rules: The user's rules.
-        writes_confined: Whether a sandbox keeps it in the workspace, so that builds and tests may
-            run.
-        reads_only: Whether nothing may be changed, as in ``plan``. With ``writes_confined`` the
-            sandbox ensures it, so that builds and tests may still run.
-        cwd: The absolute folder in which it runs; empty if unknown.
-        roots: The workspace's absolute folders.
-        secrets: Globs of files whose contents the user keeps secret.
-        secret_files: Absolute paths of existing secret files; without a sandbox, a search of a
-            folder with one needs a question.
-        obeyed: Absolute files and folders that git runs or obeys; protected as well.
-        repositories: Absolute folders with git settings that the user was not asked about; without
-            a sandbox, git may not even read there without a question.
-        restricted: Absolute folders that the user does not trust; git does not run there.
-        harmless: Unlisted dot names that the user declares harmless.
-        repository_roots: Absolute folders of the workspace's repositories.
-    """
-
-    rules: PatternRules = PatternRules()
-    writes_confined: bool = False
-    reads_only: bool = False
-    cwd: str = ""
-    roots: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    secret_files: tuple[str, ...] = ()
-    obeyed: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-    restricted: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    repository_roots: tuple[str, ...] = ()
 
 
 _HOSTS = {"gh": ("api.github.com", "github.com"), "glab": ("gitlab.com",)}
