@@ -14,7 +14,7 @@ from indwell.context.plan import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError
 from indwell.messages import Request
-from indwell.policy.decide import Policy
+from indwell.policy.call_facts import Policy
 from indwell.sessions.branches import lived, plan_of
 from indwell.sessions.records import PlanSet, Rewound
 from indwell.settings.model import Mode

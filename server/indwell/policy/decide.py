@@ -18,7 +18,6 @@ from indwell.policy.call_facts import (
     CallFacts,
     Decision,
     Deny,
-    Effect,
     Policy,
     is_granted,
     may_stand,
@@ -41,20 +40,6 @@ from indwell.policy.paths import (
     matching_glob,
 )
 from indwell.policy.rules import NOTHING_MORE, Widening, covers_files, file_rule, tool_rule
-from indwell.settings.model import Mode
-
-__all__ = [
-    "Allow",
-    "Ask",
-    "CallFacts",
-    "Decision",
-    "Deny",
-    "Effect",
-    "Mode",
-    "Policy",
-    "decide",
-    "rule_of",
-]
 
 _UNKNOWN = (
     "{!r} begins with a dot and lies at the root of a repository, where tools look for their "

@@ -21,8 +21,6 @@ from indwell.policy.shell.parse import ShellReading, Tangle
 from indwell.policy.shell.second_reader import runs_of
 from indwell.policy.shell.words import Word
 
-__all__ = ["LONGEST", "Situation", "judge"]
-
 LONGEST = 8_000  # characters; nobody reads more in a question, and more take too long to parse
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
 _DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
