@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.core.events import EditApplied
-from indwell.files import write_private
 from indwell.files.append_log import list_names
+from indwell.files.private import write_private
 from indwell.lsp.editor.progress import describe
 from indwell.messages import ToolCall, ToolResult
 from indwell.policy.approvals import Answer

@@ -16,7 +16,8 @@ import msgspec
 
 from indwell.context.plan import MOST_BYTES
 from indwell.errors import SessionError, ToolError
-from indwell.files import read_bytes, write_private
+from indwell.files.private import write_private
+from indwell.files.reading import read_bytes
 from indwell.sessions.branches import (
     Fork,
     Rewind,

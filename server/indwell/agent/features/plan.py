@@ -23,7 +23,8 @@ from indwell.context.injections import inject
 from indwell.context.plan import MOST_BYTES, Plan, PlanInput, inherited, next_state, plan_text
 from indwell.context.todo import TodoItem, is_open
 from indwell.errors import SessionError, ToolError, UserError
-from indwell.files import exists, read_bytes
+from indwell.files.listing import exists
+from indwell.files.reading import read_bytes
 from indwell.messages import Source, Text
 from indwell.policy.approvals import narrow
 from indwell.prompt.system import mode_words, plan_mode_words

@@ -40,7 +40,7 @@ from indwell.agent.permission.recorded_changes import around, command_turn, cove
 from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
-from indwell.files import is_file
+from indwell.files.listing import is_file
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.call_facts import Allow, Ask, Decision, Deny
 from indwell.policy.rules import NOTHING_MORE, Widening
