@@ -20,7 +20,7 @@ from indwell.agent.features.todo import (
 )
 from indwell.agent.loop.dispatch import NAME_LIMIT
 from indwell.context.conversation import Conversation
-from indwell.context.todo import TodoItem
+from indwell.context.task_state import TodoItem
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Request, Text
 from indwell.policy.call_facts import Policy

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.plan import MOST_BYTES
+from indwell.context.task_state import MOST_BYTES
 from indwell.errors import SessionError, ToolError
 from indwell.files.private import write_private
 from indwell.files.reading import read_bytes
