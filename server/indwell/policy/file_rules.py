@@ -143,7 +143,9 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
     secret = next((one for one in names if matching_glob(one, own)), "")
     if secret:
         by = f"deny: {matching_glob(secret, own)}"
-        return CommandVerdict("deny", by, f"the user keeps {secret!r} from you", verdict.parts)
+        return CommandVerdict(
+            "deny", by, f"the user keeps {secret!r} from you", parts=verdict.parts
+        )
     for effect in effects[: 1 if verdict.reads_only else 2]:
         by_rule = file_rule(effect, names, policy.rules.deny)
         if by_rule:
@@ -156,14 +158,16 @@ def by_file_rules(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> 
         if by_rule and verdict.decision != "deny":
             reason = verdict.reason or "your rules ask about a file that it names"
             verdict = CommandVerdict(
-                "ask", f"ask: {by_rule}", reason, verdict.parts, widening=verdict.widening
+                "ask", f"ask: {by_rule}", reason, parts=verdict.parts, widening=verdict.widening
             )
     is_known = len(names) == len(named) and all(part.folders for part in verdict.parts)
     is_sure = is_known or verdict.reads_only or verdict.decision != "allow"
     if is_sure or not globs_of("edit", (*policy.rules.deny, *policy.rules.ask)):
         return verdict
     reason = "only a run can tell which files it names, and you have rules for files"
-    return CommandVerdict("ask", "ask: edit", reason, verdict.parts, widening=verdict.widening)
+    return CommandVerdict(
+        "ask", "ask: edit", reason, parts=verdict.parts, widening=verdict.widening
+    )
 
 
 def _acts_in_restricted(verdict: CommandVerdict, asked: CallFacts, policy: Policy) -> bool:

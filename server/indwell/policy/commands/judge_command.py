@@ -72,7 +72,7 @@ class Judging:
 
     def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> PartFinding:
         forbidden = self.patterns.forbidding(words)
-        if forbidden and forbidden.effect == "deny":
+        if forbidden and forbidden.decision == "deny":
             return forbidden
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
             return forbidden or ask(
@@ -80,7 +80,7 @@ class Judging:
             )
         use = use_of(words, one, self._situation)
         if found := elsewhere(words, one.folders, self._situation):
-            return forbidden if forbidden and found.effect == "ask" else found
+            return forbidden if forbidden and found.decision == "ask" else found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         is_opaque = use.kind in _OPAQUE
         if forbidden:  # a pattern asks about the wrapper; another may deny what the wrapper runs
@@ -115,10 +115,10 @@ class Judging:
     ) -> PartFinding:
         """Return the question that a pattern asks, unless what the command runs is denied."""
         hardest = worst(inner)
-        if hardest is not None and hardest.effect == "deny":
+        if hardest is not None and hardest.decision == "deny":
             return hardest
         named = self.patterns.forbidding_named(words) if is_opaque else None
-        if named and named.effect == "deny":
+        if named and named.decision == "deny":
             return named
         return msgspec.structs.replace(
             asked,
@@ -137,7 +137,7 @@ class Judging:
     ) -> PartFinding:
         """Judge the inner command first: neither a pattern nor a wrapper makes it harmless."""
         hardest = worst(inner)
-        if hardest is not None and hardest.effect != "allow":
+        if hardest is not None and hardest.decision != "allow":
             return hardest
         if pattern := self.patterns.allowing(words):
             return self._allowed_by_user(pattern, words, use, one)

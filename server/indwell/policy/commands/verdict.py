@@ -39,31 +39,6 @@ class CommandPart(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ("",)
 
 
-class CommandVerdict(msgspec.Struct, frozen=True):
-    """The verdict on a whole command.
-
-    Attributes:
-        decision: The strictest decision of its parts.
-        rule: The deciding rule.
-        reason: Why it is asked about or denied, in half a sentence for people.
-        parts: All of its parts, in source order.
-        reads_only: Whether it changes nothing, as far as it is understood.
-        is_held: Whether ``plan`` allows it only because the sandbox lets it write nowhere but
-            ``/tmp``.
-        widening: The access it needs beyond the sandbox, such as network for ``git push``.
-        by_user: Whether a pattern of the user allows each part that does more than read.
-    """
-
-    decision: Effect
-    rule: str
-    reason: str = ""
-    parts: tuple[CommandPart, ...] = ()
-    reads_only: bool = False
-    is_held: bool = False
-    widening: Widening = NOTHING_MORE
-    by_user: bool = False
-
-
 READ_ONLY = "read-only"
 WORKSPACE_WRITE = "workspace-write"
 HELD = "held read-only"
@@ -73,7 +48,7 @@ class PartFinding(msgspec.Struct, frozen=True):
     """The finding on one part.
 
     Attributes:
-        effect: Allow, ask or deny.
+        decision: Allow, ask or deny.
         rule: The deciding rule.
         reason: Why it is not allowed.
         widening: The access it needs beyond the sandbox.
@@ -84,7 +59,7 @@ class PartFinding(msgspec.Struct, frozen=True):
         hints: Texts that it may run, in which denied commands are searched.
     """
 
-    effect: Effect
+    decision: Effect
     rule: str
     reason: str = ""
     widening: Widening = NOTHING_MORE
@@ -93,6 +68,15 @@ class PartFinding(msgspec.Struct, frozen=True):
     by_user: bool = False
     texts: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+
+
+class CommandVerdict(PartFinding, frozen=True):
+    """The verdict on a whole command: the strictest finding of its parts, which it holds in order.
+
+    It allows what a pattern of the user allows if one allows each part that does more than read.
+    """
+
+    parts: tuple[CommandPart, ...] = ()
 
 
 HELD_FINDING = PartFinding("allow", HELD, is_held=True)
@@ -131,7 +115,7 @@ def joined(all_of_them: Sequence[Widening]) -> Widening:
 def worst(found: Sequence[PartFinding]) -> PartFinding | None:
     """Return the strictest finding."""
     order = {"deny": 0, "ask": 1, "allow": 2}
-    return min(found, key=lambda one: order[one.effect], default=None)
+    return min(found, key=lambda one: order[one.decision], default=None)
 
 
 def shown(text: str) -> str:
